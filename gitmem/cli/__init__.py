@@ -1,0 +1,1 @@
+"""The `gitmem` command: one file a command group, each thin."""

@@ -1,0 +1,1 @@
+"""What memory does with a store: saving and rotation."""

@@ -1,0 +1,1 @@
+"""Memory on git: the store, its transactions, its spool and its history."""
