@@ -1,0 +1,312 @@
+"""The one way to start git: nothing of the caller's environment, configuration or hooks can change a result.
+
+field-notes §2 lists what bit others. Three walls:
+
+- the environment: every `GIT_*` variable is dropped but for a short list, and what git must know is set explicitly;
+- the user's and the system's configuration are not read (unless asked, for network operations);
+- the repository's own configuration, which in branch mode is the user's project's, is overridden key by key.
+
+What no configuration can switch off, the caller's arguments must: `diff`, `log -p` and `show` take `--no-ext-diff
+--no-textconv`, and files are stored through `fast-import` or `hash-object --stdin`, to which no filter applies.
+
+On the hot path of a save: plain classes and `os.path`, because `dataclasses` costs 7 ms to import and `pathlib` 4.
+"""
+# ruff: noqa: PTH112, PTH117, PTH118, PTH120, PTH100 -- see above
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess  # noqa: TID251  # this is the place where git is started
+import sys
+
+from gitmem.errors import GitFailedError, GitmemError
+
+TYPE_CHECKING = False  # `typing` is not imported for one constant: 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
+STDERR_LIMIT = 4096  # characters of what git said that an error keeps, from the end
+_GRACE = 2.0  # seconds between asking git to stop, which lets it remove its lock files, and killing it
+_INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
+_NO_WINDOW = 0
+if sys.platform == "win32":
+    _NO_WINDOW = subprocess.CREATE_NO_WINDOW  # a console that flashes is a known complaint
+
+# A wrapped or portable git finds its own helpers through it, and git sets it to its own for whatever it starts.
+_KEPT = ("GIT_EXEC_PATH",)
+# How to reach a remote, and where the user's configuration is: nothing to a local operation, all to a network one.
+_KEPT_FOR_NETWORK = (
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ASKPASS",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_HTTP_",
+    "GIT_PROXY_",
+    "GIT_SSH",
+    "GIT_SSL_",
+)
+
+_SET = {
+    "LC_ALL": "C",  # messages are matched in English
+    "GIT_ADVICE": "0",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # what a tree holds is what its id says
+    "GIT_OPTIONAL_LOCKS": "0",  # a read never makes a person's own git command fail
+    "GIT_TERMINAL_PROMPT": "0",
+    # Who moved a branch, in the reflog. Without it git asks the resolver for this machine's name: seconds, offline.
+    "GIT_COMMITTER_NAME": "gitmem",
+    "GIT_COMMITTER_EMAIL": "gitmem@localhost",
+}
+_SET_LOCAL = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",  # a missing object of a partial clone is an error, not a connection (git 2.44)
+}
+
+# What the repository's own configuration may not say. All of it costs a process 0.1 ms; as `-c` arguments it would
+# cost the same but fill the process list, and Windows limits a command line to 32 K.
+_OVERRIDES = {
+    # starts a program
+    "core.hooksPath": "/dev/null",  # also for the hooks in .git/hooks: reference-transaction fires on every ref update
+    # Hooks that the configuration itself names stand in no folder; git has them since 2.54, the switches since 2.55.
+    "hook.reference-transaction.enabled": "false",
+    "hook.post-index-change.enabled": "false",
+    "hook.pre-push.enabled": "false",
+    "core.fsmonitor": "false",
+    "core.alternateRefsCommand": "",
+    "commit.gpgSign": "false",
+    "tag.gpgSign": "false",
+    "log.showSignature": "false",
+    "gc.auto": "0",  # maintenance is ours, never behind a hook
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    # changes what is stored
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.autocrlf": "false",
+    "core.eol": "lf",
+    "core.safecrlf": "false",
+    "core.sparseCheckout": "false",
+    "core.commentChar": "#",
+    "i18n.commitEncoding": "UTF-8",
+    "trailer.separators": ":",
+    # A reflog for branches, a person's net under every move, and never (`always`) one for the lock's ref.
+    "core.logAllRefUpdates": "true",
+    "init.templateDir": "",
+    "init.defaultBranch": "main",
+    "init.defaultObjectFormat": "sha1",  # hosting sites take nothing else yet
+    "init.defaultRefFormat": "files",
+    # changes what is printed
+    "blame.ignoreRevsFile": "",
+    "color.ui": "false",
+    "color.branch": "false",
+    "color.diff": "false",
+    "color.status": "false",
+    "column.ui": "never",
+    "core.quotePath": "false",
+    "diff.mnemonicPrefix": "false",
+    "diff.noprefix": "false",
+    "diff.orderFile": "/dev/null",
+    "diff.relative": "false",
+    "diff.renames": "true",
+    "i18n.logOutputEncoding": "UTF-8",
+    "log.follow": "false",
+    "status.showUntrackedFiles": "normal",
+}
+
+
+def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Name the variables that hand configuration to git (git-config, GIT_CONFIG_COUNT); a `-c` argument still wins."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (key, value) in enumerate(settings.items()):
+        variables[f"GIT_CONFIG_KEY_{index}"] = key
+        variables[f"GIT_CONFIG_VALUE_{index}"] = value
+    return variables
+
+
+def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) -> dict[str, str]:
+    """Copy `environ` so that git finds in it no repository, no identity and no configuration but gitmem's.
+
+    With `user_config` the user's and the system's configuration, and the variables that say how to reach a remote,
+    stay: for network operations. Source: field-notes §2.
+    """
+    kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
+    clean = {}
+    for name, value in environ.items():
+        upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
+        if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
+            continue
+        clean[name] = value
+    clean.update(_SET)
+    if not user_config:
+        clean.update(_SET_LOCAL)
+    clean.update(_as_environment(_OVERRIDES))
+    return clean
+
+
+def find_git(environ: Mapping[str, str]) -> str:
+    """Return the absolute path of git on the `PATH` of `environ`; raises GitmemError where there is none.
+
+    Relative entries of `PATH` are passed over, and Windows' habit of looking in the current folder first is
+    avoided: a `git` that came with a project is not git.
+    """
+    name = "git.exe" if sys.platform == "win32" else "git"
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
+        if os.path.isabs(folder):
+            path = os.path.join(folder, name)
+            if os.access(path, os.X_OK) and not os.path.isdir(path):
+                return path
+    raise GitmemError("There is no git on the PATH.", _INSTALL)
+
+
+class Git:
+    """Starts git for one repository, with nothing around it that could change a result. Immutable.
+
+    `git_dir` and `work_tree` are absolute paths; commands run with the work tree, else the git dir, as their current
+    folder. `environ` is the caller's environment, as a door read it; it is cleaned here. `user_config` lets the
+    user's and the system's configuration in: for network operations only.
+    """
+
+    __slots__ = ("_environment", "_executable", "_folder", "git_dir", "work_tree")
+
+    git_dir: str | None
+    work_tree: str | None
+
+    def __init__(
+        self,
+        git_dir: os.PathLike[str] | str | None,
+        work_tree: os.PathLike[str] | str | None,
+        environ: Mapping[str, str],
+        *,
+        user_config: bool = False,
+    ) -> None:
+        self.git_dir = None if git_dir is None else os.fspath(git_dir)
+        self.work_tree = None if work_tree is None else os.fspath(work_tree)
+        for path in (self.git_dir, self.work_tree):
+            if path is not None and not os.path.isabs(path):
+                raise ValueError(f"{path!r} is not an absolute path")
+        self._environment = clean_environment(environ, user_config=user_config)
+        self._executable = find_git(environ)
+        self._folder = self.work_tree or self.git_dir or os.path.abspath(os.sep)
+        if self.git_dir is not None:
+            self._environment["GIT_DIR"] = self.git_dir
+            self._environment["GIT_CEILING_DIRECTORIES"] = os.path.dirname(self._folder)
+            if self.work_tree is not None:
+                self._environment["GIT_WORK_TREE"] = self.work_tree
+            else:  # as `git --bare` does; otherwise the current folder would be the work tree
+                self._environment["GIT_IMPLICIT_WORK_TREE"] = "0"
+
+    def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        timeout: float = 60.0,
+        ok: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Run `git ARGS` to its end and return what it wrote to stdout.
+
+        `stdin` is what git reads (nothing by default, never a terminal), `timeout` is in seconds, `ok` holds the exit
+        statuses that are no failure, `env` is added to the cleaned environment (an identity, an index file).
+        Raises GitFailedError on any other status, and when the time is over: git is then ended and reaped.
+        """
+        process = self._start(args, subprocess.DEVNULL if stdin is None else subprocess.PIPE, env)
+        try:
+            stdout, stderr = process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            said = _end(process)
+            message = f"git {_command(args)} did not finish within {timeout:g} s."
+            raise GitFailedError(message, status=process.returncode, stderr=_readable(said)) from None
+        except BaseException:  # an interrupt, most of all: leave nothing running
+            _end(process)
+            raise
+        if process.returncode not in ok:
+            raise failure(args, process.returncode, stderr)
+        return stdout
+
+    def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """Start `git ARGS` with pipes for stdin, stdout and stderr, for callers that talk to it (fast-import).
+
+        The caller reads both outputs to their end, waits, and looks at the status (see `failure`).
+        """
+        return self._start(args, subprocess.PIPE, env)
+
+    def _start(self, args: tuple[str, ...], stdin: int, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+        try:
+            return subprocess.Popen(
+                (self._executable, *args),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self._folder,
+                env=self._environment if env is None else {**self._environment, **env},
+                creationflags=_NO_WINDOW,
+            )
+        except OSError as error:
+            raise GitmemError(f"git could not be started in {self._folder}: {error.strerror}.") from error
+
+
+def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:
+    """Return a git that belongs to no repository: `init PATH`, `--version`, or, with `user_config`, `config --global`.
+
+    Its current folder is the root of the file system: give it absolute paths.
+    """
+    return Git(None, None, environ, user_config=user_config)
+
+
+def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
+    """Return the version of the git on the `PATH`; raises GitmemError if it is missing or older than `OLDEST_GIT`."""
+    said = git_without_repository(environ).run("--version").decode(errors="replace").strip()
+    found = re.search(r"(\d+)\.(\d+)", said)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < OLDEST_GIT:
+        raise GitmemError(f"{said!r} is too old for gitmem.", _INSTALL)
+    return version
+
+
+def failure(args: tuple[str, ...], status: int, stderr: bytes) -> GitFailedError:
+    """Make the error for `git ARGS` that ended with `status` and said `stderr`; no password in a URL stays in it."""
+    said = _readable(stderr)
+    last = said.rpartition("\n")[2]
+    message = f"git {_command(args)} failed with status {status}" + (f": {last}" if last else ".")
+    return GitFailedError(message, status=status, stderr=said)
+
+
+def _command(args: tuple[str, ...]) -> str:
+    """Pick the name of the subcommand; the other arguments may hold text or secrets of the user's."""
+    names = iter(args)
+    for name in names:
+        if name in {"-c", "-C"}:
+            next(names, None)
+        elif not name.startswith("-"):
+            return name
+    return args[0] if args else ""
+
+
+def _readable(stderr: bytes) -> str:
+    text = stderr.decode("utf-8", "replace").strip()
+    return re.sub(r"://[^/\s]*@", "://***@", text)[-STDERR_LIMIT:]
+
+
+def _end(process: subprocess.Popen[bytes]) -> bytes:
+    """End a process and reap it; returns what it said on stderr.
+
+    Asked first, git removes its lock files and ends what it started; killed at once, it would leave them behind.
+    """
+    process.terminate()
+    try:
+        return process.communicate(timeout=_GRACE)[1]
+    except subprocess.TimeoutExpired as expired:
+        process.kill()
+        process.wait()
+        return expired.stderr or b""
+    finally:
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                pipe.close()
