@@ -1,0 +1,105 @@
+"""Log entries: one dated, identified item of a daily log or of `memory.md` (docs/format.md, "Entries").
+
+`render_entry` and `find_entries` are inverse to each other; everything in a log that is not an entry is left where
+it stands. All functions take and return text with its own line endings.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gitmem.model.ids import ALPHABET, LENGTH
+
+INDENT = "  "
+MAX_TAG_LENGTH = 50
+
+_TIME = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d"
+_LABEL = r"[^\n*]{1,60}"
+# The first line of an entry. Every quantifier is bounded or followed by what it cannot match, so matching is linear.
+_FIRST_LINE = re.compile(
+    rf"^- \[(?P<time>{_TIME})\] \*\*(?P<label>{_LABEL})\*\*(?P<tags>(?: #[\w/-]{{1,{MAX_TAG_LENGTH}}})*):"
+    rf"(?: (?P<text>[^\n]*?))? \^(?P<id>[{ALPHABET}]{{{LENGTH}}})(?P<cr>\r?)$",
+    re.MULTILINE,
+)
+_CONTINUED = re.compile(r"(?:[ \t]*\r?\n)*(?:  |\t)[^\n]*(?:\n|\Z)")
+_TAG_FORM = re.compile(rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    r"""One entry as a value.
+
+    `time` is `HH:MM:SS` in a daily log and `YYYY-MM-DD HH:MM:SS` elsewhere. `text` has `\n` line ends, and neither
+    blank lines nor blanks at its ends (`clean_text` makes any text so).
+    """
+
+    id: str
+    time: str
+    label: str
+    text: str
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEntry:
+    """An entry and where it stands: `text[start:end]`, the end of its last line included."""
+
+    entry: Entry
+    start: int
+    end: int
+
+
+def clean_text(text: str) -> str:
+    r"""Return `text` as an entry can hold it.
+
+    Line ends become `\n`; trailing blanks, and blank lines at both ends, go; control characters but the tab become
+    U+FFFD, and what is no Unicode (lone surrogates) becomes `?`.
+    """
+    text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    return "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip("\n").lstrip(" \t")
+
+
+def clean_tag(tag: str) -> str:
+    """Return a tag without its `#`.
+
+    Raises:
+        ValueError: it is not 1 to 50 of letters, digits, `_`, `-` and `/`.
+
+    """
+    bare = tag.removeprefix("#")
+    if not _TAG_FORM.fullmatch(bare):
+        raise ValueError(f"a tag is 1 to {MAX_TAG_LENGTH} letters, digits, '_', '-' or '/', not {tag!r}")
+    return bare
+
+
+def render_entry(entry: Entry, newline: str = "\n") -> str:
+    """Return the entry's lines, the last one ended."""
+    tags = "".join(f" #{tag}" for tag in entry.tags)
+    first, *rest = entry.text.split("\n")
+    head = f"- [{entry.time}] **{entry.label}**{tags}:" + (f" {first}" if first else "") + f" ^{entry.id}"
+    return newline.join([head, *(INDENT + line if line else "" for line in rest), ""])
+
+
+def find_entries(text: str) -> list[FoundEntry]:
+    """Return the entries of a log's text, in the order in which they stand."""
+    found = []
+    position = 0
+    while match := _FIRST_LINE.search(text, position):
+        end = min(match.end() + 1, len(text))
+        while (more := _CONTINUED.match(text, end)) and more.end() > end:
+            end = more.end()
+        lines = [match["text"] or ""]
+        lines += [_unindented(line) for line in text[match.end() + 1 : end].split("\n")]
+        tags = tuple(match["tags"].replace("#", "").split())
+        body = "\n".join(lines).rstrip("\n")
+        found.append(FoundEntry(Entry(match["id"], match["time"], match["label"], body, tags), match.start(), end))
+        position = end
+    return found
+
+
+def _unindented(line: str) -> str:
+    line = line.removesuffix("\r")
+    return line.removeprefix("\t") if line.startswith("\t") else line.removeprefix(INDENT)

@@ -1,0 +1,40 @@
+"""The types of memory a person or an agent saves, and where each lives (docs/format.md, "Entries")."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+CORE_DECISIONS = "Core Decisions"
+CURRENT_STATE = "Current State"
+RECENT_CONTEXT = "Recent Context"
+KNOWN_ISSUES = "Known Issues"
+TIMELINE = "Timeline"
+
+
+class MemoryType(StrEnum):
+    """What is saved (spec J8, P3)."""
+
+    NOTE = "note"
+    DECISION = "decision"
+    LEARNING = "learning"
+    ERROR_FIX = "error_fix"
+    ISSUE = "issue"
+    PATTERN = "pattern"
+    PREFERENCE = "preference"
+
+    @property
+    def label(self) -> str:
+        """The words an entry of this type begins with, and its section's title in a daily log."""
+        return self.value.replace("_", " ").title()
+
+    @property
+    def section(self) -> str:
+        """The section of `memory.md` it belongs to (spec P2)."""
+        return _SECTIONS.get(self, RECENT_CONTEXT)
+
+
+_SECTIONS = {
+    MemoryType.DECISION: CORE_DECISIONS,
+    MemoryType.PREFERENCE: CORE_DECISIONS,
+    MemoryType.ISSUE: KNOWN_ISSUES,
+}

@@ -1,0 +1,65 @@
+"""Commit messages that read well in `git log --oneline` and whose trailers git understands (spec G2).
+
+Hostile text can neither add a trailer nor end the message: a subject and each trailer value are one line, and the
+trailers are the last paragraph.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+SUBJECT_LENGTH = 72
+VALUE_LENGTH = 200
+
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+
+class Op(StrEnum):
+    """What a commit did: the value of its `Gitmem-Op` trailer (docs/format.md, "Commits")."""
+
+    INIT = "init"
+    SAVE = "save"
+    ROTATE = "rotate"
+    SUMMARIZE = "summarize"
+    EDIT = "edit"
+    UNDO = "undo"
+    CONFIG = "config"
+    TRANSCRIPT = "transcript"
+
+
+class Trailer(StrEnum):
+    """The trailers gitmem writes and reads."""
+
+    OP = "Gitmem-Op"
+    SESSION = "Gitmem-Session"
+    HOST = "Gitmem-Host"
+    MACHINE = "Gitmem-Machine"
+    ENTRY = "Gitmem-Entry"
+    TYPE = "Gitmem-Type"
+    ARCHIVE = "Gitmem-Archive"
+    UNDOES = "Gitmem-Undoes"
+
+
+def one_line(text: str, length: int) -> str:
+    """Return `text` on one line of at most `length` characters, cut at a word where that keeps more than half."""
+    line = _BLANKS.sub(" ", text.encode("utf-8", "replace").decode()).strip()
+    if len(line) <= length:
+        return line
+    cut = line[: length - 1]
+    space = cut.rfind(" ")
+    return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:.") + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A commit message: a subject and trailers, in order; a key may come more than once."""
+
+    subject: str
+    trailers: tuple[tuple[str, str], ...]
+
+    def render(self) -> str:
+        """Return the text git stores."""
+        lines = [f"{key}: {one_line(value, VALUE_LENGTH)}" for key, value in self.trailers if value.strip()]
+        return "\n".join([one_line(self.subject, SUBJECT_LENGTH) or "(no subject)", "", *lines, ""])

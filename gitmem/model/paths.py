@@ -1,0 +1,108 @@
+"""Names a store may use: storable on every platform, and never leading out of the store (docs/format.md, "Names").
+
+Paths are plain `str` with `/` between their parts; a path that has passed `check_path` is safe to join to the work
+tree as far as names go. That no parent is a symbolic link is checked where files are opened.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+
+from gitmem.errors import RefusedError
+
+MAX_PART_BYTES = 120
+MAX_PATH_BYTES = 400
+SLUG_LENGTH = 40
+
+MEMORY = "memory.md"
+CONFIG = "config.yaml"
+FORMAT = "FORMAT.md"
+ARCHIVE = "archive"
+SUMMARIES = "summaries"
+TEMPORARY = ".tmp"
+
+_FORBIDDEN = frozenset('<>:"|?*\\') | {chr(code) for code in (*range(32), *range(127, 160))}
+# Windows takes these for devices, with any extension ("Naming Files, Paths, and Namespaces", Microsoft).
+_DEVICES = frozenset(
+    {"con", "prn", "aux", "nul", *(f"{name}{digit}" for name in ("com", "lpt") for digit in "123456789¹²³")}
+)
+# HFS+ ignores these when it compares names, so ".g\u200cit" is ".git" there (git's own utf8.c: next_hfs_char).
+_IGNORABLE = {
+    *range(0x200C, 0x2010),
+    *range(0x202A, 0x202F),
+    *range(0x206A, 0x2070),
+    0xFEFF,
+}
+
+
+def fold(name: str) -> str:
+    """Return what a case-insensitive, normalising file system takes `name` for."""
+    bare = "".join(character for character in name if ord(character) not in _IGNORABLE)
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", bare).casefold())
+
+
+def is_git_folder(part: str) -> bool:
+    """Say whether some file system would take this name for `.git`."""
+    folded = fold(part).rstrip(". ").split(":", 1)[0]
+    return folded in {".git", "git~1"}
+
+
+# Each rule with what it says of a part that breaks it, in the order in which they are asked.
+_RULES: tuple[tuple[Callable[[str], bool], str], ...] = (
+    (lambda part: part in {"", ".", ".."}, "an empty, '.' or '..' part"),
+    (lambda part: is_git_folder(part), "a part that stands for .git"),
+    (lambda part: not _FORBIDDEN.isdisjoint(part), "a character that not every file system can hold"),
+    (lambda part: part[-1] in ". ", "a part that ends in a dot or a blank"),
+    (lambda part: part.split(".", 1)[0].rstrip(" ").casefold() in _DEVICES, "a device name of Windows"),
+    (lambda part: unicodedata.normalize("NFC", part) != part, "a part that is not in Unicode normalisation form C"),
+    (lambda part: any("\ud800" <= c <= "\udfff" for c in part), "a character that is not Unicode"),
+    (lambda part: len(part.encode()) > MAX_PART_BYTES, f"a part longer than {MAX_PART_BYTES} bytes"),
+)
+
+
+def _complaint(part: str) -> str | None:
+    return next((words for broken, words in _RULES if broken(part)), None)
+
+
+def check_path(path: str) -> str:
+    """Return `path` if gitmem may write it.
+
+    Raises:
+        RefusedError: it could leave the store, reach `.git`, or not be stored on some platform.
+
+    """
+    complaint = next(filter(None, map(_complaint, path.split("/"))), None)
+    if complaint is None and len(path.encode()) > MAX_PATH_BYTES:
+        complaint = f"more than {MAX_PATH_BYTES} bytes"
+    if complaint is not None:
+        shown = ascii(path[:MAX_PART_BYTES])
+        raise RefusedError(f"The name {shown} is refused: it has {complaint}.", "Use another name.")
+    return path
+
+
+def slug(text: str, *, length: int = SLUG_LENGTH) -> str:
+    """Return a short readable name made of a text's letters and digits, fit for `check_path`; "" where it has none."""
+    characters = [c if c.isalnum() else "-" for c in unicodedata.normalize("NFC", text).casefold()]
+    words = [word for word in "".join(characters).split("-") if word]
+    result = "-".join(words)[:length].rstrip("-")
+    result = unicodedata.normalize("NFC", result)
+    while len(result.encode("utf-8", "ignore")) > MAX_PART_BYTES // 2:
+        result = result[:-1].rstrip("-")
+    return f"{result}-" if result in _DEVICES else result
+
+
+def daily_path(date: str) -> str:
+    """Return the path of the daily log of `date`, `YYYY-MM-DD`."""
+    return f"daily/{date[:4]}/{date[5:7]}/{date}.md"
+
+
+def archive_path(stamp: str) -> str:
+    """Return the path of the archive made at `stamp`, `YYYYMMDD_HHMMSS`, perhaps with a suffix."""
+    return f"{ARCHIVE}/memory_{stamp}.md"
+
+
+def summary_path(archive: str) -> str:
+    """Return the path of the summary of the archive at path `archive`."""
+    name = archive.rpartition("/")[2].removesuffix(".md")
+    return f"{SUMMARIES}/{name}.summary.md"

@@ -1,0 +1,15 @@
+"""Token estimates (spec R1): four bytes of UTF-8 are taken for one token."""
+
+from __future__ import annotations
+
+BYTES_PER_TOKEN = 4
+
+
+def tokens_of_size(size: int) -> int:
+    """Return the estimated tokens of `size` bytes, rounded up; a file needs no reading."""
+    return -(-size // BYTES_PER_TOKEN)
+
+
+def estimate_tokens(text: str) -> int:
+    """Return the estimated tokens of a text: "Hello World" is 3, ten Hangul syllables are 8."""
+    return tokens_of_size(len(text.encode("utf-8", "surrogateescape")))
