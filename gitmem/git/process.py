@@ -273,8 +273,9 @@ def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
 def failure(args: tuple[str, ...], status: int, stderr: bytes) -> GitFailedError:
     """Make the error for `git ARGS` that ended with `status` and said `stderr`; no password in a URL stays in it."""
     said = _readable(stderr)
-    last = said.rpartition("\n")[2]
-    message = f"git {_command(args)} failed with status {status}" + (f": {last}" if last else ".")
+    lines = said.splitlines() or [""]
+    reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
+    message = f"git {_command(args)} failed with status {status}" + (f": {reason}" if reason else ".")
     return GitFailedError(message, status=status, stderr=said)
 
 
