@@ -26,6 +26,7 @@ class Op(StrEnum):
     EDIT = "edit"
     UNDO = "undo"
     CONFIG = "config"
+    RETAIN = "retain"
     TRANSCRIPT = "transcript"
 
 

@@ -1,0 +1,118 @@
+"""The command line's door: the only place of this room that reads the process's surroundings and prints."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.store.context import Context
+    from gitmem.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What a command gets of the outside world, and its way to answer."""
+
+    environ: Mapping[str, str]
+    cwd: str
+    stdin: TextIO
+    out: TextIO
+    err: TextIO
+
+    def home(self) -> str:
+        """Return the user's home folder."""
+        return self.environ.get("HOME") or os.path.expanduser("~")
+
+    def context(self) -> Context:
+        """Return the surroundings a store works in."""
+        from gitmem.store.context import Context
+
+        return Context(self.environ, self.home(), socket.gethostname() or "unknown", now)
+
+    def folder(self, args: argparse.Namespace) -> str:
+        """Return the folder the command is about."""
+        return os.path.join(self.cwd, args.directory) if args.directory else self.cwd
+
+    def find(self, args: argparse.Namespace) -> str:
+        """Return the work tree of the store the command is about.
+
+        Raises:
+            StoreNotFoundError: there is none.
+
+        """
+        from gitmem.errors import StoreNotFoundError
+        from gitmem.store.locate import find_store, is_store, user_store
+
+        if args.user:
+            found = user_store(self.home())
+            if is_store(found):
+                return found
+            raise StoreNotFoundError(f"You have no store of your own at {found}.", "'gitmem init --user' makes one.")
+        start = self.folder(args)
+        store = find_store(start, self.home())
+        if store is None:
+            raise StoreNotFoundError(f"No store belongs to {start}.", "'gitmem init' makes one for this project.")
+        return store
+
+    def open(self, args: argparse.Namespace) -> Store:
+        """Return the store the command is about, as it is."""
+        from gitmem.store.store import Store
+
+        return Store(self.find(args), self.context())
+
+    def settled(self, args: argparse.Namespace) -> Store:
+        """Return the store after what waits in its spool was committed and what a crash left was repaired.
+
+        Where that is not possible now (busy, read-only, a merge in progress), the store is good for reading; why is said on
+        stderr.
+        """
+        from gitmem.errors import GitmemError
+        from gitmem.memory.save import drain
+
+        store = self.open(args)
+        try:
+            if store.spool.names() or store.tip != store.marked():
+                self.notices(drain(store).notices)
+        except GitmemError as error:
+            self.notices((f"{error.message} {error.remedy}".strip(),))
+        return store
+
+    def answer(self, args: argparse.Namespace, value: object, text: str) -> None:
+        """Print `value` as JSON where `--json` was given, else `text`."""
+        shown = json.dumps(value, ensure_ascii=False, indent=2) if args.json else text
+        if shown:
+            print(shown, file=self.out)
+
+    def notices(self, notices: tuple[str, ...]) -> None:
+        """Tell the user something beside the answer, on stderr."""
+        for notice in notices:
+            print(f"gitmem: {notice}", file=self.err)
+
+    def colour(self) -> bool:
+        """Say whether to use colour: on a terminal, and not against the user's wish (NO_COLOR, https://no-color.org)."""
+        return self.out.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+
+
+def now() -> datetime:
+    """Return the time in this machine's time zone."""
+    return datetime.now(UTC).astimezone()
+
+
+def real_door() -> Door:
+    """Return the door to this process; output is UTF-8 whatever the locale, and never fails on a character."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        cwd = os.getcwd()
+    except FileNotFoundError:  # the folder was removed under us
+        cwd = os.sep
+    return Door(os.environ, cwd, sys.stdin, sys.stdout, sys.stderr)

@@ -1,0 +1,56 @@
+"""Who the user is, as git knows them."""
+
+from __future__ import annotations
+
+import subprocess  # noqa: TID251  # for the type of a process that git.process started
+from dataclasses import dataclass
+
+from gitmem.git.process import Git
+
+TYPE_CHECKING = False  # see gitmem.git.process
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A name and an e-mail address for commits."""
+
+    name: str
+    email: str
+
+
+GITMEM = Identity("gitmem", "gitmem@localhost")
+
+
+class IdentityLookup:
+    """Asks git for `user.name` and `user.email` while something else is being done; `result` waits for the answer.
+
+    The user's own configuration counts, for this one question only. What is missing comes from `GITMEM`.
+    """
+
+    def __init__(self, git_dir: str, work_tree: str, environ: Mapping[str, str]) -> None:
+        git = Git(git_dir, work_tree, environ, user_config=True)
+        self._process = git.spawn("config", "--null", "--get-regexp", r"^user\.(name|email)$")
+        self._result: Identity | None = None
+
+    def result(self) -> Identity:
+        """Return the identity; a configuration that git cannot read counts as none."""
+        if self._result is None:
+            self._result = self._read()
+        return self._result
+
+    def _read(self) -> Identity:
+        try:
+            stdout, _ = self._process.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.communicate()
+            return GITMEM
+        values = {}
+        for record in stdout.decode("utf-8", "replace").split("\0"):
+            key, _, value = record.partition("\n")
+            values[key] = value.strip()
+        return Identity(values.get("user.name") or GITMEM.name, values.get("user.email") or GITMEM.email)

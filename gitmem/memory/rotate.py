@@ -1,0 +1,81 @@
+"""Rotation (spec R2–R4, R13): `memory.md` over its threshold becomes an archive, its tail a new `memory.md`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from gitmem.config import RotationConfig
+from gitmem.model.document import Document
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import ARCHIVE, MEMORY
+from gitmem.model.rotation import Limits, needs_rotation, plan_rotation
+from gitmem.model.tokens import tokens_of_size
+from gitmem.store.store import Store
+from gitmem.store.transaction import Transaction
+
+_STAMP = "%Y%m%d_%H%M%S"
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What a check found: the size of `memory.md` before it, its threshold, and the archive if it was rotated."""
+
+    tokens: int
+    threshold: int
+    archive: str | None
+    dropped: tuple[str, ...] = ()
+
+
+def check(store: Store) -> tuple[Check, tuple[str, ...]]:
+    """Rotate the store's `memory.md` if it is time; returns what was found and notices for the user."""
+    outcome = store.transact(lambda transaction: rotate(transaction, store.config.rotation), purpose="check", scan=True)
+    return outcome.value, outcome.notices
+
+
+def rotate(transaction: Transaction, config: RotationConfig) -> Check:
+    """Add a rotation to a transaction if `memory.md` has reached the threshold, as one commit (spec R3)."""
+    limits = Limits(config.threshold_tokens, config.carryover_tokens)
+    data = transaction.read(MEMORY) or b""
+    tokens = tokens_of_size(len(data))
+    if not config.enabled or not needs_rotation(len(data), limits):
+        return Check(tokens, limits.threshold, None)
+    text = data.decode("utf-8", "surrogateescape")
+    body = Document.parse(data).body
+    plan = plan_rotation(
+        body,
+        header=text[: len(text) - len(body)],
+        stamp=transaction.now.strftime(_STAMP),
+        taken={f"{ARCHIVE}/{name}" for name in transaction.names(ARCHIVE)},
+        limits=limits,
+    )
+    if plan is None:
+        return Check(tokens, limits.threshold, None)
+    name = plan.archive.rpartition("/")[2]
+    message = Message(
+        f"Rotate memory.md into {name} ({plan.tokens:,} tokens)",
+        ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
+    )
+    transaction.commit(message, {plan.archive: data, MEMORY: plan.remaining.encode("utf-8", "surrogateescape")})
+    return Check(tokens, limits.threshold, plan.archive, _retain(transaction, config))
+
+
+def _retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
+    """Take archives beyond `max_archives` or `archive_retention_days` out of the tree; history keeps them (R13)."""
+    names = sorted(name for name in transaction.names(ARCHIVE) if name.startswith("memory_") and name.endswith(".md"))
+    over = names[: -config.max_archives] if config.max_archives else []
+    if config.archive_retention_days:
+        oldest = transaction.now.replace(tzinfo=None) - timedelta(days=config.archive_retention_days)
+        over += [name for name in names if name not in over and _made_before(name, oldest)]
+    if over:
+        what = over[0] if len(over) == 1 else f"{len(over)} archives"
+        message = Message(f"Take {what} out of the tree, as configured", ((Trailer.OP.value, Op.RETAIN.value),))
+        transaction.commit(message, {f"{ARCHIVE}/{name}": None for name in over})
+    return tuple(f"{ARCHIVE}/{name}" for name in over)
+
+
+def _made_before(name: str, moment: datetime) -> bool:
+    try:
+        return datetime.strptime(name[7:22], _STAMP) < moment  # noqa: DTZ007  # names are in local time, as `now` is
+    except ValueError:
+        return False

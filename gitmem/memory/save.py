@@ -1,0 +1,225 @@
+"""Saving what a person or an agent wants remembered: into the spool, then into `memory.md` and the daily log.
+
+One save is one commit (spec G2), made by whoever drains the spool first; the drain rotates before it saves (R4). What
+was delivered twice, or drained twice after a crash, is met by its id in the daily log and not saved again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitmem.errors import GitmemError
+from gitmem.memory.rotate import rotate
+from gitmem.model.document import Document
+from gitmem.model.entry import Entry, clean_tag, clean_text
+from gitmem.model.ids import is_id
+from gitmem.model.kinds import TIMELINE, MemoryType
+from gitmem.model.log import add_entry, entry_ids
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import MEMORY, daily_path
+from gitmem.store.init import new_memory
+from gitmem.store.redact import redact
+from gitmem.store.spool import Event, Spool
+from gitmem.store.store import Store
+from gitmem.store.transaction import Transaction
+
+EVENT_VERSION = 1
+BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
+_KIND = "save"
+
+
+@dataclass(frozen=True, slots=True)
+class Save:
+    """Something to remember. `at` is when it was said, `host` the agent or door it came through."""
+
+    id: str
+    at: datetime
+    text: str
+    type: MemoryType = MemoryType.NOTE
+    tags: tuple[str, ...] = ()
+    session: str = ""
+    host: str = ""
+
+    def to_event(self) -> dict[str, object]:
+        """Return it as an event of the spool (docs/format.md, "The spool")."""
+        return {
+            "v": EVENT_VERSION,
+            "kind": _KIND,
+            "id": self.id,
+            "at": self.at.isoformat(),
+            "text": self.text,
+            "type": self.type.value,
+            "tags": list(self.tags),
+            "session": self.session,
+            "host": self.host,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """A save that is committed: its entry's id, and the commit (None if another process made it)."""
+
+    id: str
+    commit: str | None
+    archive: str | None
+    notices: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Drained:
+    """What a drain did: commits by event name, archives made, and notices for the user."""
+
+    commits: dict[str, str]
+    archives: tuple[str, ...]
+    notices: tuple[str, ...]
+    waiting: int
+
+
+class _UnknownEventError(Exception):
+    """An event of a newer gitmem: it stays in the spool."""
+
+
+def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
+    """Save one thing; returns when the commit that holds it is synced.
+
+    Raises:
+        GitmemError: it is not committed; the message says so, and that the spool has it.
+        OSError: not even the spool could take it.
+
+    """
+    spool = store.spool
+    name = spool.deliver(what.to_event())
+    try:
+        drained = drain(store, scan=scan)
+    except GitmemError as error:
+        if name in spool.names():
+            error.message = f"Not committed yet: {error.message}"
+            error.remedy = (
+                f"{error.remedy} What you saved waits in the spool; the next gitmem command commits it.".strip()
+            )
+        raise
+    archive = drained.archives[-1] if drained.archives else None
+    return Saved(what.id, drained.commits.get(name), archive, drained.notices)
+
+
+def drain(store: Store, *, scan: bool = False) -> Drained:
+    """Commit all that waits in the spool, in order, and remove it from there."""
+    commits: dict[str, str] = {}
+    archives: list[str] = []
+    notices: list[str] = []
+    while True:
+        seen = _Batch(store)
+        outcome = store.transact(seen.plan, purpose="save", scan=scan)
+        ours = outcome.commits[len(outcome.commits) - seen.drafts :]
+        commits.update({name: ours[index] for name, index in seen.placed.items()})
+        archives += seen.archives
+        notices += outcome.notices
+        store.spool.remove(seen.done)
+        for name in seen.unreadable:
+            store.spool.put_aside(name)
+            notices.append(f"An event that could not be understood was kept aside: {name}.")
+        if not seen.full:
+            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()))
+        scan = False
+
+
+class _Batch:
+    """One pass over the spool; the plan may run again, so it begins afresh each time."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._reset()
+
+    def _reset(self) -> None:
+        self.placed: dict[str, int] = {}
+        self.done: list[str] = []
+        self.unreadable: list[str] = []
+        self.archives: list[str] = []
+        self.drafts = 0
+        self.full = False
+
+    def plan(self, transaction: Transaction) -> None:
+        """Turn the events into commits."""
+        self._reset()
+        for event in self._store.spool.events():
+            if len(self.done) >= BATCH:
+                self.full = True
+                break
+            try:
+                what = parse_event(event)
+            except _UnknownEventError:
+                continue
+            except (ValueError, TypeError, KeyError):
+                self.unreadable.append(event.name)
+                continue
+            rotated = rotate(transaction, self._store.config.rotation)
+            if rotated.archive:
+                self.archives.append(rotated.archive)
+            if add_save(transaction, what, self._store.config.redaction.allow):
+                self.placed[event.name] = len(transaction.drafts) - 1
+            self.done.append(event.name)
+        self.drafts = len(transaction.drafts)
+
+
+def parse_event(event: Event) -> Save:
+    """Return what an event asks to be saved.
+
+    Raises:
+        _UnknownEventError: a newer gitmem wrote it.
+        ValueError: it is not as docs/format.md says (KeyError, TypeError: likewise).
+
+    """
+    content = event.content
+    if content.get("v") != EVENT_VERSION or content.get("kind") != _KIND:
+        if isinstance(content.get("v"), int) and isinstance(content.get("kind"), str):
+            raise _UnknownEventError(event.name)
+        raise ValueError(event.name)
+    identifier, text, tags = content["id"], content["text"], content["tags"]
+    if not (isinstance(identifier, str) and is_id(identifier) and isinstance(text, str) and isinstance(tags, list)):
+        raise ValueError(event.name)
+    return Save(
+        id=identifier,
+        at=datetime.fromisoformat(str(content["at"])),
+        text=text,
+        type=MemoryType(content["type"]),
+        tags=tuple(clean_tag(str(tag)) for tag in tags),
+        session=str(content.get("session") or ""),
+        host=str(content.get("host") or ""),
+    )
+
+
+def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool:
+    """Add the commit of one save to a transaction; False where its entry is there already."""
+    day = what.at.strftime("%Y-%m-%d")
+    path = daily_path(day)
+    daily = transaction.read(path) or new_daily(day)
+    if what.id.encode() in daily and what.id in entry_ids(daily.decode("utf-8", "surrogateescape")):
+        return False
+    text = clean_text(redact(what.text, allow=allow).text)
+    entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
+    dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
+    memory = transaction.read(MEMORY) or new_memory(transaction.now)
+    trailers = (
+        (Trailer.OP.value, Op.SAVE.value),
+        (Trailer.TYPE.value, what.type.value),
+        (Trailer.ENTRY.value, what.id),
+        (Trailer.SESSION.value, what.session),
+        (Trailer.HOST.value, what.host),
+    )
+    message = Message(f"Save {what.type.label.lower()}: {text}", trailers)
+    changes = {path: _with(daily, what.type.label, entry), MEMORY: _with(memory, what.type.section, dated)}
+    return transaction.commit(message, changes, when=what.at)
+
+
+def _with(data: bytes, section: str, entry: Entry) -> bytes:
+    document = Document.parse(data)
+    return document.with_body(add_entry(document.body, section, entry, document.newline)).render()
+
+
+def new_daily(day: str) -> bytes:
+    """Return a daily log that holds nothing yet; every machine makes the same bytes of it (docs/format.md)."""
+    return (
+        f"---\nid: day-{day}\nkind: daily\ncreated: {day}T00:00:00Z\ndate: {day}\n---\n# {day}\n\n## {TIMELINE}\n"
+    ).encode()

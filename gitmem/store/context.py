@@ -1,0 +1,21 @@
+"""What a store needs to know of the machine, given by a door: nothing below reads it from the process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The surroundings of a command.
+
+    `environ` are the environment variables, `home` the user's home folder, `machine` the host's name, `clock` returns
+    the time with its zone.
+    """
+
+    environ: Mapping[str, str]
+    home: str
+    machine: str
+    clock: Callable[[], datetime]

@@ -1,0 +1,132 @@
+"""Making a store (docs/format.md, "Where a store is"); done twice, the second time changes nothing."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import datetime
+from enum import Enum
+
+from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.git.repository import find_layout
+from gitmem.git.setup import add_linked_work_tree, exclude, make_repository
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import CONFIG, FORMAT, MEMORY
+from gitmem.resources import read_resource
+from gitmem.store.context import Context
+from gitmem.store.locate import (
+    HOME_PROJECTS,
+    STORE_FOLDER,
+    Project,
+    find_project,
+    find_store,
+    home_store,
+    is_store,
+    user_store,
+)
+from gitmem.store.store import Store
+from gitmem.store.transaction import Transaction
+
+
+class Place(Enum):
+    """Where a new store is kept."""
+
+    PROJECT = "project"
+    BRANCH = "branch"
+    HOME = "home"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A store, and whether it was made just now or had been there."""
+
+    store: Store
+    new: bool
+
+
+_FILES = {
+    FORMAT: "FORMAT.md",
+    CONFIG: "config.yaml",
+    ".gitattributes": "gitattributes",
+    ".gitignore": "gitignore",
+}
+
+
+def init_store(start: str, context: Context, place: Place) -> Made:
+    """Make the store of the project that the folder `start` belongs to, and return it opened.
+
+    Raises:
+        GitmemError: there is one already in another place, or the project is no git repository and `place` is BRANCH.
+        NotSavedError: the folder could not be written.
+
+    """
+    target, project = _target(start, context, place)
+    existing = target if place is Place.USER else find_store(start, context.home)
+    if existing is not None and is_store(existing):
+        if os.path.realpath(existing) != os.path.realpath(target):
+            raise GitmemError(f"This project has a store already, at {existing}.", "A project has one store.")
+        return Made(_complete(Store(existing, context)), new=False)
+    try:
+        _make(target, project, context, place)
+    except OSError as error:
+        raise NotSavedError(
+            f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
+        ) from error
+    return Made(_complete(Store(target, context)), new=True)
+
+
+def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
+    project = find_project(start, context.home)
+    if place is Place.USER:
+        return user_store(context.home), project
+    if place is Place.HOME:
+        return home_store(project, context.home), project
+    if project.root == os.path.realpath(context.home):
+        raise GitmemError(
+            f"{project.root} is your home folder, not a project.", "Use 'gitmem init --user' for what belongs to you."
+        )
+    return os.path.join(project.root, STORE_FOLDER), project
+
+
+def _make(target: str, project: Project, context: Context, place: Place) -> None:
+    if os.path.islink(target):
+        raise RefusedError(f"{target} is a symbolic link; gitmem follows none.", "Remove it.")
+    if place is Place.BRANCH:
+        if project.common_dir is None:
+            raise GitmemError(
+                f"{project.root} is not a git repository, so it can hold no branch for memory.",
+                "Use 'gitmem init' for a repository of its own, or 'git init' first.",
+            )
+        add_linked_work_tree(project.common_dir, target, context.environ)
+    else:
+        make_repository(target, context.environ)
+    if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
+        exclude(project.common_dir, f"/{STORE_FOLDER}/")
+    if place in {Place.HOME, Place.USER}:  # the projects' stores stand inside the folder of the user's own
+        user = find_layout(user_store(context.home))
+        if user is not None:
+            exclude(user.common_dir, f"/{HOME_PROJECTS}/")
+
+
+def _complete(store: Store) -> Store:
+    """Write what a store begins with, as far as it is missing: after an `init` that was cut off, too."""
+
+    def plan(transaction: Transaction) -> None:
+        missing = {
+            path: read_resource("templates", "store", name)
+            for path, name in _FILES.items()
+            if transaction.read(path) is None
+        }
+        if transaction.read(MEMORY) is None:
+            missing[MEMORY] = new_memory(transaction.now)
+        transaction.commit(Message("Set up the store", ((Trailer.OP.value, Op.INIT.value),)), missing)
+
+    store.transact(plan, purpose="init")
+    return store
+
+
+def new_memory(now: datetime) -> bytes:
+    """Return a `memory.md` that holds nothing yet (spec P2)."""
+    header = f"---\nid: memory\nkind: memory\ncreated: {now.isoformat(timespec='seconds')}\n---\n"
+    return header.encode() + read_resource("templates", "store", "memory.md")

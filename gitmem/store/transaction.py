@@ -1,0 +1,183 @@
+"""A transaction: what is to be read and committed, collected in memory before anything is written.
+
+Reading a file compares the work tree with the tip: what a person changed becomes a commit of its own, ahead of
+all others, and is what the transaction sees. Committing checks names and redacts what is new. The files are then
+written by `Store.transact`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from gitmem.errors import RefusedError
+from gitmem.git.identity import GITMEM, Identity
+from gitmem.git.worktree import WorkTree
+from gitmem.git.writer import REGULAR, NewCommit, Signature, Writer
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import check_path, fold
+from gitmem.store.redact import redact
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A commit that is not made yet; `when` is when it happened."""
+
+    message: Message
+    changes: Mapping[str, bytes | None]
+    when: datetime
+
+
+class Transaction:
+    """What one attempt reads from one tip and wants committed on it."""
+
+    def __init__(
+        self, writer: Writer, work_tree: WorkTree, *, now: datetime, machine: str, allow: tuple[str, ...]
+    ) -> None:
+        self.now = now
+        self.notices: list[str] = []
+        self.drafts: list[Draft] = []
+        self._writer = writer
+        self._work_tree = work_tree
+        self._machine = machine
+        self._allow = allow
+        self._state: dict[str, bytes | None] = {}
+        self._on_disk: dict[str, bytes | None] = {}
+        self._edits: dict[str, bytes | None] = {}
+        self._modes: dict[str, str] = {}
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file as it will be after what was committed so far; None where there is none."""
+        if path not in self._state:
+            self._state[path] = self._first_read(path)
+        return self._state[path]
+
+    def names(self, folder: str) -> set[str]:
+        """Return the names in a folder, after what was committed so far."""
+        names = set(self._work_tree.names(folder))
+        prefix = f"{folder}/" if folder else ""
+        for path, content in self._state.items():
+            head, _, rest = path[len(prefix) :].partition("/")
+            if path.startswith(prefix) and content is not None:
+                names.add(head)
+            elif path.startswith(prefix) and not rest:
+                names.discard(head)
+        return names
+
+    def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
+        """Add a commit that changes these files; False, and no commit, where they are so already.
+
+        Raises:
+            RefusedError: a new file's name is unsafe, or another file's for some file system.
+
+        """
+        real = {}
+        for path, content in changes.items():
+            before = self.read(path)
+            if before is None and content is not None:
+                self._check_new(path)
+            clean = None if content is None else self._redacted(path, before or b"", content)
+            if clean != before:
+                real[path] = self._state[path] = clean
+        if real:
+            trailers = (*message.trailers, (Trailer.MACHINE.value, self._machine))
+            subject = redact(message.subject, allow=self._allow).text
+            message = dataclasses.replace(message, subject=subject, trailers=trailers)
+            self.drafts.append(Draft(message, real, when or self.now))
+        return bool(real)
+
+    def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:
+        """Yield the commits to make, the edits by hand first."""
+        committer = Signature(identity.name, identity.email, self.now)
+        drafts = [Draft(_edit_message(self._edits, self._machine), self._edits, self.now)] if self._edits else []
+        for draft in drafts + self.drafts:
+            author = Signature(identity.name, identity.email, draft.when)
+            yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
+
+    def files(self) -> dict[str, bytes | None]:
+        """Return what the commits change in the work tree: path and content, where the disk does not hold it yet."""
+        return {path: now for path, now in self._state.items() if now != self._on_disk[path]}
+
+    def touched(self) -> list[str]:
+        """Return the paths whose index entries change."""
+        paths = set(self._edits)
+        for draft in self.drafts:
+            paths.update(draft.changes)
+        return sorted(paths)
+
+    def _first_read(self, path: str) -> bytes | None:
+        blob = self._writer.read(path)
+        disk = self._on_disk[path] = self._work_tree.read(path)
+        tip = None if blob is None else blob.data
+        if blob is not None and blob.mode != REGULAR:
+            self._modes[path] = blob.mode
+        if disk == tip:
+            return tip
+        edited = None if disk is None else self._redacted(path, tip or b"", disk, edited=True)
+        if edited != tip:
+            self._edits[path] = edited
+        return edited
+
+    def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
+        """Return content without the secrets in those of its lines that `before` does not have at the same ends."""
+        start, end = _changed_lines(before, content)
+        text = content[start:end].decode("utf-8", "surrogateescape")
+        found = redact(text, allow=self._allow)
+        if not found.findings:
+            return content
+        if edited:
+            first = content.count(b"\n", 0, start) + 1
+            lines = sorted({first + text.count("\n", 0, finding.start) for finding in found.findings})
+            kinds = ", ".join(sorted({finding.kind for finding in found.findings}))
+            self.notices.append(
+                f"{path}, line {', '.join(map(str, lines))}: what looks like a secret ({kinds}) was replaced in the file. "
+                "If it is none, add it to redaction.allow."
+            )
+        return content[:start] + found.text.encode("utf-8", "surrogateescape") + content[end:]
+
+    def _check_new(self, path: str) -> None:
+        check_path(path)
+        folder, _, name = path.rpartition("/")
+        parts = f"{folder}/{name}".strip("/").split("/")
+        for depth, part in enumerate(parts):
+            siblings = self.names("/".join(parts[:depth]))
+            twin = next((other for other in siblings if other != part and fold(other) == fold(part)), None)
+            if twin is not None:
+                raise RefusedError(
+                    f"{path} is refused: some file systems take it for {twin!r}, which is there already."
+                )
+            if part not in siblings:
+                return
+
+
+def _changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
+    """Return the range of `after` that holds all lines which differ from `before`, found from both ends."""
+    if after.startswith(before):
+        start, end = len(before), len(after)
+    else:
+        limit = min(len(before), len(after))
+        start = _common(before, after, limit)
+        end = len(after) - _common(before[::-1], after[::-1], limit - start)
+    start = after.rfind(b"\n", 0, start) + 1
+    newline = after.find(b"\n", end)
+    return start, len(after) if newline < 0 else newline
+
+
+def _common(one: bytes, other: bytes, limit: int) -> int:
+    """Return how many bytes at the start are the same, `limit` at most, by halving."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[:middle] == other[:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _edit_message(edits: Mapping[str, bytes | None], machine: str) -> Message:
+    names = sorted(edits)
+    what = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
+    return Message(f"Edit by hand: {what}", ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, machine)))
