@@ -1,0 +1,43 @@
+# Two commands do everything on a machine with Python 3.11+ and git:
+#   make try    in a temporary directory: make a store, save into it, rotate it, and show what a user gets
+#   make test   the test suite
+# The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: try test lint types layers format bench clean
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gitmem needs Python 3.11 or later; say PYTHON=python3.13 make ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $(READY)
+
+try: $(READY)
+	@$(BIN)/python -m gitmem.cli.demo
+
+test: $(READY)
+	$(BIN)/python -m pytest -n auto -m 'not slow'
+
+test-all: $(READY)
+	$(BIN)/python -m pytest -n auto
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(READY)
+	$(BIN)/mypy
+
+layers: $(READY)
+	$(BIN)/lint-imports
+
+format: $(READY)
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
