@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 MAX_BYTES = 65536
-_BLANK_OR_COMMENT = (" ", "\t", "\r", "#")
 
 
 def _setting(default: object, text: str, *, minimum: int = 0, choices: tuple[str, ...] = ()) -> object:
@@ -130,10 +129,7 @@ def _mapping(data: bytes) -> Mapping[object, object]:
     if len(data) > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes")
     text = data.decode("utf-8-sig")
-    if all(
-        not line or line.startswith(_BLANK_OR_COMMENT) and not line.strip(" \t\r").split("#", 1)[0]
-        for line in text.split("\n")
-    ):
+    if all(line.strip(" \t\r")[:1] in {"", "#"} for line in text.split("\n")):
         return {}
     import yaml
 
@@ -145,8 +141,8 @@ def _mapping(data: bytes) -> Mapping[object, object]:
         raise ValueError(f"it is not YAML{where}") from error
     if tree is None:
         return {}
-    if not isinstance(tree, Mapping):
-        raise ValueError("it is not a mapping")  # noqa: TRY004  # one kind of error for a file that cannot be used
+    if not isinstance(tree, dict):
+        raise ValueError("it is not a mapping")
     return tree
 
 
@@ -165,6 +161,6 @@ def _checked(key: str, item: dataclasses.Field[object], value: object) -> object
         if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
             raise ValueError(f"{key} is a list of texts, not {value!r}")
         return tuple(value)
-    elif not isinstance(value, str) or choices and value not in choices:
+    elif not isinstance(value, str) or (choices and value not in choices):
         raise ValueError(f"{key} is one of {', '.join(choices)}, not {value!r}")
     return value

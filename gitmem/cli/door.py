@@ -72,8 +72,8 @@ class Door:
     def settled(self, args: argparse.Namespace) -> Store:
         """Return the store after what waits in its spool was committed and what a crash left was repaired.
 
-        Where that is not possible now (busy, read-only, a merge in progress), the store is good for reading; why is said on
-        stderr.
+        Where that is not possible now (busy, read-only, a merge in progress), the store is good for reading; why is
+        said on stderr.
         """
         from gitmem.errors import GitmemError
         from gitmem.memory.save import drain

@@ -118,10 +118,11 @@ def run_check(args: argparse.Namespace, door: Door) -> int:
         "tokens": result.tokens,
         "threshold": result.threshold,
         "archive": result.archive,
-        "dropped": result.dropped,
+        "dropped": list(result.dropped),
     }
     if result.archive:
-        text = f"[GITMEM_ROTATE] file={result.archive}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
+        request = f"[GITMEM_ROTATE] file={result.archive}"
+        text = f"{request}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
     elif before >= result.threshold > result.tokens:
         text = "Another process has just rotated memory.md; nothing was left to do."
     else:

@@ -1,18 +1,21 @@
-"""Rotation (spec R2–R4, R13): `memory.md` over its threshold becomes an archive, its tail a new `memory.md`."""
+"""Rotation (spec R2 to R4, R13): `memory.md` over its threshold becomes an archive, its tail a new `memory.md`."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from gitmem.config import RotationConfig
 from gitmem.model.document import Document
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.rotation import Limits, needs_rotation, plan_rotation
 from gitmem.model.tokens import tokens_of_size
-from gitmem.store.store import Store
-from gitmem.store.transaction import Transaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitmem.config import RotationConfig
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
 
 _STAMP = "%Y%m%d_%H%M%S"
 

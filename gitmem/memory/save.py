@@ -6,7 +6,6 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -21,9 +20,14 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.store.init import new_memory
 from gitmem.store.redact import redact
-from gitmem.store.spool import Event, Spool
-from gitmem.store.store import Store
-from gitmem.store.transaction import Transaction
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.store.spool import Event
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
 
 EVENT_VERSION = 1
 BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
