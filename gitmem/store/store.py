@@ -58,6 +58,12 @@ class Store:
         self._check_format()
 
     @property
+    def own_repository(self) -> bool:
+        """Whether the repository is the store's own, not the user's project's (`init --branch`)."""
+        layout = self.repository.layout
+        return layout.git_dir == layout.common_dir
+
+    @property
     def tip(self) -> str | None:
         """The commit the memory branch points to now."""
         return self.repository.tip(self.repository.branch())
@@ -123,7 +129,7 @@ class Store:
     ) -> Outcome[T]:
         tip = self.repository.tip(branch)
         staged: list[Staged] = []
-        with Writer(self.repository.git, branch, tip) as writer:
+        with Writer(self.repository.git, branch, tip, keep_pack=self.own_repository) as writer:
             transaction = self._transaction(writer)
             if scan:
                 _read_edited(transaction, self.files)
