@@ -1,0 +1,86 @@
+"""The package as users get it: a wheel in an empty environment, with its data, light to import."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import gitmem
+from gitmem.resources import read_resource, resource
+
+ROOT = Path(__file__).parent.parent
+STDLIB_ONLY = """
+import json, sys
+before = set(sys.modules)
+import gitmem, gitmem.cli.main, gitmem.store.spool, gitmem.store.store, gitmem.memory.save
+loaded = {name.split(".")[0] for name in set(sys.modules) - before}
+print(json.dumps(sorted(loaded - set(sys.stdlib_module_names) - {"gitmem"})))
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(out.glob("*.whl"))
+
+
+def test_importing_gitmem_and_the_way_of_a_save_loads_the_standard_library_only():
+    done = subprocess.run([sys.executable, "-c", STDLIB_ONLY], capture_output=True, check=True, text=True, cwd=ROOT)
+    assert json.loads(done.stdout) == []
+
+
+def test_resources_are_found_in_the_source_tree():
+    assert read_resource("templates", "store", "FORMAT.md").startswith(b"---\nid: format\n")
+    assert Path(resource("hooks")).is_dir()
+
+
+def test_a_missing_resource_is_an_error_that_names_it():
+    with pytest.raises(FileNotFoundError, match="templates/nothing"):
+        resource("templates", "nothing")
+
+
+def test_the_wheel_carries_hooks_and_templates(wheel):
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "gitmem/_data/templates/store/FORMAT.md" in names
+    assert any(name.startswith("gitmem/_data/hooks/") for name in names)
+    assert not any(name.startswith(("tests/", "bench/")) for name in names)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path, environ):
+    home = tmp_path / "an environment"
+    venv.create(home, with_pip=True)
+    python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    installer = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTHON"))}
+    subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True, env=installer, cwd=tmp_path)
+    project = tmp_path / "프로젝트 one"
+    project.mkdir()
+
+    def run(*args: str) -> str:
+        command = [python, "-m", "gitmem", *args]
+        return subprocess.run(command, cwd=project, env=environ, check=True, capture_output=True, text=True).stdout
+
+    assert run("--version").strip() == f"gitmem {gitmem.__version__}"
+    run("init")
+    saved = json.loads(run("save", "from the wheel", "--json"))
+    assert "from the wheel" in (project / ".gitmem" / "memory.md").read_text(encoding="utf-8")
+    assert json.loads(run("status", "--json"))
+    assert saved["id"] in run("log", "--json")
+    size = sum(path.stat().st_size for path in python.parent.parent.rglob("*") if path.is_file())
+    pip_only = sum(
+        path.stat().st_size
+        for name in ("pip", "setuptools", "_distutils_hack", "pkg_resources")
+        for path in python.parent.parent.rglob(f"site-packages/{name}*/**/*")
+        if path.is_file()
+    )
+    assert size - pip_only < 20 * 1024 * 1024  # 15 MB and what `venv` itself brings
