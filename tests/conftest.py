@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess  # noqa: TID251  # tests run plain git, as a person would
+import subprocess
 import time
 from typing import TYPE_CHECKING, Protocol
 

@@ -11,7 +11,6 @@ What no configuration can switch off, the caller's arguments must: `diff`, `log 
 
 On the hot path of a save: plain classes and `os.path`, because `dataclasses` costs 7 ms to import and `pathlib` 4.
 """
-# ruff: noqa: PTH112, PTH117, PTH118, PTH120, PTH100 -- see above
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import os
-import subprocess  # noqa: TID251  # a fresh interpreter shows what an import loads
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,0 +1,182 @@
+"""What the two locks have in common: waiting, the record of the holder, and when a holder has lost its lock (R11)."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from abc import ABC, abstractmethod
+from dataclasses import asdict, dataclass
+
+from gitmem.errors import BusyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+STALE_SECONDS = 60.0  # spec R11: a holder that is silent for so long has lost the lock
+RECORD_LIMIT = 4096  # bytes; what is longer was not written by a holder
+
+_SHORTEST_PAUSE = 0.001  # seconds between two attempts: from here, doubling
+_LONGEST_PAUSE = 0.020
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Where a lock gets its time: `monotonic` and `wall` in seconds, `sleep` for seconds.
+
+    `monotonic` is the same for all processes of a machine and does not follow the wall clock's jumps.
+    """
+
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], float] = time.time
+    sleep: Callable[[float], None] = time.sleep
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """The record of who holds a lock, kept in the lock itself as JSON.
+
+    `place` is the boot and process namespace in which `pid`, `started` (clock ticks since boot) and `beat` (the last
+    sign of life, monotonic seconds) mean something, "" where the system does not tell. `at` is the wall clock's time
+    of the acquisition, in seconds since 1970 UTC, for people only.
+    """
+
+    host: str
+    pid: int
+    started: str
+    place: str
+    token: str
+    purpose: str
+    at: float
+    beat: float
+
+    def __str__(self) -> str:
+        since = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(self.at))
+        return f"process {self.pid} on {self.host} ({self.purpose}), since {since}"
+
+    def to_bytes(self) -> bytes:
+        """Return the record as it is stored."""
+        return json.dumps(asdict(self)).encode() + b"\n"
+
+    @staticmethod
+    def from_bytes(text: bytes) -> Holder | None:
+        """Read a record; None if it is not whole."""
+        try:
+            fields = json.loads(text)
+            strings = (str(fields[name]) for name in ("host", "started", "place", "token", "purpose"))
+            host, started, place, token, purpose = strings
+            at, beat = float(fields["at"]), float(fields["beat"])
+            time.gmtime(at)
+            return Holder(host, int(fields["pid"]), started, place, token, purpose, at, beat)
+        except (ValueError, TypeError, KeyError, OverflowError, OSError, RecursionError):
+            return None
+
+
+class Lock(ABC):
+    """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand."""
+
+    def __init__(self, purpose: str, machine: str, clock: Clock) -> None:
+        self._purpose = purpose
+        self._machine = machine
+        self._clock = clock
+        self._place = _place()
+        self._token = ""
+        self._seen: bytes | None = None  # the record of the holder being waited for
+        self._seen_at = 0.0
+
+    def acquire(self, timeout: float) -> Self:
+        """Wait up to `timeout` seconds for the lock.
+
+        Raises:
+            BusyError: it is still held; the message names the holder.
+            OSError, GitFailedError: the private folder, or the repository, cannot be written.
+
+        """
+        end = self._clock.monotonic() + timeout
+        pause = _SHORTEST_PAUSE
+        self._token = os.urandom(8).hex()
+        self._seen = None
+        while not self._attempt():
+            left = end - self._clock.monotonic()
+            if left <= 0:
+                raise self._busy()
+            jitter = 0.5 + os.urandom(1)[0] / 255
+            self._clock.sleep(min(left, pause * jitter))
+            pause = min(pause * 2, _LONGEST_PAUSE)
+        return self
+
+    @abstractmethod
+    def _attempt(self) -> bool:
+        """Take the lock if it is free or its holder has lost it; leave the holder's record in `_seen` if not."""
+
+    @abstractmethod
+    def release(self) -> None:
+        """Give the lock back; without effect for one that is not, or no longer, held."""
+
+    @abstractmethod
+    def heartbeat(self) -> None:
+        """Show that the holder lives; to be called more often than every `STALE_SECONDS`. Never takes a lock back."""
+
+    @abstractmethod
+    def held(self) -> bool:
+        """Tell whether this object still has the lock."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _busy(self) -> BusyError:
+        holder = Holder.from_bytes(self._seen or b"") or "another process"
+        return BusyError(f"The store is held by {holder}.", "Try again when it is done.")
+
+    def _record(self) -> bytes:
+        now = self._clock.monotonic()
+        started = _process(os.getpid())[1]
+        holder = Holder(
+            self._machine, os.getpid(), started, self._place, self._token, self._purpose, self._clock.wall(), now
+        )
+        return holder.to_bytes()
+
+    def _silent(self, text: bytes, beat: float | None) -> bool:
+        """Tell whether the holder with this record gave no sign for `STALE_SECONDS`; `beat` is None if incomparable."""
+        now = self._clock.monotonic()
+        if text != self._seen:
+            self._seen, self._seen_at = text, now
+        return now - (self._seen_at if beat is None else min(beat, self._seen_at)) >= STALE_SECONDS
+
+
+def _place() -> str:
+    """Name this boot of this machine and this namespace of process ids; "" where the system does not tell."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return f"{file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return ""
+
+
+def _process(pid: int) -> tuple[str, str]:
+    """Return state and start time of a process, as proc(5) has them; ("", "") where that cannot be read."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()  # the name before it may hold anything
+        return fields[0].decode(), fields[19].decode()
+    except (OSError, IndexError):
+        return "", ""
+
+
+def alive(holder: Holder) -> bool:
+    """Tell whether a holder of this very place runs; a process that got its number later is not it."""
+    if holder.pid <= 0:
+        return True  # that is no process; let the time decide
+    try:
+        os.kill(holder.pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OverflowError):
+        pass
+    state, started = _process(holder.pid)
+    return state not in {"Z", "X"} and started in {"", holder.started}
