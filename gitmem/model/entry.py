@@ -1,7 +1,7 @@
 """Log entries: one dated, identified item of a daily log or of `memory.md` (docs/format.md, "Entries").
 
-`render_entry` and `find_entries` are inverse to each other; everything in a log that is not an entry is left where
-it stands. All functions take and return text with its own line endings.
+`render_entry` and `find_entries` are inverse to each other for text that has passed `clean_text`; what is not an entry
+is nobody's business here. Lines end at LF or CRLF only, never at what else `str.splitlines` takes for an end.
 """
 
 from __future__ import annotations
@@ -14,17 +14,18 @@ from gitmem.model.ids import ALPHABET, LENGTH
 INDENT = "  "
 MAX_TAG_LENGTH = 50
 
-_TIME = r"(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d"
+_TIME = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2} )?[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _LABEL = r"[^\n*]{1,60}"
 # The first line of an entry. Every quantifier is bounded or followed by what it cannot match, so matching is linear.
-_FIRST_LINE = re.compile(
+FIRST_LINE = re.compile(
     rf"^- \[(?P<time>{_TIME})\] \*\*(?P<label>{_LABEL})\*\*(?P<tags>(?: #[\w/-]{{1,{MAX_TAG_LENGTH}}})*):"
-    rf"(?: (?P<text>[^\n]*?))? \^(?P<id>[{ALPHABET}]{{{LENGTH}}})(?P<cr>\r?)$",
+    rf"(?: (?P<text>[^\n]*?))? \^(?P<id>[{ALPHABET}]{{{LENGTH}}})\r?$",
     re.MULTILINE,
 )
-_CONTINUED = re.compile(r"(?:[ \t]*\r?\n)*(?:  |\t)[^\n]*(?:\n|\Z)")
+# One more line of an entry, with the blank lines before it: a blank line is the entry's only if its text goes on.
+_CONTINUED = re.compile(r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)")
 _TAG_FORM = re.compile(rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +88,20 @@ def find_entries(text: str) -> list[FoundEntry]:
     """Return the entries of a log's text, in the order in which they stand."""
     found = []
     position = 0
-    while match := _FIRST_LINE.search(text, position):
-        end = min(match.end() + 1, len(text))
-        while (more := _CONTINUED.match(text, end)) and more.end() > end:
-            end = more.end()
+    while match := FIRST_LINE.search(text, position):
+        position = min(match.end() + 1, len(text))
         lines = [match["text"] or ""]
-        lines += [_unindented(line) for line in text[match.end() + 1 : end].split("\n")]
+        while more := _CONTINUED.match(text, position):
+            lines += [_unindented(line) for line in more[0].removesuffix("\n").split("\n")]
+            position = more.end()
         tags = tuple(match["tags"].replace("#", "").split())
-        body = "\n".join(lines).rstrip("\n")
-        found.append(FoundEntry(Entry(match["id"], match["time"], match["label"], body, tags), match.start(), end))
-        position = end
+        entry = Entry(match["id"], match["time"], match["label"], "\n".join(lines), tags)
+        found.append(FoundEntry(entry, match.start(), position))
     return found
 
 
 def _unindented(line: str) -> str:
     line = line.removesuffix("\r")
-    return line.removeprefix("\t") if line.startswith("\t") else line.removeprefix(INDENT)
+    if not line.strip(" \t"):
+        return ""
+    return line[1:] if line.startswith("\t") else line.removeprefix(INDENT)

@@ -10,13 +10,12 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from gitmem.model.entry import Entry, FoundEntry, find_entries, render_entry
-from gitmem.model.ids import ALPHABET, LENGTH
+from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_entries, render_entry
 
-_HEADING_OR_FENCE = re.compile(
-    r"^(?:(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)|(?P<fence>`{3,}|~{3,})[^\n]*)$", re.MULTILINE
-)
-_BLOCK_ID = re.compile(rf" \^([{ALPHABET}]{{{LENGTH}}})\r?$", re.MULTILINE)
+_HEADING = re.compile(r"^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$", re.MULTILINE)
+# What follows three backticks may not hold another one, or it is code within a line.
+_FENCE = re.compile(r"^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$", re.MULTILINE)
+_BLANK = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,32 +29,64 @@ class Section:
     end: int
 
 
+def fences(text: str) -> list[tuple[int, int]]:
+    """Return where the code fences are: start, and end with the last line's end.
+
+    One that is never closed is none: it would hide all sections after it, and every save would make them anew.
+    """
+    lines = list(_FENCE.finditer(text))
+    longest = {"`": 0, "~": 0}  # the longest mark after the line that can close a fence
+    closed = []
+    for line in reversed(lines):
+        mark = line["mark"]
+        closed.append(len(mark) <= longest[mark[0]])
+        if not line["words"].strip(_BLANK):
+            longest[mark[0]] = max(longest[mark[0]], len(mark))
+    found = []
+    opening = None
+    for line, closes in zip(lines, reversed(closed), strict=True):
+        if opening is None:
+            opening = line if closes else None
+        elif line["mark"].startswith(opening["mark"]) and not line["words"].strip(_BLANK):
+            found.append((opening.start(), min(line.end() + 1, len(text))))
+            opening = None
+    return found
+
+
 def sections(text: str) -> list[Section]:
-    """Return the sections of a text in order; a section of level 1 ends where the next heading begins."""
-    heads: list[tuple[int, str, int, int]] = []
-    fence = ""
-    for match in _HEADING_OR_FENCE.finditer(text):
-        mark = match["fence"]
-        if mark:
-            if not fence:
-                fence = mark
-            elif mark.startswith(fence):
-                fence = ""
-        elif not fence:
-            heads.append((len(match["level"]), match["title"].strip(), match.start(), min(match.end() + 1, len(text))))
-    ends = [start for _, _, start, _ in heads[1:]] + [len(text)]
-    return [Section(*head, end) for head, end in zip(heads, ends, strict=True)]
+    """Return the sections of a text in order; each ends where the next one begins."""
+    heads: list[re.Match[str]] = []
+    position = 0
+    for start, end in (*fences(text), (len(text), len(text))):
+        heads += _HEADING.finditer(text, position, start)
+        position = end
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    return [
+        Section(len(head["level"]), head["title"].strip(), head.start(), min(head.end() + 1, len(text)), end)
+        for head, end in zip(heads, ends, strict=False)  # without a heading there is still one end
+    ]
 
 
 def find_section(text: str, title: str) -> Section | None:
-    """Return the first section of level 2 with this title, compared without regard to case."""
-    wanted = title.casefold()
-    return next((s for s in sections(text) if s.level == 2 and s.title.casefold() == wanted), None)  # noqa: PLR2004
+    """Return the first section with this title, compared without regard to case; one of level 2 if there is one.
+
+    The title "" stands for what comes before the first section, as in `section_of`.
+    """
+    parts = sections(text)
+    if not title:
+        return Section(0, "", 0, 0, parts[0].start if parts else len(text))
+    named = (part for part in parts if part.title.casefold() == title.casefold())
+    return max(named, key=lambda part: part.level, default=None)
+
+
+def section_of(text: str, found: FoundEntry) -> str:
+    """Return the title of the section an entry stands in, "" where it stands in none."""
+    return next((part.title for part in sections(text) if part.start <= found.start < part.end), "")
 
 
 def entry_ids(text: str) -> set[str]:
-    """Return the ids of all entries, found by their block ids alone: much cheaper than parsing them."""
-    return set(_BLOCK_ID.findall(text))
+    """Return the ids of all entries; much cheaper than parsing them."""
+    return {line["id"] for line in FIRST_LINE.finditer(text)}
 
 
 def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
@@ -66,15 +97,26 @@ def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str
     if f" ^{entry.id}" in text and entry.id in entry_ids(text):
         return text
     block = render_entry(entry, newline)
-    found = find_section(text, section)
-    if found is None:
-        head = text.rstrip()
-        gap = newline * 2 if head else ""
-        return f"{head}{gap}## {section}{newline}{newline}{block}"
-    kept = text[: found.end].rstrip()
-    after = text[found.end :]
-    lead = newline if len(kept) > found.body else newline * 2
-    return f"{kept}{lead}{block}{newline if after else ''}{after}"
+    place = find_section(text, section)
+    if place is None:
+        before = _ended(text, newline)
+        return f"{before}{newline if before else ''}## {section}{newline}{newline}{block}"
+    before = _ended(text[: place.end], newline)
+    after = text[len(before) :] if text[place.end :] else ""
+    if before and not text[place.body : place.end].strip(_BLANK):
+        before += newline
+    if after[:1].strip(_BLANK):
+        block += newline
+    return before + block + after
+
+
+def _ended(text: str, newline: str) -> str:
+    """Return a text without the blank lines at its end, and with the end of its last line."""
+    content = len(text.rstrip(_BLANK))
+    end = text.find("\n", content) + 1
+    if not content:
+        return ""
+    return text[:end] if end else text + newline
 
 
 def remove_entries(text: str, ids: Collection[str]) -> str:
@@ -88,24 +130,21 @@ def remove_entries(text: str, ids: Collection[str]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def section_of(text: str, found: FoundEntry) -> str:
-    """Return the title of the section an entry stands in, "" where it stands in none."""
-    titles = [s.title for s in sections(text) if s.start <= found.start < s.end]
-    return titles[-1] if titles else ""
-
-
 def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: str = "\n") -> str:
     """Return the text with entries, each given with its section, put back where their ids order them."""
     for section, entry in entries:
-        if entry.id in entry_ids(text):
-            continue
-        place = find_section(text, section)
-        if place is not None:
-            later = (f for f in find_entries(text) if place.start <= f.start < place.end and f.entry.id > entry.id)
-            following = next(later, None)
-            if following is not None:
-                at = following.start
-                text = text[:at] + render_entry(entry, newline) + text[at:]
-                continue
-        text = add_entry(text, section, entry, newline)
+        at = None if entry.id in entry_ids(text) else _start_of_later(text, section, entry.id)
+        if at is None:
+            text = add_entry(text, section, entry, newline)
+        else:
+            text = text[:at] + render_entry(entry, newline) + text[at:]
     return text
+
+
+def _start_of_later(text: str, section: str, identifier: str) -> int | None:
+    """Return where the first entry of a section with a later id starts."""
+    place = find_section(text, section)
+    if place is None:
+        return None
+    later = (f.start for f in find_entries(text) if place.start <= f.start < place.end and f.entry.id > identifier)
+    return next(later, None)
