@@ -25,7 +25,8 @@ TEMPORARY = ".tmp"
 _FORBIDDEN = frozenset('<>:"|?*\\') | {chr(code) for code in (*range(32), *range(127, 160))}
 # Windows takes these for devices, with any extension ("Naming Files, Paths, and Namespaces", Microsoft).
 _DEVICES = frozenset(
-    {"con", "prn", "aux", "nul", *(f"{name}{digit}" for name in ("com", "lpt") for digit in "123456789¹²³")}
+    {"con", "prn", "aux", "nul", "conin$", "conout$"}
+    | {f"{name}{digit}" for name in ("com", "lpt") for digit in "0123456789¹²³"}
 )
 # HFS+ ignores these when it compares names, so ".g\u200cit" is ".git" there (git's own utf8.c: next_hfs_char).
 _IGNORABLE = {
@@ -44,14 +45,15 @@ def fold(name: str) -> str:
 
 def is_git_folder(part: str) -> bool:
     """Say whether some file system would take this name for `.git`."""
-    folded = fold(part).rstrip(". ").split(":", 1)[0]
-    return folded in {".git", "git~1"}
+    # What follows a colon or a backslash is no part of the name to NTFS (git's own path.c: is_ntfs_dotgit).
+    name = fold(part).replace("\\", ":").split(":", 1)[0]
+    return name.rstrip(". ") in {".git", "git~1"}
 
 
 # Each rule with what it says of a part that breaks it, in the order in which they are asked.
 _RULES: tuple[tuple[Callable[[str], bool], str], ...] = (
     (lambda part: part in {"", ".", ".."}, "an empty, '.' or '..' part"),
-    (lambda part: is_git_folder(part), "a part that stands for .git"),
+    (is_git_folder, "a part that stands for .git"),
     (lambda part: not _FORBIDDEN.isdisjoint(part), "a character that not every file system can hold"),
     (lambda part: part[-1] in ". ", "a part that ends in a dot or a blank"),
     (lambda part: part.split(".", 1)[0].rstrip(" ").casefold() in _DEVICES, "a device name of Windows"),
@@ -83,11 +85,14 @@ def check_path(path: str) -> str:
 
 def slug(text: str, *, length: int = SLUG_LENGTH) -> str:
     """Return a short readable name made of a text's letters and digits, fit for `check_path`; "" where it has none."""
-    characters = [c if c.isalnum() else "-" for c in unicodedata.normalize("NFC", text).casefold()]
-    words = [word for word in "".join(characters).split("-") if word]
-    result = "-".join(words)[:length].rstrip("-")
-    result = unicodedata.normalize("NFC", result)
-    while len(result.encode("utf-8", "ignore")) > MAX_PART_BYTES // 2:
+    characters = []
+    letter = False
+    for character in fold(text):
+        # The vowel signs of Devanagari, Thai and others are marks: part of the letter before them, nothing alone.
+        letter = character.isalnum() or (letter and unicodedata.category(character)[0] == "M")
+        characters.append(character if letter else " ")
+    result = "-".join("".join(characters).split())[:length].rstrip("-")
+    while len(result.encode()) > MAX_PART_BYTES // 2:
         result = result[:-1].rstrip("-")
     return f"{result}-" if result in _DEVICES else result
 

@@ -10,6 +10,11 @@ def tokens_of_size(size: int) -> int:
     return -(-size // BYTES_PER_TOKEN)
 
 
+def utf8_size(text: str) -> int:
+    """Return the bytes a text takes in a file; a byte that is no UTF-8, kept as a lone surrogate, is one byte."""
+    return len(text.encode("utf-8", "replace"))  # "?" for a surrogate: one byte too, and never an error
+
+
 def estimate_tokens(text: str) -> int:
     """Return the estimated tokens of a text: "Hello World" is 3, ten Hangul syllables are 8."""
-    return tokens_of_size(len(text.encode("utf-8", "surrogateescape")))
+    return tokens_of_size(utf8_size(text))
