@@ -1,7 +1,7 @@
 """Commit messages that read well in `git log --oneline` and whose trailers git understands (spec G2).
 
-Hostile text can neither add a trailer nor end the message: a subject and each trailer value are one line, and the
-trailers are the last paragraph.
+Hostile text can neither add a trailer nor hide one: the subject and each trailer's value are one line, the trailers are
+the last paragraph, and no subject passes for a comment or for the line that parts a message from a patch.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from enum import StrEnum
 SUBJECT_LENGTH = 72
 VALUE_LENGTH = 200
 
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029]+")
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 class Op(StrEnum):
@@ -62,5 +62,13 @@ class Message:
 
     def render(self) -> str:
         """Return the text git stores."""
-        lines = [f"{key}: {one_line(value, VALUE_LENGTH)}" for key, value in self.trailers if value.strip()]
-        return "\n".join([one_line(self.subject, SUBJECT_LENGTH) or "(no subject)", "", *lines, ""])
+        values = [(key, one_line(value, VALUE_LENGTH)) for key, value in self.trailers]
+        lines = [f"{key}: {value}" for key, value in values if value]
+        return "\n".join([_subject(self.subject), *([""] if lines else []), *lines, ""])
+
+
+def _subject(text: str) -> str:
+    subject = one_line(text, SUBJECT_LENGTH)
+    if subject.startswith(("#", "---")):  # git drops the one when a message is edited, and stops reading at the other
+        subject = subject.lstrip("#- ")
+    return subject or "(no subject)"
