@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gitmem.model.yamlvalue import YamlTextError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 MAX_BYTES = 65_536
 """The longest text that is read, in UTF-8 bytes; also how many nodes it may have once its aliases are followed (without
@@ -22,8 +22,7 @@ MAX_DEPTH = 64
 LINE_END = re.compile(r"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """Where a value stands in the text; positions are characters, ends are exclusive."""
 
     start: int
@@ -63,7 +62,7 @@ def outline(text: str) -> Node | None:
         raise YamlTextError(f"it is longer than {MAX_BYTES // 1024} KiB")
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     events = yaml.parse(text, Loader=loader)
-    reader = _Reader(text, events)
+    reader = _Reader(text, events, yaml)
     for event in events:
         if isinstance(event, yaml.NodeEvent):
             node = reader.read(event)
@@ -74,22 +73,21 @@ def outline(text: str) -> Node | None:
 class _Reader:
     """Builds a `Node` from parser events."""
 
-    def __init__(self, text: str, events: Iterator[Any]) -> None:
+    def __init__(self, text: str, events: Iterator[Any], yaml: ModuleType) -> None:
         self.text = text
         # Where each line after the first begins, and where the text ends.
         self.lines = [*(found.end() for found in LINE_END.finditer(text)), len(text)]
         self.events = events
+        self.yaml = yaml  # imported once for all nodes
         self.anchors: dict[str, Node] = {}
 
     def read(self, event: Any, depth: int = 1) -> Node:
         """Return the node that `event` begins. Raises `YamlTextError`."""
-        from yaml import AliasEvent, ScalarEvent
-
         if depth > MAX_DEPTH:
             raise YamlTextError(f"it nests more than {MAX_DEPTH} levels deep")
-        if isinstance(event, AliasEvent):
+        if isinstance(event, self.yaml.AliasEvent):
             return self._alias(event, depth)
-        node = self._scalar(event) if isinstance(event, ScalarEvent) else self._collection(event, depth)
+        node = self._scalar(event) if isinstance(event, self.yaml.ScalarEvent) else self._collection(event, depth)
         if node.size > MAX_BYTES:
             raise YamlTextError("its aliases multiply it beyond measure")
         if event.anchor in self.anchors:  # libyaml refuses it, PyYAML's own parser does not
@@ -105,7 +103,7 @@ class _Reader:
         if depth + target.height - 1 > MAX_DEPTH:
             raise YamlTextError(f"its aliases nest more than {MAX_DEPTH} levels deep")
         end = event.end_mark.index
-        return replace(target, start=event.start_mark.index, end=end, after=self._next_line(end))
+        return target._replace(start=event.start_mark.index, end=end, after=self._next_line(end))
 
     def _scalar(self, event: Any) -> Node:
         start, end = event.start_mark.index, event.end_mark.index
@@ -115,11 +113,9 @@ class _Reader:
         return Node(start, end, self._next_line(end), event.value)
 
     def _collection(self, event: Any, depth: int) -> Node:
-        from yaml import MappingStartEvent, NodeEvent
-
         children = []
         last = next(self.events)
-        while isinstance(last, NodeEvent):
+        while isinstance(last, self.yaml.NodeEvent):
             children.append(self.read(last, depth + 1))
             last = next(self.events)
         # A block collection's own end mark lies behind the comments that follow it; its last child knows better.
@@ -128,7 +124,7 @@ class _Reader:
             start=event.start_mark.index,
             end=end,
             after=self._next_line(end) if event.flow_style else children[-1].after,
-            is_mapping=isinstance(event, MappingStartEvent),
+            is_mapping=isinstance(event, self.yaml.MappingStartEvent),
             is_flow=bool(event.flow_style),
             children=tuple(children),
             size=1 + sum(child.size for child in children),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess  # noqa: TID251 - a fresh interpreter is what one test is about
+import subprocess
 import sys
 from datetime import date
 
 import frontmatter
 import pytest
+from frontmatter.default_handlers import YAMLHandler
 from hypothesis import given
 from hypothesis import strategies as st
 from yaml import YAMLError
@@ -227,14 +228,24 @@ def test_only_asking_for_the_header_loads_yaml():
         f"data = {FACT.encode()!r}\n"
         "d = Document.parse(data).with_body('x'); d.render(); d.newline; body_offset(data)\n"
         "assert not {'yaml', 'frontmatter'} & set(sys.modules), 'too early'\n"
-        "d.metadata\n"
-        "assert {'yaml', 'frontmatter'} <= set(sys.modules), 'python-frontmatter reads the header'\n"
+        "assert d.metadata and 'yaml' in sys.modules\n"
     )
 
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
-# python-frontmatter and we --------------------------------------------------------------------------------------------
+# python-frontmatter and us --------------------------------------------------------------------------------------------
+
+
+def test_python_frontmatter_reads_the_header(monkeypatch):
+    read = []
+    load = YAMLHandler.load
+    monkeypatch.setattr(
+        YAMLHandler, "load", lambda self, text, **options: read.append(text) or load(self, text, **options)
+    )
+
+    assert Document.parse(b"---\na: 1\n---\n").get("a") == 1
+    assert read == ["a: 1\n"]
 
 
 @pytest.mark.parametrize(
