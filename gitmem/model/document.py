@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSING = re.compile(rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))")
-_UNCLOSED = re.compile(r"---[ \t]*[\r\n]+[\w-]+:(?:[ \r\n]|\Z)")  # a key, not the text after a horizontal rule
+_UNCLOSED = re.compile(r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)")  # a key follows at once: no horizontal rule
 _CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)", re.MULTILINE)
 
 

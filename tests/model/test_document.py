@@ -138,7 +138,7 @@ def test_what_was_meant_as_a_header_gets_no_second_one_on_top(data, problem):
         document.remove("a")
 
 
-@pytest.mark.parametrize("data", [b"", b"---\n\nA rule.\n", b"# <<<<<<< \n", b"---\n# c\n---\n"])
+@pytest.mark.parametrize("data", [b"", b"---\n\nNote: a rule.\n", b"# <<<<<<< \n", b"---\n# c\n---\n"])
 def test_no_problem_where_no_header_was_meant_or_it_is_empty(data):
     document = Document.parse(data)
 
