@@ -122,7 +122,7 @@ def _with_layer(config: Config, name: str, data: bytes) -> Config:
     changed = {
         group: dataclasses.replace(getattr(config, group), **values) for group, values in groups.items() if values
     }
-    return dataclasses.replace(config, problems=tuple(problems), **changed)  # type: ignore[arg-type]
+    return dataclasses.replace(config, problems=tuple(problems), **changed)
 
 
 def _mapping(data: bytes) -> Mapping[object, object]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, TextIO
 
+TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping
+    from typing import TextIO
 
     from gitmem.store.context import Context
     from gitmem.store.store import Store
@@ -36,7 +36,7 @@ class Door:
         """Return the surroundings a store works in."""
         from gitmem.store.context import Context
 
-        return Context(self.environ, self.home(), socket.gethostname() or "unknown", now)
+        return Context(self.environ, self.home(), machine_name(), now)
 
     def folder(self, args: argparse.Namespace) -> str:
         """Return the folder the command is about."""
@@ -105,6 +105,13 @@ class Door:
 def now() -> datetime:
     """Return the time in this machine's time zone."""
     return datetime.now(UTC).astimezone()
+
+
+def machine_name() -> str:
+    """Return the host's name."""
+    if sys.platform == "win32":
+        return os.environ.get("COMPUTERNAME", "unknown")
+    return os.uname().nodename or "unknown"
 
 
 def real_door() -> Door:

@@ -187,7 +187,7 @@ def parse_event(event: Event) -> Save:
         id=identifier,
         at=datetime.fromisoformat(str(content["at"])),
         text=text,
-        type=MemoryType(content["type"]),
+        type=MemoryType(str(content["type"])),
         tags=tuple(clean_tag(str(tag)) for tag in tags),
         session=str(content.get("session") or ""),
         host=str(content.get("host") or ""),
