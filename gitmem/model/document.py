@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from gitmem.model.yamltext import YamlTextError, load_mapping, newline_of, remove_value, set_value
+from gitmem.model.newlines import newline_of
 
+TYPE_CHECKING = False  # what reads and edits YAML is imported when a header is asked about: a save never does
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -85,6 +85,8 @@ class Document:
         Raises `BrokenHeaderError` if the header cannot be read, `YamlTextError` (both are ValueErrors) if the value
         cannot be written or `key` cannot be changed without changing something else.
         """
+        from gitmem.model.yamltext import set_value
+
         self._require_readable_header()
         newline = self.newline
         header = set_value(self.header or "", (key,), value, newline=newline)
@@ -95,6 +97,8 @@ class Document:
 
     def remove(self, key: str) -> Document:
         """Return the document without `key`; the header stays, if only as two fences. Raises as `set` does."""
+        from gitmem.model.yamltext import remove_value
+
         self._require_readable_header()
         if self.header is None:
             return self
@@ -148,6 +152,8 @@ def _read_header(document: Document) -> tuple[Mapping[str, object], str | None]:
     if _CONFLICT.search(document.header):
         return nothing, "git conflict markers stand in the header"
     from frontmatter.default_handlers import YAMLHandler
+
+    from gitmem.model.yamltext import YamlTextError, load_mapping
 
     try:
         return MappingProxyType(load_mapping(document.header, load=YAMLHandler().load)), None

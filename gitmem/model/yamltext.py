@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from gitmem.model.newlines import newline_of
 from gitmem.model.yamloutline import LINE_END, Node, outline
 from gitmem.model.yamlvalue import YamlTextError, flow, plain_value
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     import yaml
 
-__all__ = ["YamlTextError", "load_mapping", "newline_of", "remove_value", "set_value"]
+__all__ = ["YamlTextError", "load_mapping", "remove_value", "set_value"]
 
 _BOM = "\ufeff"
 
@@ -88,14 +89,6 @@ def remove_value(text: str, path: tuple[str, ...]) -> str:
         edited = _cut(text, path)
         _verify(edited, wanted, path)
     return bom + edited
-
-
-def newline_of(text: str, *, default: str = "\n") -> str:
-    r"""Return how most lines of `text` end, "\r\n" or "\n"; `default` if it has no line end."""
-    feeds, pairs = text.count("\n"), text.count("\r\n")
-    if not feeds:
-        return default
-    return "\r\n" if pairs * 2 > feeds else "\n"
 
 
 def _with(mapping: object, path: tuple[str, ...], value: object) -> object:

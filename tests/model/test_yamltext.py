@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model import yamloutline
-from gitmem.model.yamltext import YamlTextError, load_mapping, newline_of, remove_value, set_value
+from gitmem.model.newlines import newline_of
+from gitmem.model.yamltext import YamlTextError, load_mapping, remove_value, set_value
 
 CONFIG = """\
 # gitmem, project wide
