@@ -1,0 +1,245 @@
+"""Taking a commit back out of files that have gone on since (spec G3).
+
+A change is carried over from one text to another by what it is made of: entries by their ids, wherever they stand by
+now; sections that only held such entries; all other lines by a three-way merge, which the caller brings along.
+Nothing is guessed: where a merge fails, `UndoConflictError` names the file and nothing is planned at all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gitmem.model.document import Document
+from gitmem.model.entry import find_entries
+from gitmem.model.log import entry_ids, restore_entries, section_of, sections
+from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
+
+# (ours, base, theirs) to all three merged by line, None where they change the same lines.
+MergeLines = Callable[[bytes, bytes, bytes], bytes | None]
+
+_ENDS_BLANK = re.compile(r"(?:\A|\n)[ \t]*\r?\n\Z|\A\Z")
+_STARTS_BLANK = re.compile(r"[ \t]*\r?\n")
+
+
+class UndoConflictError(Exception):
+    """The lines that a commit changed in the file at `path` have changed again since."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit did to one file; None where there is no such file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """A commit and the commits it says it takes back, each named by its id or the beginning of it."""
+
+    commit: str
+    undoes: tuple[str, ...]
+
+
+def undone_commits(history: Iterable[Reversal]) -> dict[str, str]:
+    """Return which commits are taken back, and by which; `history` is newest first, children before their parents.
+
+    What an undo took back is there again if that undo was taken back itself.
+    """
+    found: dict[str, str] = {}
+    shortened: dict[str, str] = {}
+    for item in history:
+        by = next((found_by for short, found_by in shortened.items() if item.commit.startswith(short)), None)
+        if by is not None:
+            found.setdefault(item.commit, by)
+        if item.commit not in found:
+            for oid in item.undoes:
+                (found if len(oid) == len(item.commit) else shortened).setdefault(oid, item.commit)
+    return found
+
+
+def introduced(changes: Collection[Change]) -> set[str]:
+    """Return the ids of the entries a commit brought into the store."""
+    return _ids(change.after for change in changes) - _ids(change.before for change in changes)
+
+
+def rotated(changes: Collection[Change]) -> str | None:
+    """Return the path of the archive if these changes are a rotation: the whole of `memory.md` became an archive."""
+    memory = next((change for change in changes if change.path == MEMORY), None)
+    if memory is None or not memory.before:
+        return None
+    archives = (c for c in changes if c.path.startswith(f"{ARCHIVE}/") and c.before is None)
+    return next((archive.path for archive in archives if archive.after == memory.before), None)
+
+
+def plan_undo(
+    changes: Sequence[Change], current: Mapping[str, bytes | None], merge_lines: MergeLines
+) -> dict[str, bytes | None]:
+    """Return what the files in `current` become when a commit is taken back.
+
+    `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
+    stand by now: a rotation may have moved them. Of a rotation it holds the archive, as it last was, and its summary.
+
+    Raises:
+        UndoConflictError: lines the commit changed have changed since.
+
+    """
+    new = introduced(changes)
+    lost = _ids(change.after for change in changes) - _ids(current.values())
+    result = dict(current)
+    archive = rotated(changes)
+    for change in changes:
+        if archive and change.path in (archive, MEMORY):
+            continue
+        path = _place(change, current)
+        content = _undone(change, result[path], merge_lines)
+        if content is not None and change.after is None:  # a whole file comes back, without what was taken out since
+            content = _without(content, lost)
+        result[path] = content
+    if archive:
+        result[archive] = result[summary_path(archive)] = None
+        result[MEMORY] = _unrotated(changes, current, archive, merge_lines)
+    return {path: None if content is None else _without(content, new) for path, content in result.items()}
+
+
+def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines: MergeLines) -> bytes:
+    """Return `onto`, the file at `path`, with what makes the difference between `base` and `changed`.
+
+    Raises:
+        UndoConflictError: lines that differ there are changed in `onto`, too.
+
+    """
+    if onto == base:
+        return changed
+    if changed in (base, onto):
+        return onto
+    gone, come = _ids([base]) - _ids([changed]), _ids([changed]) - _ids([base])
+    # A section that only held these entries came and went with them: nobody's line.
+    made, unmade = _sections_of(base, gone) - _titles(changed), _sections_of(changed, come) - _titles(base)
+    ours, ancestor = (_without_sections(_without(text, gone), made) for text in (onto, base))
+    theirs = _without_sections(_without(changed, come), unmade)
+    if _lines(ancestor) != _lines(theirs):
+        merged = merge_lines(ours, ancestor, theirs)
+        if merged is None:
+            raise UndoConflictError(path)
+        ours = merged
+    return _with(ours, changed, come)
+
+
+def _place(change: Change, current: Mapping[str, bytes | None]) -> str:
+    """Return where a change is to be taken back: in `memory.md` if the archive it was made in has gone back there."""
+    archived = change.path.startswith(f"{ARCHIVE}/") and change.before is not None and change.after is not None
+    return MEMORY if archived and current[change.path] is None else change.path
+
+
+def _unrotated(
+    changes: Sequence[Change], current: Mapping[str, bytes | None], archive: str, merge_lines: MergeLines
+) -> bytes | None:
+    """Return the archive with what has happened to `memory.md` since it was rotated: nothing saved since is lost."""
+    kept = next(change.after for change in changes if change.path == MEMORY)
+    whole, now = current[archive], current[MEMORY]
+    if whole is None or kept is None or now is None:
+        return now if whole is None else whole
+    return carry_over(MEMORY, kept, now, whole, merge_lines)
+
+
+def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> bytes | None:
+    """Return what becomes of one file of a commit."""
+    before, after = change.before, change.after
+    if current in (before, after):
+        return before
+    if before is None and _is_frame(after or b""):  # made, and used by others since
+        return _without_made(after or b"", current or b"")
+    if before is not None and after is not None and current is not None:
+        return carry_over(change.path, after, before, current, merge_lines)
+    # One of the two is missing: only entries can be brought together.
+    come = _ids([before]) - _ids([after])
+    if before is not None and _is_frame(before):
+        left = _without(before, _ids([after])) if current is None and come else current
+        return None if left is None else _with(left, before, come)
+    if (
+        before is not None
+        and after is not None
+        and not come
+        and _lines(_without(after, _ids([after]))) == _lines(_without(before, _ids([before])))
+    ):
+        return None  # the commit had only put entries in
+    raise UndoConflictError(change.path)
+
+
+def _without_made(made: bytes, current: bytes) -> bytes | None:
+    """Return a log without the entries it was made with; None where nothing else has come to it."""
+    ids = _ids([made])
+    titles = _sections_of(made, ids)
+    frame, left = (_without_sections(_without(text, ids), titles) for text in (made, current))
+    return None if _lines(frame) == _lines(left) else left
+
+
+def _ids(texts: Iterable[bytes | None]) -> set[str]:
+    return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
+
+
+def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:
+    """Return a log with entries of another one, each in the section in which it stands there."""
+    if not ids:
+        return data
+    body = Document.parse(source).body
+    entries = [(section_of(body, found), found.entry) for found in find_entries(body) if found.entry.id in ids]
+    log = Document.parse(data)
+    return log.with_body(restore_entries(log.body, entries, log.newline)).render()
+
+
+def _without(data: bytes, ids: Collection[str]) -> bytes:
+    """Return a log without entries, and without the blank lines that only parted them from others."""
+    log = Document.parse(data)
+    body = log.body
+    for found in reversed(find_entries(body)) if ids else ():
+        if found.entry.id in ids:
+            body = _joined(body[: found.start], body[found.end :])
+    return data if body == log.body else log.with_body(body).render()
+
+
+def _without_sections(data: bytes, names: Collection[str]) -> bytes:
+    """Return a log without those of the sections that are empty."""
+    log = Document.parse(data)
+    body = log.body
+    for part in reversed(sections(body)) if names else ():
+        if part.title.casefold() in names and not body[part.body : part.end].strip():
+            body = _joined(body[: part.start], body[part.end :])
+    return data if body == log.body else log.with_body(body).render()
+
+
+def _joined(head: str, tail: str) -> str:
+    if not tail and (line := _ENDS_BLANK.search(head)):
+        return head[: line.start() + 1] if line.start() else head[: line.start()]
+    line = _STARTS_BLANK.match(tail)
+    return head + (tail[line.end() :] if line and _ENDS_BLANK.search(head) else tail)
+
+
+def _titles(data: bytes) -> set[str]:
+    return {part.title.casefold() for part in sections(Document.parse(data).body)}
+
+
+def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
+    """Return the sections that hold nothing but entries with these ids, and at least one."""
+    body = Document.parse(data).body
+    held = {section_of(body, found).casefold() for found in find_entries(body) if found.entry.id in ids}
+    rest = Document.parse(_without(data, ids)).body
+    return held & {part.title.casefold() for part in sections(rest) if not rest[part.body : part.end].strip()}
+
+
+def _is_frame(data: bytes) -> bool:
+    """Say whether a file is a log, of which nothing but headings and entries is in its body."""
+    rest = _without(data, _ids([data]))
+    return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip())
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line for line in data.split(b"\n") if line.strip()]
