@@ -39,8 +39,7 @@ class FileLock(Lock):
     """The lock of the operating system's; see the module's docstring."""
 
     def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
-        super().__init__(purpose, machine, clock)
-        self._folder = folder
+        super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
         self._file = -1
         self._number = 0
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 STALE_SECONDS = 60.0  # spec R11: a holder that is silent for so long has lost the lock
 RECORD_LIMIT = 4096  # bytes; what is longer was not written by a holder
 
-_SHORTEST_PAUSE = 0.001  # seconds between two attempts: from here, doubling
-_LONGEST_PAUSE = 0.020
+_WAITING = "lock.waiting"  # touched by whoever finds the lock taken
+_CROWDED_SECONDS = 0.1  # since somebody did: others wait, and a newcomer lets them try first
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +75,17 @@ class Holder:
 
 
 class Lock(ABC):
-    """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand."""
+    """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand.
 
-    def __init__(self, purpose: str, machine: str, clock: Clock) -> None:
+    Of those who wait, the one who waits longest looks most often, from every `_LONGEST_PAUSE` seconds to every
+    `_SHORTEST_PAUSE`, and nobody takes the lock again at once while others wait: roughly, first come, first served.
+    """
+
+    _LONGEST_PAUSE = 0.020
+    _SHORTEST_PAUSE = 0.001
+
+    def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
+        self._folder = folder
         self._purpose = purpose
         self._machine = machine
         self._clock = clock
@@ -95,17 +103,31 @@ class Lock(ABC):
 
         """
         end = self._clock.monotonic() + timeout
-        pause = _SHORTEST_PAUSE
+        pause = self._LONGEST_PAUSE
         self._token = os.urandom(8).hex()
         self._seen = None
+        if timeout > 0 and self._others_wait():
+            self._clock.sleep(min(timeout, _about(pause)))
         while not self._attempt():
             left = end - self._clock.monotonic()
             if left <= 0:
                 raise self._busy()
-            jitter = 0.5 + os.urandom(1)[0] / 255
-            self._clock.sleep(min(left, pause * jitter))
-            pause = min(pause * 2, _LONGEST_PAUSE)
+            self._show_waiting()
+            self._clock.sleep(min(left, _about(pause)))
+            pause = max(pause * 0.7, self._SHORTEST_PAUSE)
         return self
+
+    def _others_wait(self) -> bool:
+        try:
+            since = self._clock.wall() - os.stat(os.path.join(self._folder, _WAITING)).st_mtime
+        except OSError:
+            return False
+        return 0 <= since < _CROWDED_SECONDS
+
+    def _show_waiting(self) -> None:
+        path = os.path.join(self._folder, _WAITING)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.utime(path)
 
     @abstractmethod
     def _attempt(self) -> bool:
@@ -147,6 +169,11 @@ class Lock(ABC):
         if text != self._seen:
             self._seen, self._seen_at = text, now
         return now - (self._seen_at if beat is None else min(beat, self._seen_at)) >= STALE_SECONDS
+
+
+def _about(seconds: float) -> float:
+    """Return half to one and a half times as much, so that those who wait do not march in step."""
+    return seconds * (0.5 + os.urandom(1)[0] / 255)
 
 
 def _place() -> str:

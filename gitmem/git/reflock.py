@@ -31,10 +31,12 @@ _FREE = {  # object id of the blob "free\n", by the length of the repository's o
 class RefLock(Lock):
     """The lock that is a git ref; see the module's docstring. `folder` is on the file system of the repository."""
 
+    _LONGEST_PAUSE = 0.040  # each look is a process
+    _SHORTEST_PAUSE = 0.010
+
     def __init__(self, git: Git, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
-        super().__init__(purpose, machine, clock)
+        super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
         self._git = git
-        self._folder = folder
         self._common = _common_dir(git)
         self._blob = ""  # names this process as the holder
         self._made_at = 0.0

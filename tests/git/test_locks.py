@@ -56,13 +56,23 @@ for _ in range(25):
 LIVE_DANGEROUSLY = """
 import time, random
 marker = os.path.join(folder, "inside")
+def lives(pid):
+    # A process that was killed loses its locks a moment before it looks dead.
+    for _ in range(200):
+        try:
+            with open(f"/proc/{pid}/stat") as file: state = file.read().rpartition(")")[2].split()[0]
+        except OSError:
+            return False
+        if state in "ZX": return False
+        time.sleep(0.01)
+    return True
 while True:
     with lock.acquire(100):
         try:
             os.close(os.open(marker, os.O_CREAT | os.O_EXCL))
         except FileExistsError:
             with open(marker) as file: other = file.read()
-            if other and os.path.exists(f"/proc/{other}"):
+            if other and lives(other):
                 with open(os.path.join(folder, "violation"), "a") as file: file.write(other)
         with open(marker, "w") as file: file.write(str(os.getpid()))
         time.sleep(random.random() / 100)
@@ -226,6 +236,19 @@ def test_the_lock_of_a_dead_holder_is_taken_at_once(make, other, reaped):
     finally:
         if not reaped:
             other.close()
+
+
+@pytest.mark.parametrize("age, sleeps", [(0.05, 1), (5.0, 0), (-5.0, 0)])
+def test_nobody_goes_before_those_who_wait(make, project, age, sleeps):
+    waiting = project / ".git" / "gitmem" / "lock.waiting"
+    with make().acquire(0), pytest.raises(BusyError):
+        make(FakeTime().clock()).acquire(1)
+    slept = []
+    clock = Clock(wall=lambda: waiting.stat().st_mtime + age, sleep=slept.append)
+    with make(clock).acquire(10):
+        assert len(slept) == sleeps
+    with make(clock).acquire(0):
+        assert len(slept) == sleeps
 
 
 def test_a_live_holder_keeps_its_lock_for_its_time_and_no_longer(make):
