@@ -6,55 +6,65 @@ not cost a memory.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 MAX_BYTES = 65536
 
 
-def _setting(default: object, text: str, *, minimum: int = 0, choices: tuple[str, ...] = ()) -> object:
-    return field(default=default, metadata={"help": text, "minimum": minimum, "choices": choices})
+class RotationConfig(NamedTuple):
+    """When `memory.md` becomes an archive (spec R2, in tokens) and which archives stay in the tree (R13, 0: all)."""
+
+    enabled: bool = True
+    threshold_tokens: int = 25_000
+    carryover_tokens: int = 2_500
+    max_archives: int = 0
+    archive_retention_days: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RotationConfig:
-    """When `memory.md` becomes an archive (spec R2) and which archives stay in the tree (R13)."""
-
-    enabled: bool = _setting(default=True, text="rotate memory.md by itself")  # type: ignore[assignment]
-    threshold_tokens: int = _setting(25_000, "rotate at this size, less 5 %", minimum=100)  # type: ignore[assignment]
-    carryover_tokens: int = _setting(2_500, "keep this much of the end, less 5 %")  # type: ignore[assignment]
-    max_archives: int = _setting(0, "archives kept in the tree, 0 for all; history keeps every one")  # type: ignore[assignment]
-    archive_retention_days: int = _setting(0, "days an archive stays in the tree, 0 for ever")  # type: ignore[assignment]
-
-
-@dataclass(frozen=True, slots=True)
-class RedactionConfig:
+class RedactionConfig(NamedTuple):
     """What is not a secret though it looks like one (spec G7)."""
 
-    allow: tuple[str, ...] = _setting((), "texts or globs that are never redacted")  # type: ignore[assignment]
+    allow: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LockConfig:
+class LockConfig(NamedTuple):
     """How writers of one store wait for each other (spec G4)."""
 
-    kind: str = _setting("auto", "the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref"))  # type: ignore[assignment]
-    wait_seconds: int = _setting(30, "how long a command waits for another one's lock")  # type: ignore[assignment]
+    kind: str = "auto"
+    wait_seconds: int = 30
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    """All settings. `problems` says what in the files could not be used, a sentence each."""
+class Config(NamedTuple):
+    """All settings, in groups. `problems` says what in the files could not be used, a sentence each."""
 
-    rotation: RotationConfig = field(default_factory=RotationConfig)
-    redaction: RedactionConfig = field(default_factory=RedactionConfig)
-    lock: LockConfig = field(default_factory=LockConfig)
+    rotation: RotationConfig = RotationConfig()
+    redaction: RedactionConfig = RedactionConfig()
+    lock: LockConfig = LockConfig()
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Rule(NamedTuple):
+    """What is said of a setting and what it may be: the least number, or one of these words."""
+
+    help: str
+    minimum: int = 0
+    choices: tuple[str, ...] = ()
+
+
+RULES = {
+    "rotation.enabled": Rule("rotate memory.md by itself"),
+    "rotation.threshold_tokens": Rule("rotate at this size, less 5 %", minimum=100),
+    "rotation.carryover_tokens": Rule("keep this much of the end, less 5 %"),
+    "rotation.max_archives": Rule("archives kept in the tree, 0 for all; history keeps every one"),
+    "rotation.archive_retention_days": Rule("days an archive stays in the tree, 0 for ever"),
+    "redaction.allow": Rule("texts or globs that are never redacted"),
+    "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
+    "lock.wait_seconds": Rule("how long a command waits for another one's lock"),
+}
+
+
+class Setting(NamedTuple):
     """One setting as `gitmem config` lists it: `rotation.threshold_tokens`, its value, its help."""
 
     key: str
@@ -64,10 +74,9 @@ class Setting:
 
 def settings(config: Config) -> Iterator[Setting]:
     """Yield every setting of a configuration, in order."""
-    for group in _groups():
-        values = getattr(config, group.name)
-        for item in dataclasses.fields(values):
-            yield Setting(f"{group.name}.{item.name}", getattr(values, item.name), item.metadata["help"])
+    for key, rule in RULES.items():
+        group, _, name = key.partition(".")
+        yield Setting(key, getattr(getattr(config, group), name), rule.help)
 
 
 def load_config(layers: Sequence[tuple[str, bytes | None]]) -> Config:
@@ -90,39 +99,46 @@ def parse_value(key: str, value: object) -> object:
         ValueError: there is no such setting, or the value does not fit; the message is a sentence.
 
     """
-    group, _, name = key.partition(".")
-    for owner in _groups():
-        if owner.name == group:
-            for item in dataclasses.fields(getattr(Config(), group)):
-                if item.name == name:
-                    return _checked(key, item, value)
-    raise ValueError(f"there is no setting {key!r}")
-
-
-def _groups() -> list[dataclasses.Field[object]]:
-    return [item for item in dataclasses.fields(Config) if item.name != "problems"]
+    rule = RULES.get(key)
+    if rule is None:
+        raise ValueError(f"there is no setting {key!r}")
+    default = next(setting.value for setting in settings(Config()) if setting.key == key)
+    if isinstance(default, bool):
+        if not isinstance(value, bool):
+            raise ValueError(f"{key} is true or false, not {value!r}")
+    elif isinstance(default, int):
+        if not isinstance(value, int) or isinstance(value, bool) or value < rule.minimum:
+            raise ValueError(f"{key} is a whole number from {rule.minimum} on, not {value!r}")
+    elif isinstance(default, tuple):
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
+            raise ValueError(f"{key} is a list of texts, not {value!r}")
+        return tuple(value)
+    elif not isinstance(value, str) or (rule.choices and value not in rule.choices):
+        raise ValueError(f"{key} is one of {', '.join(rule.choices)}, not {value!r}")
+    return value
 
 
 def _with_layer(config: Config, name: str, data: bytes) -> Config:
     problems = list(config.problems)
-    groups: dict[str, dict[str, object]] = {}
     try:
         tree = _mapping(data)
     except ValueError as error:
-        return dataclasses.replace(config, problems=(*problems, f"{name} cannot be read and is not used: {error}."))
+        return config._replace(problems=(*problems, f"{name} cannot be read and is not used: {error}."))
     for group, values in tree.items():
         if not isinstance(values, Mapping):
             problems.append(f"{name}: {group!r} is not a group of settings and is not used.")
             continue
         for key, value in values.items():
             try:
-                groups.setdefault(str(group), {})[str(key)] = parse_value(f"{group}.{key}", value)
+                parsed = parse_value(f"{group}.{key}", value)
             except ValueError as error:
                 problems.append(f"{name}: {error}; it is not used.")
-    changed = {
-        group: dataclasses.replace(getattr(config, group), **values) for group, values in groups.items() if values
-    }
-    return dataclasses.replace(config, problems=tuple(problems), **changed)
+            else:
+                changed = getattr(config, str(group))._replace(**{str(key): parsed})
+                config = config._replace(**{str(group): changed})
+    return config._replace(problems=tuple(problems))
 
 
 def _mapping(data: bytes) -> Mapping[object, object]:
@@ -134,7 +150,7 @@ def _mapping(data: bytes) -> Mapping[object, object]:
     import yaml
 
     try:
-        tree = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506  # a safe loader, both
+        tree = yaml.safe_load(text)  # in Python: the one in C crashes on deep nesting
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
@@ -144,23 +160,3 @@ def _mapping(data: bytes) -> Mapping[object, object]:
     if not isinstance(tree, dict):
         raise ValueError("it is not a mapping")
     return tree
-
-
-def _checked(key: str, item: dataclasses.Field[object], value: object) -> object:
-    default = item.default
-    choices = item.metadata["choices"]
-    if isinstance(default, bool):
-        if not isinstance(value, bool):
-            raise ValueError(f"{key} is true or false, not {value!r}")
-    elif isinstance(default, int):
-        if not isinstance(value, int) or isinstance(value, bool) or value < item.metadata["minimum"]:
-            raise ValueError(f"{key} is a whole number from {item.metadata['minimum']} on, not {value!r}")
-    elif isinstance(default, tuple):
-        if isinstance(value, str):
-            value = [value]
-        if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
-            raise ValueError(f"{key} is a list of texts, not {value!r}")
-        return tuple(value)
-    elif not isinstance(value, str) or (choices and value not in choices):
-        raise ValueError(f"{key} is one of {', '.join(choices)}, not {value!r}")
-    return value

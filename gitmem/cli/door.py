@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Door:
+class Door(NamedTuple):
     """What a command gets of the outside world, and its way to answer."""
 
     environ: Mapping[str, str]

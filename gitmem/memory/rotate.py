@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from gitmem.model.document import Document
 from gitmem.model.message import Message, Op, Trailer
@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 _STAMP = "%Y%m%d_%H%M%S"
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """What a check found: the size of `memory.md` before it, its threshold, and the archive if it was rotated."""
 
     tokens: int

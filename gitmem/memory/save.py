@@ -6,8 +6,8 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError
 from gitmem.memory.rotate import rotate
@@ -34,8 +34,7 @@ BATCH = 500  # events of one lock and one fast-import; a larger spool takes seve
 _KIND = "save"
 
 
-@dataclass(frozen=True, slots=True)
-class Save:
+class Save(NamedTuple):
     """Something to remember. `at` is when it was said, `host` the agent or door it came through."""
 
     id: str
@@ -61,8 +60,7 @@ class Save:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Saved:
+class Saved(NamedTuple):
     """A save that is committed: its entry's id, and the commit (None if another process made it)."""
 
     id: str
@@ -71,8 +69,7 @@ class Saved:
     notices: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Drained:
+class Drained(NamedTuple):
     """What a drain did: commits by event name, archives made, and notices for the user."""
 
     commits: dict[str, str]
