@@ -1,54 +1,76 @@
 """Commits through `git fast-import`, moved onto a branch by compare-and-swap (design §3).
 
-One `Writer` is one process. It reads files at the tip it was given and writes commits on top of it; nothing of them
-is visible before `finish`, which syncs the objects and then moves the branch, unless the branch has moved meanwhile.
-fast-import itself refuses to move a branch to a commit that does not contain the present tip: that is the
-compare-and-swap. It is never told to force.
+A `Writer` reads files at the tip it was given and writes commits on top of it; nothing of them is visible before
+`finish`, which has fast-import sync the objects, and then `git update-ref` move the branch from exactly that tip.
+fast-import could move it as well, but not as a compare-and-swap: it only refuses to lose commits, and so would take
+back a `git reset` or the removal of the branch that came meanwhile. The second process starts beside the first, and
+costs less than a millisecond.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import time
 from dataclasses import dataclass
+from datetime import datetime
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
 from gitmem.git.process import failure
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from datetime import datetime
+    from collections.abc import Mapping
+    from subprocess import Popen  # noqa: TID251  # for the type of a process that gitmem.git.process started
+    from typing import Self
 
     from gitmem.git.process import Git
 
 REGULAR = "100644"
 EXECUTABLE = "100755"
 _MODES = (REGULAR, EXECUTABLE)
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # counted from without a zone, so that no year is out of range
+_FURTHEST_ZONE = 14 * 60  # minutes
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
-_COMMAND = ("fast-import", "--quiet", "--done", "--date-format=raw")
+_FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw")
 # What a commit brings stays the small pack fast-import writes. Unpacking it into loose objects, git's default below 100
 # objects, takes another process and a sync for each object: 5 of the 8 ms of a commit. Maintenance joins the packs.
 _KEEP_PACK = ("-c", "fastimport.unpackLimit=1")
-# What git says when the disk, not gitmem, is the trouble; the words are the C library's in the C locale.
-_DISK_TROUBLES = (
-    "No space left on device",
-    "Disk quota exceeded",
-    "Read-only file system",
-    "Permission denied",
-    "Input/output error",
-    "File too large",
-    "insufficient permission",
-)
+_UPDATE_REF = ("update-ref", "-m", "gitmem", "--stdin")
+# What update-ref says when the branch is not where it was: elsewhere, there after all, gone.
+_MOVED = (b"but expected", b"already exists", b"unable to resolve reference")
+_UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')
+_VERBATIM = _UNQUOTED - frozenset(b"\\")
+CRASH_REPORT = "fast_import_crash_"  # a file in the git dir, ending in the number of the process
+_GRACE = 60.0  # seconds for a process that has nothing left to do
+# What git says when the disk, not gitmem, is the trouble; most words are the C library's in the C locale.
+_DISK_TROUBLES = {
+    "No space left on device": "no space left on device",
+    "Out of diskspace": "no space left on device",
+    "Disk quota exceeded": "disk quota exceeded",
+    "Read-only file system": "read-only file system",
+    "Permission denied": "permission denied",
+    "insufficient permission": "permission denied",
+    "Input/output error": "input/output error",
+    "File too large": "file too large",
+}
 
 
 class TipMovedError(Exception):
     """The branch has moved since its tip was read: build again on the new one."""
 
 
+class TipLockedError(TipMovedError):
+    """Another git process is moving the branch, or one that was killed has left its lock, the file `lock`."""
+
+    def __init__(self, lock: str) -> None:
+        super().__init__(lock)
+        self.lock = lock
+
+
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """Who did something, and when; `when` is aware of its time zone."""
+    """Who did something, and when; a time without a zone is taken for UTC."""
 
     name: str
     email: str
@@ -57,11 +79,15 @@ class Signature:
     def render(self) -> bytes:
         """Return it as git writes it; characters git takes for its own are left out of the names."""
         offset = self.when.utcoffset()
-        minutes = 0 if offset is None else int(offset.total_seconds() // 60)
-        sign, minutes = ("-", -minutes) if minutes < 0 else ("+", minutes)
-        zone = f"{sign}{minutes // 60:02d}{minutes % 60:02d}"
-        seconds = max(int(self.when.timestamp()), 0)
-        return b"%s <%s> %d %s" % (_plain(self.name), _plain(self.email), seconds, zone.encode())
+        seconds = (self.when.replace(tzinfo=None) - _EPOCH).total_seconds()
+        minutes = 0
+        if offset is not None:
+            seconds -= offset.total_seconds()
+            minutes = int(offset.total_seconds() / 60)
+        if abs(minutes) > _FURTHEST_ZONE:  # Python has such zones, git refuses them
+            minutes = 0
+        zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
+        return b"%s <%s> %d %s" % (_plain(self.name), _plain(self.email), max(int(seconds), 0), zone.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,15 +121,17 @@ class Writer:
         self._git = git
         self._ref = ref
         self._base = tip
-        self._marks = 0
-        self._process = git.spawn(*_SYNC, *(_KEEP_PACK if keep_pack else ()), *_COMMAND)
+        self._own = keep_pack
+        self._started = time.time() - 1  # by a file system's clock, which may be a little behind
+        self._last: str | None = None
+        self._process = git.spawn(*_SYNC, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
+        self._mover: Popen[bytes] | None = None
 
-    def __enter__(self) -> Writer:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._process.returncode is None:
-            self._abandon()
+        self._end()
 
     def read(self, path: str) -> Blob | None:
         """Return the file at `path` in the tip, None where there is none.
@@ -128,37 +156,47 @@ class Writer:
 
     def commit(self, commit: NewCommit) -> str:
         """Add a commit on top of the tip or the one before, and return its id; the branch does not move yet."""
-        self._marks += 1
-        message = commit.message.encode("utf-8", "replace")
+        message = commit.message.replace("\0", "").encode("utf-8", "replace")
         parts = [
-            b"commit %s\nmark :%d\n" % (self._ref.encode(), self._marks),
+            b"commit %s\nmark :1\n" % self._ref.encode(),
             b"author %s\ncommitter %s\n" % (commit.author.render(), commit.committer.render()),
             b"data %d\n%s\n" % (len(message), message),
         ]
-        if self._marks == 1 and self._base is not None:
-            parts.append(b"from %s\n" % self._base.encode())
-        parts += _file_commands(commit.changes.items(), commit.modes)
-        parts.append(b"\nget-mark :%d\n" % self._marks)
+        if self._mover is None:
+            self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
+            if self._base is not None:
+                parts.append(b"from %s\n" % self._base.encode())
+        parts += _file_commands(commit.changes, commit.modes)
+        parts.append(b"\nget-mark :1\n")
         self._send(b"".join(parts))
-        return self._line().strip().decode()
+        self._last = self._line().strip().decode()
+        return self._last
 
     def finish(self) -> None:
-        """Sync all objects, then move the branch.
+        """Sync all objects, then move the branch; without a commit nothing happens.
 
         Raises:
-            TipMovedError: the branch is not where it was.
+            TipMovedError: the branch is not where it was, or another process is moving it.
             NotSavedError: the disk is full, read-only or not ours to write.
             GitFailedError: git failed in another way.
 
         """
-        self._send(b"done\n")
-        stdout, stderr = self._process.communicate()
-        self._remove_crash_report()
-        if self._process.returncode == 0:
+        if self._last is None or self._mover is None:
             return
-        if b"Not updating" in stderr or b"cannot lock ref" in stderr and b"but expected" in stderr:
+        self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
+        _, stderr = self._process.communicate()
+        if self._process.returncode != 0:
+            raise self._failure(_FAST_IMPORT, self._process.returncode, stderr)
+        base = self._base or "0" * len(self._last)
+        _, stderr = self._mover.communicate(f"update {self._ref} {self._last} {base}\n".encode())
+        if self._mover.returncode == 0:
+            return
+        lock = stderr.partition(b"Unable to create '")[2].partition(b"': File exists")
+        if lock[1]:
+            raise TipLockedError(os.fsdecode(lock[0]))
+        if any(words in stderr for words in _MOVED):
             raise TipMovedError
-        raise self._failure(stderr)
+        raise self._failure(_UPDATE_REF, self._mover.returncode, stderr)
 
     def _send(self, data: bytes) -> None:
         stdin = self._process.stdin
@@ -166,7 +204,7 @@ class Writer:
         try:
             stdin.write(data)
             stdin.flush()
-        except BrokenPipeError:
+        except OSError:  # a broken pipe, which Windows calls an invalid argument
             raise self._died() from None
 
     def _line(self) -> bytes:
@@ -186,70 +224,85 @@ class Writer:
         return data
 
     def _died(self) -> Exception:
-        process = self._process
-        with contextlib.suppress(OSError, ValueError):
-            if process.stdin is not None:
-                process.stdin.close()
-        stderr = process.stderr.read() if process.stderr else b""
-        process.wait()
-        self._close()
-        self._remove_crash_report()
-        return self._failure(stderr)
+        _, stderr = self._process.communicate()
+        return self._failure(_FAST_IMPORT, self._process.returncode, stderr)
 
-    def _failure(self, stderr: bytes) -> Exception:
-        error: GitFailedError = failure(("fast-import",), self._process.returncode, stderr)
-        reason = next((words for words in _DISK_TROUBLES if words in error.stderr), None)
+    def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
+        error: GitFailedError = failure(command, status, stderr)
+        reason = next((reason for words, reason in _DISK_TROUBLES.items() if words in error.stderr), None)
         if reason is None:
             return error
-        return NotSavedError(f"The commit could not be written to {self._git.git_dir}: {reason.lower()}.")
+        if self._own:
+            self._remove_unfinished()
+        return NotSavedError(
+            f"The commit could not be written to {self._git.git_dir}: {reason}.",
+            "Make room or give access, then try again.",
+        )
 
-    def _abandon(self) -> None:
-        """End the process without a trace: no commit was finished, so there is nothing to undo."""
-        if self._marks == 0:
-            with contextlib.suppress(BrokenPipeError, OSError):
-                self._process.communicate(b"done\n")
-        else:
-            self._process.kill()
-            self._process.wait()
-        self._close()
-        self._remove_crash_report()
+    def _remove_unfinished(self) -> None:
+        """Remove the files git could not go on with on a full disk: it leaves them, and the disk is full for ever."""
+        for folder, _, names in os.walk(f"{self._git.git_dir}/objects"):
+            for name in names:
+                path = f"{folder}/{name}"
+                with contextlib.suppress(OSError):
+                    if name.startswith("tmp_") and os.lstat(path).st_mtime >= self._started:
+                        os.unlink(path)
 
-    def _close(self) -> None:
-        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+    def _end(self) -> None:
+        """End what still runs, and leave no trace of it.
+
+        A fast-import that is killed leaves its unfinished pack behind for ever; one whose input ends only leaves a
+        report, and objects that nothing points to. An update-ref that is told nothing does nothing.
+        """
+        try:
+            _let_end(self._process)
+        finally:
+            if self._mover is not None:
+                _let_end(self._mover)
+        if self._process.returncode and self._git.git_dir is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
+
+
+def _let_end(process: Popen[bytes]) -> None:
+    if process.returncode is not None:
+        return
+    try:
+        process.communicate(timeout=_GRACE)
+    except BaseException:  # an interrupt, too: nothing is left running
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        for pipe in (process.stdin, process.stdout, process.stderr):
             if pipe is not None:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def _remove_crash_report(self) -> None:
-        if self._process.returncode and self._git.git_dir is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(f"{self._git.git_dir}/fast_import_crash_{self._process.pid}")
 
-
-def _file_commands(changes: Iterable[tuple[str, bytes | None]], modes: Mapping[str, str]) -> list[bytes]:
-    parts = []
-    for path, content in changes:
-        name = quote_path(path)
-        if content is None:
-            parts.append(b"D %s\n" % name)
-        else:
+def _file_commands(changes: Mapping[str, bytes | None], modes: Mapping[str, str]) -> list[bytes]:
+    # What goes, goes first: a file may take the place of a folder, and a folder that of a file.
+    parts = [b"D %s\n" % quote_path(path) for path, content in changes.items() if content is None]
+    for path, content in changes.items():
+        if content is not None:
             mode = modes.get(path, REGULAR).encode()
-            parts.append(b"M %s inline %s\ndata %d\n%s\n" % (mode, name, len(content), content))
+            parts.append(b"M %s inline %s\ndata %d\n%s\n" % (mode, quote_path(path), len(content), content))
     return parts
 
 
 def quote_path(path: str) -> bytes:
-    """Return a path as fast-import reads it: in C quotes where it could be misread."""
+    """Return a path as fast-import reads it: in C quotes where it could be misread.
+
+    Raises:
+        RefusedError: no file can have this name.
+
+    """
     raw = os.fsencode(path)
-    if raw[:1] != b'"' and not any(byte < 0x20 or byte == 0x7F for byte in raw) and b" " not in raw:
+    if not raw or 0 in raw:
+        raise RefusedError(f"No file can be called {path!a}.")
+    if _UNQUOTED.issuperset(raw):
         return raw
-    return b'"%s"' % b"".join(_quoted(byte) for byte in raw)
-
-
-def _quoted(byte: int) -> bytes:
-    if byte in b'"\\':
-        return b"\\%c" % byte
-    return b"\\%03o" % byte if byte < 0x20 or byte == 0x7F else b"%c" % byte
+    return b'"%s"' % b"".join(b"%c" % byte if byte in _VERBATIM else b"\\%03o" % byte for byte in raw)
 
 
 def _plain(name: str) -> bytes:
