@@ -52,6 +52,11 @@ def test_all_fifty_bits_of_the_tail_count(milliseconds, one, other):
     assert (first == second) == (one == other)
 
 
+@given(TIMES, TAILS)
+def test_the_rest_of_a_digest_does_not_count(milliseconds, tail):
+    assert make_id(milliseconds, tail) == make_id(milliseconds, tail[:TAIL_BYTES])
+
+
 @pytest.mark.parametrize(
     "text",
     [

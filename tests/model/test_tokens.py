@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.model.tokens import estimate_tokens, tokens_of_size, utf8_size
@@ -42,5 +42,6 @@ def test_bytes_that_are_no_utf8_count_as_in_the_file(data):
 
 
 @given(st.text(st.characters(exclude_categories=())))
+@example("\ud800")
 def test_no_text_is_refused(text):
     assert estimate_tokens(text) >= len(text) / 4
