@@ -1,7 +1,7 @@
 """Log entries: one dated, identified item of a daily log or of `memory.md` (docs/format.md, "Entries").
 
-`render_entry` and `find_entries` are inverse to each other for text that has passed `clean_text`; what is not an entry
-is nobody's business here. Lines end at LF or CRLF only, never at what else `str.splitlines` takes for an end.
+`find_entries` is the inverse of `render_entry` for every text that has passed `clean_text`, and passes over what is not
+an entry. Lines end at LF or CRLF only, never at what else `str.splitlines` takes for an end.
 """
 
 from __future__ import annotations
