@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.errors import ExitCode, GitmemError
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A command: the module of its group, imported only when it is used, and one line of help.
 
     The module has `configure_NAME(parser)` and `run_NAME(args, door) -> exit code`.

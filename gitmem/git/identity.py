@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess  # noqa: TID251  # for the type of a process that git.process started
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.git.process import Git
 
@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 _SECONDS = 5.0
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(NamedTuple):
     """A name and an e-mail address for commits."""
 
     name: str

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shutil
 import stat
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.errors import RefusedError, UnfinishedError
 from gitmem.git.process import failure
@@ -27,8 +27,7 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 
 
-@dataclass(frozen=True, slots=True)
-class Staged:
+class Staged(NamedTuple):
     """New content that waits in a temporary file for its rename; None where the file is to go."""
 
     path: str

@@ -12,8 +12,8 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
 from gitmem.git.process import failure
@@ -68,8 +68,7 @@ class TipLockedError(TipMovedError):
         self.lock = lock
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """Who did something, and when; a time without a zone is taken for UTC."""
 
     name: str
@@ -90,8 +89,7 @@ class Signature:
         return b"%s <%s> %d %s" % (_plain(self.name), _plain(self.email), max(int(seconds), 0), zone.encode())
 
 
-@dataclass(frozen=True, slots=True)
-class Blob:
+class Blob(NamedTuple):
     """A file in a tree: its mode (`100644`, …), object id and content."""
 
     mode: str
@@ -99,8 +97,7 @@ class Blob:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class NewCommit:
+class NewCommit(NamedTuple):
     """A commit to be made: `changes` maps a path to its new content, or to None where it goes."""
 
     message: str

@@ -7,7 +7,7 @@ an entry. Lines end at LF or CRLF only, never at what else `str.splitlines` take
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.model.ids import ALPHABET, LENGTH
 
@@ -28,8 +28,7 @@ _TAG_FORM = re.compile(rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     r"""One entry as a value.
 
     `time` is `HH:MM:SS` in a daily log and `YYYY-MM-DD HH:MM:SS` elsewhere. `text` has `\n` line ends, and neither
@@ -43,8 +42,7 @@ class Entry:
     tags: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class FoundEntry:
+class FoundEntry(NamedTuple):
     """An entry and where it stands: `text[start:end]`, the end of its last line included."""
 
     entry: Entry

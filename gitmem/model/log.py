@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_entries, render_entry
 
@@ -18,8 +18,7 @@ _FENCE = re.compile(r"^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$", re.
 _BLANK = " \t\r\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A heading of level 1 or 2 and where its part of the text is; `start` is the heading's own first character."""
 
     level: int

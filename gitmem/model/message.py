@@ -7,8 +7,8 @@ the last paragraph, and no subject passes for a comment or for the line that par
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 SUBJECT_LENGTH = 72
 VALUE_LENGTH = 200
@@ -53,8 +53,7 @@ def one_line(text: str, length: int) -> str:
     return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:.") + "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """A commit message: a subject and trailers, in order; a key may come more than once."""
 
     subject: str

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.model.entry import find_entries
 from gitmem.model.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT
@@ -30,8 +30,7 @@ OPEN_SECTIONS = (CURRENT_STATE.casefold(), RECENT_CONTEXT.casefold())
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """When `memory.md` rotates and how much it keeps, in tokens, before the margin of 5 % (spec R2)."""
 
     threshold_tokens: int = 25_000
@@ -48,8 +47,7 @@ class Limits:
         return self.carryover_tokens * MARGIN_PERCENT // 100
 
 
-@dataclass(frozen=True, slots=True)
-class Rotation:
+class Rotation(NamedTuple):
     """A rotation to be done: the archive's path and the text that stays."""
 
     archive: str

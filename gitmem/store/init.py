@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
+from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.git.repository import find_layout
@@ -37,8 +37,7 @@ class Place(Enum):
     USER = "user"
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """A store, and whether it was made just now or had been there."""
 
     store: Store

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from gitmem.git.repository import common_dir_of, find_layout, read_text
 
@@ -12,8 +12,7 @@ HOME_PROJECTS = "projects"
 _MODULES = f"{os.sep}modules{os.sep}"  # git keeps submodules' repositories in `.git/modules/`
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """The folder a store belongs to; `common_dir` is its repository's common git folder, None without git."""
 
     root: str

@@ -7,10 +7,9 @@ written by `Store.transact`.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from gitmem.errors import RefusedError
 from gitmem.git.identity import GITMEM, Identity
@@ -21,8 +20,7 @@ from gitmem.model.paths import check_path, fold
 from gitmem.store.redact import redact
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """A commit that is not made yet; `when` is when it happened."""
 
     message: Message
@@ -84,7 +82,7 @@ class Transaction:
         if real:
             trailers = (*message.trailers, (Trailer.MACHINE.value, self._machine))
             subject = redact(message.subject, allow=self._allow).text
-            message = dataclasses.replace(message, subject=subject, trailers=trailers)
+            message = message._replace(subject=subject, trailers=trailers)
             self.drafts.append(Draft(message, real, when or self.now))
         return bool(real)
 
