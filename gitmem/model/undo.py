@@ -42,7 +42,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """A commit and the commits it says it takes back, each named by its id or the beginning of it."""
+    """A commit and the ids of those that it says it takes back."""
 
     commit: str
     undoes: tuple[str, ...]
@@ -54,20 +54,21 @@ def undone_commits(history: Iterable[Reversal]) -> dict[str, str]:
     What an undo took back is there again if that undo was taken back itself.
     """
     found: dict[str, str] = {}
-    shortened: dict[str, str] = {}
     for item in history:
-        by = next((found_by for short, found_by in shortened.items() if item.commit.startswith(short)), None)
-        if by is not None:
-            found.setdefault(item.commit, by)
         if item.commit not in found:
             for oid in item.undoes:
-                (found if len(oid) == len(item.commit) else shortened).setdefault(oid, item.commit)
+                found.setdefault(oid, item.commit)
     return found
+
+
+def ids_in(texts: Iterable[bytes | None]) -> set[str]:
+    """Return the ids of all entries in these files."""
+    return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
 
 
 def introduced(changes: Collection[Change]) -> set[str]:
     """Return the ids of the entries a commit brought into the store."""
-    return _ids(change.after for change in changes) - _ids(change.before for change in changes)
+    return ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
 
 
 def rotated(changes: Collection[Change]) -> str | None:
@@ -92,7 +93,7 @@ def plan_undo(
 
     """
     new = introduced(changes)
-    lost = _ids(change.after for change in changes) - _ids(current.values())
+    lost = ids_in(change.after for change in changes) - ids_in(current.values())
     result = dict(current)
     archive = rotated(changes)
     for change in changes:
@@ -120,7 +121,7 @@ def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines:
         return changed
     if changed in (base, onto):
         return onto
-    gone, come = _ids([base]) - _ids([changed]), _ids([changed]) - _ids([base])
+    gone, come = ids_in([base]) - ids_in([changed]), ids_in([changed]) - ids_in([base])
     # A section that only held these entries came and went with them: nobody's line.
     made, unmade = _sections_of(base, gone) - _titles(changed), _sections_of(changed, come) - _titles(base)
     ours, ancestor = (_without_sections(_without(text, gone), made) for text in (onto, base))
@@ -160,15 +161,15 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
     if before is not None and after is not None and current is not None:
         return carry_over(change.path, after, before, current, merge_lines)
     # One of the two is missing: only entries can be brought together.
-    come = _ids([before]) - _ids([after])
+    come = ids_in([before]) - ids_in([after])
     if before is not None and _is_frame(before):
-        left = _without(before, _ids([after])) if current is None and come else current
+        left = _without(before, ids_in([after])) if current is None and come else current
         return None if left is None else _with(left, before, come)
     if (
         before is not None
         and after is not None
         and not come
-        and _lines(_without(after, _ids([after]))) == _lines(_without(before, _ids([before])))
+        and _lines(_without(after, ids_in([after]))) == _lines(_without(before, ids_in([before])))
     ):
         return None  # the commit had only put entries in
     raise UndoConflictError(change.path)
@@ -176,14 +177,10 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
 
 def _without_made(made: bytes, current: bytes) -> bytes | None:
     """Return a log without the entries it was made with; None where nothing else has come to it."""
-    ids = _ids([made])
+    ids = ids_in([made])
     titles = _sections_of(made, ids)
     frame, left = (_without_sections(_without(text, ids), titles) for text in (made, current))
     return None if _lines(frame) == _lines(left) else left
-
-
-def _ids(texts: Iterable[bytes | None]) -> set[str]:
-    return {found for text in texts if text for found in entry_ids(Document.parse(text).body)}
 
 
 def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:
@@ -237,7 +234,7 @@ def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
 
 def _is_frame(data: bytes) -> bool:
     """Say whether a file is a log, of which nothing but headings and entries is in its body."""
-    rest = _without(data, _ids([data]))
+    rest = _without(data, ids_in([data]))
     return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip())
 
 

@@ -303,7 +303,6 @@ A, B, C, D = ("a" * 40, "b" * 40, "c" * 40, "d" * 40)
         ([(D, (C,)), (C, (B,)), (B, (A,))], {C: D, A: B}),
         ([(D, (A,)), (C, (B,)), (B, (A,))], {A: D, B: C}),
         ([(C, (A, B))], {A: C, B: C}),
-        ([(C, ("bbbbbbb",)), (B, (A,))], {B: C}),
     ],
 )
 def test_what_is_undone_by_what(history, undone):
