@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from gitmem.errors import GitFailedError, NotFoundError, UnfinishedError
+from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.git.process import Git
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -14,13 +14,18 @@ if TYPE_CHECKING:
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
-# What git leaves in its folder while an operation of the user's waits for them, and what it is called.
+MEMORY_BRANCH = "gitmem"
+# What git leaves in its folder while an operation of the user's waits for them, what it is called, and what ends it.
+_CONTINUE = "Finish it with 'git {0} --continue' or give it up with 'git {0} --abort' there."
 _UNFINISHED = {
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
+    "MERGE_HEAD": ("A merge", _CONTINUE.format("merge")),
+    "rebase-apply/applying": ("A series of patches ('git am')", _CONTINUE.format("am")),
+    "rebase-apply": ("A rebase", _CONTINUE.format("rebase")),
+    "rebase-merge": ("A rebase", _CONTINUE.format("rebase")),
+    "CHERRY_PICK_HEAD": ("A cherry-pick", _CONTINUE.format("cherry-pick")),
+    "REVERT_HEAD": ("A revert", _CONTINUE.format("revert")),
+    "sequencer": ("A cherry-pick or revert", "Finish it there with '--continue', as 'git status' says."),
+    "BISECT_LOG": ("A bisect", "End it with 'git bisect reset' there."),
 }
 
 
@@ -29,8 +34,7 @@ def is_object_id(text: str) -> bool:
     return len(text) in _OBJECT_ID_LENGTHS and _HEX.issuperset(text)
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(NamedTuple):
     """Where a repository with a work tree is, as absolute paths.
 
     `git_dir` holds `HEAD` and the index of this work tree, `common_dir` objects and branches; they differ in a linked
@@ -45,26 +49,33 @@ class Layout:
 def find_layout(work_tree: str) -> Layout | None:
     """Return the layout of the repository whose work tree's top is `work_tree`, None where there is none.
 
-    Reads `.git`, and for a linked work tree `commondir`, as gitrepository-layout describes them; starts no git.
+    Reads `.git`, and for a linked work tree `commondir`, as gitrepository-layout describes them; starts no git. A
+    linked work tree that `git worktree add` did not live to fill is none yet: all its files would seem to be removed.
     """
     dot_git = os.path.join(work_tree, ".git")
-    if os.path.isdir(dot_git):
-        return Layout(work_tree, dot_git, common_dir_of(dot_git)) if _looks_like_git(dot_git) else None
-    text = read_text(dot_git)
-    if not text.startswith("gitdir:"):
+    git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(work_tree)
+    if git_dir is None or not os.path.isfile(os.path.join(git_dir, "HEAD")) or being_added(git_dir):
         return None
-    git_dir = os.path.normpath(os.path.join(work_tree, text[7:].strip()))
-    return Layout(work_tree, git_dir, common_dir_of(git_dir)) if os.path.isfile(f"{git_dir}/HEAD") else None
+    return Layout(work_tree, git_dir, common_dir_of(git_dir))
+
+
+def linked_git_dir(work_tree: str) -> str | None:
+    """Return the git dir that the file `.git` of a linked work tree or a submodule names, None where it names none."""
+    text = read_text(os.path.join(work_tree, ".git"))
+    if not text.startswith("gitdir: "):
+        return None
+    return os.path.normpath(os.path.join(work_tree, text[8:].rstrip("\r\n")))
+
+
+def being_added(git_dir: str) -> bool:
+    """Say whether `git worktree add` has begun this linked work tree and not finished it: it locks it meanwhile."""
+    return read_text(os.path.join(git_dir, "locked")) == "initializing"
 
 
 def common_dir_of(git_dir: str) -> str:
     """Return the common folder of a git dir: what its `commondir` names, else itself."""
-    named = read_text(os.path.join(git_dir, "commondir")).strip()
+    named = read_text(os.path.join(git_dir, "commondir")).rstrip("\r\n")
     return os.path.normpath(os.path.join(git_dir, named)) if named else git_dir
-
-
-def _looks_like_git(folder: str) -> bool:
-    return os.path.isfile(f"{folder}/HEAD")
 
 
 def read_text(path: str) -> str:
@@ -76,8 +87,7 @@ def read_text(path: str) -> str:
         return ""
 
 
-@dataclass(frozen=True, slots=True)
-class TreeEntry:
+class TreeEntry(NamedTuple):
     """A file in a tree; `size` is in bytes."""
 
     path: str
@@ -86,13 +96,17 @@ class TreeEntry:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class PathChange:
-    """A path that differs between two commits; an id is None where the file is missing."""
+class PathChange(NamedTuple):
+    """A path that differs between two commits; an id is None where the file is missing.
+
+    `mode` is that of the newer version, else of the older one: `100644`, `100755`, `120000` (a symbolic link) or
+    `160000` (a submodule).
+    """
 
     path: str
     old: str | None
     new: str | None
+    mode: str
 
 
 class Repository:
@@ -106,38 +120,52 @@ class Repository:
         """Return the full name of the branch that `HEAD` is on, `refs/heads/…`.
 
         Raises:
-            UnfinishedError: `HEAD` is on no branch, or an operation of the user's is unfinished.
+            UnfinishedError: `HEAD` is on no branch or not on the memory branch, or an operation of the user's is
+                unfinished.
 
         """
-        for name, operation in _UNFINISHED.items():
-            if os.path.lexists(os.path.join(self.layout.git_dir, name)):
-                article = "A"
-                raise UnfinishedError(
-                    f"{article} {operation} is in progress in the store at {self.layout.work_tree}.",
-                    f"Finish it with 'git {operation} --continue' or give it up with 'git {operation} --abort' there.",
-                )
-        head = read_text(os.path.join(self.layout.git_dir, "HEAD")).strip()
-        if head.startswith("ref: refs/heads/") and not head.endswith("/.invalid"):
-            return head[5:]
-        if head.startswith("ref: "):  # reftable keeps HEAD elsewhere
+        work_tree, git_dir, _ = self.layout
+        for name, (operation, remedy) in _UNFINISHED.items():
+            if os.path.lexists(os.path.join(git_dir, name)):
+                raise UnfinishedError(f"{operation} is in progress in the store at {work_tree}.", remedy)
+        branch, memory = self._head(), f"refs/heads/{MEMORY_BRANCH}"
+        go_back = f"Go back with 'git switch {MEMORY_BRANCH}' there."
+        if branch is None:
+            raise UnfinishedError(f"The store at {work_tree} has no branch checked out (HEAD is detached).", go_back)
+        if branch != memory and self.tip(memory) is not None:
+            raise UnfinishedError(f"The store at {work_tree} is on {branch}, not on its memory.", go_back)
+        return branch
+
+    def _head(self) -> str | None:
+        head = read_text(os.path.join(self.layout.git_dir, "HEAD")).rstrip("\n")
+        if head == "ref: refs/heads/.invalid":  # the format reftable keeps HEAD elsewhere
             try:
-                return self.git.run("symbolic-ref", "--quiet", "HEAD").decode().strip()
+                head = "ref: " + self.git.run("symbolic-ref", "--quiet", "HEAD").decode().strip()
             except GitFailedError:
-                pass
-        raise UnfinishedError(
-            f"The store at {self.layout.work_tree} has no branch checked out (HEAD is detached).",
-            "Go back with 'git switch gitmem' there (or 'git bisect reset').",
-        )
+                return None
+        return head[5:] if head.startswith("ref: refs/heads/") else None
 
     def tip(self, ref: str) -> str | None:
         """Return the commit a branch points to, None where it does not exist yet.
 
         A loose ref is read as the file it is; everything else is asked of git.
+
+        Raises:
+            GitmemError: the branch is damaged, as a power failure can leave it; it is not taken for unborn.
+
         """
-        loose = read_text(os.path.join(self.layout.common_dir, ref)).strip()
-        if is_object_id(loose):
+        path = os.path.join(self.layout.common_dir, ref)
+        loose = read_text(path).strip()
+        if is_object_id(loose) and loose.strip("0"):
             return loose
-        found = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", ok=(0, 1))
+        found = self.git.run(
+            "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", ok=(0, 1, 128)
+        )
+        if not found and os.path.isfile(path):
+            raise GitmemError(
+                f"The branch {ref} of the store at {self.layout.work_tree} is damaged.",
+                f"'git log -1 -g {ref}' shows where it was, 'git update-ref {ref} COMMIT' puts it back.",
+            )
         return found.decode().strip() or None
 
     def resolve(self, revision: str) -> str:
@@ -150,21 +178,25 @@ class Repository:
         if not revision.startswith("-") and "\0" not in revision:
             peeled = f"{revision}^{{commit}}"
             found = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", peeled, ok=(0, 1, 128))
-            if found.strip():
-                return found.decode().strip()
+            oid = found.decode().strip()
+            if is_object_id(oid):  # and not `^ID`, which excludes it
+                return oid
         raise NotFoundError(f"There is no revision {revision!r} in the store.", "'gitmem log' lists what there is.")
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """Return the content of a file in a commit, None where it has none."""
-        entry = next(iter(self.files(commit, path)), None)
-        return None if entry is None else self.blob(entry.oid)
+        """Return the content of a file in a commit, None where it has none of this name (but a folder, or a link)."""
+        entry = next((entry for entry in self.files(commit, path) if entry.path == path), None)
+        return None if entry is None or not entry.mode.startswith("100") else self.blob(entry.oid)
 
     def blob(self, oid: str) -> bytes:
         """Return the content of a blob."""
         return self.git.run("cat-file", "blob", oid)
 
     def files(self, commit: str, *under: str) -> list[TreeEntry]:
-        """Return the files of a commit, or those of the paths and folders in `under`, in git's order."""
+        """Return the files of a commit, or those of the paths and folders in `under`, in git's order.
+
+        Symbolic links are among them, with mode `120000`; submodules are not.
+        """
         listing = self.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *under)
         entries = []
         for line in listing.split(b"\0")[:-1]:
@@ -192,9 +224,9 @@ class Repository:
         fields = raw.split(b"\0")[:-1]
         changes = []
         for meta, path in zip(fields[::2], fields[1::2], strict=True):
-            _, _, before, after, _ = meta.decode().split()
-            ids = [None if set(oid) == {"0"} else oid for oid in (before, after)]
-            changes.append(PathChange(os.fsdecode(path), *ids))
+            old_mode, new_mode, before, after, _ = meta.decode().lstrip(":").split()
+            first, second = (None if set(oid) == {"0"} else oid for oid in (before, after))
+            changes.append(PathChange(os.fsdecode(path), first, second, old_mode if second is None else new_mode))
         return changes
 
     def is_ancestor(self, old: str, new: str) -> bool:

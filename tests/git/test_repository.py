@@ -1,0 +1,409 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
+from gitmem.git.repository import (
+    Layout,
+    PathChange,
+    Repository,
+    TreeEntry,
+    common_dir_of,
+    find_layout,
+    is_object_id,
+    read_text,
+)
+
+if TYPE_CHECKING:
+    from tests.conftest import RunsGit
+
+REF = "refs/heads/gitmem"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, bare_git: RunsGit) -> Path:
+    folder = tmp_path / "store"
+    folder.mkdir()
+    bare_git(folder, "init", "-q", "-b", "gitmem")
+    return folder
+
+
+@pytest.fixture
+def repository(folder: Path, environ: dict[str, str]) -> Repository:
+    layout = find_layout(str(folder))
+    assert layout is not None
+    return Repository(layout, environ)
+
+
+@pytest.fixture
+def save(folder: Path, bare_git: RunsGit):
+    def commit(files: dict[str, bytes | None], message: str = "saved") -> str:
+        for name, content in files.items():
+            path = folder / name
+            if content is None:
+                path.unlink()
+                continue
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        bare_git(folder, "add", "-A")
+        bare_git(folder, "commit", "-q", "--allow-empty", "-m", message)
+        return bare_git(folder, "rev-parse", "HEAD")
+
+    return commit
+
+
+# Where it is
+
+
+def test_the_layout_of_a_repository_of_its_own(folder):
+    git_dir = str(folder / ".git")
+    assert find_layout(str(folder)) == Layout(str(folder), git_dir, git_dir)
+
+
+@pytest.mark.parametrize("name", ["linked", "with a blank ", "gelinkt\u00e9", "line\nbreak"])
+def test_the_layout_of_a_linked_work_tree(folder, save, bare_git, tmp_path, name):
+    save({"a": b"a"})
+    linked = tmp_path / name
+    bare_git(folder, "worktree", "add", "-q", "--detach", str(linked))
+    layout = find_layout(str(linked))
+    assert layout.work_tree == str(linked)
+    assert layout.common_dir == str(folder / ".git")
+    assert Path(layout.git_dir).parent == folder / ".git" / "worktrees"
+
+
+def test_the_layout_where_the_git_folder_is_elsewhere(tmp_path, bare_git):
+    work = tmp_path / "work"
+    bare_git(tmp_path, "init", "-q", "--separate-git-dir", "the git folder", "work")
+    git_dir = str(tmp_path / "the git folder")
+    assert find_layout(str(work)) == Layout(str(work), git_dir, git_dir)
+
+
+def test_the_layout_of_a_linked_work_tree_with_relative_paths(folder, save, bare_git, tmp_path):
+    save({"a": b"a"})
+    linked = tmp_path / "linked"
+    bare_git(folder, "worktree", "add", "-q", "--detach", str(linked))
+    (linked / ".git").write_text("gitdir: ../store/.git/worktrees/linked\n")
+    assert find_layout(str(linked)).common_dir == str(folder / ".git")
+
+
+@pytest.mark.parametrize(
+    "dot_git", [None, b"", b"gitdir:", b"gitdir: /nowhere/at/all\n", b"\xff\xfe", b"something else\n", "folder"]
+)
+def test_what_is_no_repository_has_no_layout(tmp_path, dot_git):
+    if dot_git == "folder":
+        (tmp_path / ".git").mkdir()
+    elif dot_git is not None:
+        (tmp_path / ".git").write_bytes(dot_git)
+    assert find_layout(str(tmp_path)) is None
+    assert find_layout(str(tmp_path / "missing")) is None
+
+
+def test_a_linked_work_tree_that_was_never_filled_has_no_layout(folder, save, bare_git, tmp_path):
+    save({"a": b"a"})
+    bare_git(folder, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    lock = folder / ".git" / "worktrees" / "linked" / "locked"
+    lock.write_text("initializing")
+    assert find_layout(str(tmp_path / "linked")) is None
+    lock.write_text("on a stick\n")  # a lock of the user's own is something else
+    assert find_layout(str(tmp_path / "linked")) is not None
+
+
+def test_the_common_folder_of_a_git_folder(tmp_path):
+    assert common_dir_of(str(tmp_path)) == str(tmp_path)
+    (tmp_path / "worktrees" / "x").mkdir(parents=True)
+    (tmp_path / "worktrees" / "x" / "commondir").write_text("../..\n")
+    assert common_dir_of(str(tmp_path / "worktrees" / "x")) == str(tmp_path)
+
+
+def test_what_cannot_be_read_is_nothing(tmp_path):
+    (tmp_path / "text").write_bytes(b"a\xff\n")
+    assert read_text(str(tmp_path / "text")) == "a\udcff\n"
+    assert read_text(str(tmp_path)) == read_text(str(tmp_path / "missing")) == ""
+
+
+@pytest.mark.parametrize(
+    "text, is_one",
+    [
+        ("0" * 40, True),
+        ("abcdef0123456789" * 4, True),
+        ("0" * 39, False),
+        ("0" * 41, False),
+        ("", False),
+        ("A" * 40, False),
+        ("g" * 40, False),
+        ("^" + "0" * 39, False),
+        ("\u0660" * 40, False),
+    ],
+)
+def test_object_ids(text, is_one):
+    assert is_object_id(text) is is_one
+
+
+# The branch and what is unfinished
+
+
+def test_the_branch_that_head_is_on(repository, save):
+    assert repository.branch() == REF
+    save({"a": b"a"})
+    assert repository.branch() == REF
+
+
+def test_a_store_may_have_another_branch_as_long_as_there_is_no_memory_branch(tmp_path, bare_git, environ):
+    bare_git(tmp_path, "init", "-q", "-b", "odd/name", "store")
+    repository = Repository(find_layout(str(tmp_path / "store")), environ)
+    assert repository.branch() == "refs/heads/odd/name"
+    (tmp_path / "store" / "a").touch()
+    bare_git(tmp_path / "store", "add", "a")
+    bare_git(tmp_path / "store", "commit", "-qm", "a")
+    assert repository.branch() == "refs/heads/odd/name"
+
+
+def test_another_branch_than_the_memory(folder, repository, save, bare_git):
+    save({"a": b"a"})
+    bare_git(folder, "switch", "-q", "-c", "experiment")
+    for pack in (False, True):
+        if pack:
+            bare_git(folder, "pack-refs", "--all")
+        with pytest.raises(UnfinishedError, match="refs/heads/experiment") as caught:
+            repository.branch()
+        assert "git switch gitmem" in caught.value.remedy
+    bare_git(folder, "switch", "-q", "gitmem")
+    assert repository.branch() == REF
+
+
+def test_a_detached_head(folder, repository, save, bare_git):
+    save({"a": b"a"})
+    bare_git(folder, "switch", "-q", "--detach")
+    with pytest.raises(UnfinishedError, match="detached") as caught:
+        repository.branch()
+    assert "git switch gitmem" in caught.value.remedy
+
+
+def _conflict(folder: Path, save, bare_git) -> str:
+    """Make a branch `other` that conflicts with the tip in three commits."""
+    base = save({"a": b"base\n"})
+    for number in (1, 2, 3):
+        save({"a": b"theirs %d\n" % number}, f"theirs {number}")
+    bare_git(folder, "branch", "other")
+    bare_git(folder, "reset", "-q", "--hard", base)
+    save({"a": b"ours\n"})
+    return base
+
+
+def _fails(bare_git, folder: Path, *args: str) -> None:
+    with pytest.raises(AssertionError):
+        bare_git(folder, *args)
+
+
+@pytest.mark.parametrize(
+    "command, words, remedy",
+    [
+        (("merge", "other"), "A merge", "git merge --abort"),
+        (("rebase", "other"), "A rebase", "git rebase --abort"),
+        (("rebase", "--apply", "other"), "A rebase", "git rebase --abort"),
+        (("cherry-pick", "other"), "A cherry-pick", "git cherry-pick --abort"),
+        (("revert", "other~1"), "A revert", "git revert --abort"),
+        (("am", "../patch"), "'git am'", "git am --abort"),
+    ],
+)
+def test_an_operation_that_waits_for_the_user(folder, save, bare_git, environ, *, command, words, remedy):
+    repository = Repository(find_layout(str(folder)), environ)
+    _conflict(folder, save, bare_git)
+    (folder.parent / "patch").write_text(bare_git(folder, "format-patch", "--stdout", "-1", "other") + "\n")
+    _fails(bare_git, folder, *command)
+    with pytest.raises(UnfinishedError, match=words) as caught:
+        repository.branch()
+    assert remedy in caught.value.remedy
+    bare_git(folder, *caught.value.remedy.split("'")[3].split()[1:])
+    assert repository.branch() == REF
+
+
+def test_between_two_picks_of_a_series(folder, repository, save, bare_git):
+    _conflict(folder, save, bare_git)
+    _fails(bare_git, folder, "cherry-pick", "other~2", "other~1", "other")
+    (folder / "a").write_bytes(b"theirs 1\n")
+    bare_git(folder, "commit", "-qam", "resolved")
+    assert not (folder / ".git" / "CHERRY_PICK_HEAD").exists()
+    with pytest.raises(UnfinishedError, match="cherry-pick or revert"):
+        repository.branch()
+    bare_git(folder, "cherry-pick", "--continue")
+    assert repository.branch() == REF
+
+
+def test_a_bisect_from_its_first_moment_on(folder, repository, save, bare_git):
+    first = save({"a": b"1"})
+    for number in range(2, 6):
+        save({"a": b"%d" % number})
+    bare_git(folder, "bisect", "start")
+    with pytest.raises(UnfinishedError, match="bisect") as caught:
+        repository.branch()
+    assert "git bisect reset" in caught.value.remedy
+    bare_git(folder, "bisect", "bad")
+    bare_git(folder, "bisect", "good", first)
+    with pytest.raises(UnfinishedError, match="bisect"):
+        repository.branch()
+    bare_git(folder, "bisect", "reset")
+    assert repository.branch() == REF
+
+
+def test_what_another_work_tree_is_in_the_middle_of_is_nothing_to_this_one(folder, save, bare_git, tmp_path, environ):
+    _conflict(folder, save, bare_git)
+    bare_git(folder, "worktree", "add", "-q", str(tmp_path / "linked"), "other")
+    _fails(bare_git, tmp_path / "linked", "merge", "gitmem")
+    assert Repository(find_layout(str(folder)), environ).branch() == REF
+    with pytest.raises(UnfinishedError):
+        Repository(find_layout(str(tmp_path / "linked")), environ).branch()
+
+
+# Tips and revisions
+
+
+def test_a_tip(folder, repository, save, bare_git):
+    assert repository.tip(REF) is None
+    first = save({"a": b"a"})
+    assert repository.tip(REF) == first
+    bare_git(folder, "pack-refs", "--all")
+    assert not (folder / ".git" / REF).exists()
+    assert repository.tip(REF) == first
+    second = save({"a": b"b"})
+    assert repository.tip(REF) == second
+    bare_git(folder, "symbolic-ref", "refs/heads/alias", REF)
+    assert repository.tip("refs/heads/alias") == second
+    assert repository.tip("refs/heads/none") is None
+
+
+@pytest.mark.parametrize("damage", [b"", b"\0" * 41, b"nonsense\n", b"0" * 40 + b"\n", b"f" * 39])
+def test_a_branch_that_is_damaged_is_not_taken_for_one_that_is_not_born(folder, repository, save, damage):
+    save({"a": b"a"})
+    (folder / ".git" / REF).write_bytes(damage)
+    with pytest.raises(GitmemError, match="damaged"):
+        repository.tip(REF)
+
+
+def test_revisions(folder, repository, save, bare_git):
+    first = save({"a": b"a"})
+    second = save({"a": b"b"})
+    bare_git(folder, "tag", "-a", "-m", "t", "v1", first)
+    for revision, oid in {
+        "HEAD": second,
+        "HEAD~1": first,
+        "gitmem": second,
+        "v1": first,
+        first[:8]: first,
+        second: second,
+        "@{0}": second,
+    }.items():
+        assert repository.resolve(revision) == oid
+
+
+@pytest.mark.parametrize(
+    "revision",
+    [
+        "",
+        "nothing",
+        "HEAD~5",
+        "-1",
+        "--all",
+        "HEAD..gitmem",
+        "^HEAD",
+        "HEAD^@",
+        "HEAD^!",
+        "HEAD:a",
+        "HEAD^{tree}",
+        "a\0b",
+        "a\nb",
+        "f" * 40,
+        "\udcff",
+        "x" * 5000,
+    ],
+)
+def test_what_is_no_revision(repository, save, revision):
+    save({"a": b"a"})
+    with pytest.raises(NotFoundError) as caught:
+        repository.resolve(revision)
+    assert "gitmem log" in caught.value.remedy
+
+
+def test_ancestors(repository, save):
+    first = save({"a": b"a"})
+    second = save({"a": b"b"})
+    assert repository.is_ancestor(first, second)
+    assert repository.is_ancestor(second, second)
+    assert not repository.is_ancestor(second, first)
+    assert not repository.is_ancestor("1" * 40, second)
+
+
+# What stands where
+
+ODD = ["a b", "tab\t", "line\nbreak", '"quoted"', "back\\slash", "결정.md", os.fsdecode(b"\xff.md"), ":(top)x", "*.md"]
+
+
+def test_reading_at_a_revision(repository, save):
+    files = {name: f"content of {name!a}".encode() for name in ODD}
+    first = save({**files, "deep/er/file": b"\0\r\n", "empty": b""})
+    second = save({"deep/er/file": None, "empty": b"not any more"})
+    for name, content in files.items():
+        assert repository.read(first, name) == content
+    assert repository.read(first, "deep/er/file") == b"\0\r\n"
+    assert repository.read(first, "empty") == b""
+    assert repository.read(second, "deep/er/file") is None
+    assert repository.read(second, "empty") == b"not any more"
+
+
+def test_a_folder_is_not_read_as_its_first_file(repository, save):
+    commit = save({"deep/er/file": b"x"})
+    for name in ("deep", "deep/", "deep/er", "deep/er/file/", "deep/er/file/x"):
+        assert repository.read(commit, name) is None
+
+
+def test_a_link_and_a_submodule_are_no_files(folder, repository, save):
+    (folder / "link").symlink_to("a")
+    commit = save({"a": b"a"})
+    assert repository.read(commit, "link") is None
+    assert [entry.mode for entry in repository.files(commit)] == ["100644", "120000"]
+
+
+def test_listing_files(folder, repository, save):
+    (folder / "run.sh").write_bytes(b"x")
+    (folder / "run.sh").chmod(0o755)
+    commit = save({"a/one": b"1", "a/two": b"22", "b": b"", **dict.fromkeys(ODD, b"odd")})
+    listed = {entry.path: entry for entry in repository.files(commit)}
+    assert set(listed) == {"a/one", "a/two", "b", "run.sh", *ODD}
+    assert (listed["a/two"].mode, listed["a/two"].size) == ("100644", 2)
+    assert listed["run.sh"].mode == "100755"
+    assert isinstance(listed["b"], TreeEntry)
+    assert [entry.path for entry in repository.files(commit, "a")] == ["a/one", "a/two"]
+    assert [entry.path for entry in repository.files(commit, "*.md")] == ["*.md"]
+    assert repository.files(commit, "none") == []
+    assert repository.blob(listed["a/one"].oid) == b"1"
+
+
+def test_changes_between_commits(folder, repository, save):
+    (folder / "link").symlink_to("a")
+    first = save({"same": b"s", "changed": b"1", "gone": b"g", **dict.fromkeys(ODD, b"1")})
+    (folder / "same").chmod(0o755)
+    second = save({"changed": b"2", "gone": None, "new": b"n", "link": None, **dict.fromkeys(ODD, b"2")})
+    changes = {change.path: change for change in repository.changes(first, second)}
+    assert set(changes) == {"same", "changed", "gone", "new", "link", *ODD}
+    old, new = (repository.git.run("rev-parse", f"{commit}:changed").decode().strip() for commit in (first, second))
+    assert changes["changed"] == PathChange("changed", old, new, "100644")
+    assert (changes["new"].old, changes["gone"].new) == (None, None)
+    assert changes["gone"].mode == "100644"
+    assert changes["link"].mode == "120000"
+    assert changes["same"].mode == "100755"
+    assert changes["same"].old == changes["same"].new
+    assert [change.path for change in repository.changes(first, second, "new", "*.md")] == ["*.md", "new"]
+    assert repository.changes(second, second) == []
+
+
+def test_a_renamed_file_is_two_changes(repository, save):
+    first = save({"old": b"the same content\n" * 20})
+    second = save({"old": None, "new": b"the same content\n" * 20})
+    assert [(change.path, change.old is None) for change in repository.changes(first, second)] == [
+        ("new", True),
+        ("old", False),
+    ]
