@@ -32,7 +32,9 @@ _MODES = (REGULAR, EXECUTABLE)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # counted from without a zone, so that no year is out of range
 _FURTHEST_ZONE = 14 * 60  # minutes
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
-_FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw")
+# No deltas: fast-import makes them against the blob it stored before, which is another file's. Maintenance would keep
+# such a delta instead of looking for a good one, and end with ten times the size.
+_FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
 # What a commit brings stays the small pack fast-import writes. Unpacking it into loose objects, git's default below 100
 # objects, takes another process and a sync for each object: 5 of the 8 ms of a commit. Maintenance joins the packs.
 _KEEP_PACK = ("-c", "fastimport.unpackLimit=1")
