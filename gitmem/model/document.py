@@ -12,8 +12,9 @@ not `...` and no lone CR, and strips the body (field notes, "python-frontmatter"
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
+from typing import NamedTuple
 
 from gitmem.model.newlines import newline_of
 
@@ -24,26 +25,23 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"
 _OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\n|\r)")
 _CLOSING = re.compile(rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))")
-_UNCLOSED = re.compile(r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)")  # a key follows at once: no horizontal rule
-_CONFLICT = re.compile(r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)", re.MULTILINE)
+# Compiled when a header is asked about, which a save never does. A key that follows at once: no horizontal rule.
+_UNCLOSED = r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)"
+_CONFLICT = r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)"
+_LOOK_AT = 1024  # characters of a body without a header in which a broken one would show
 
 
 class BrokenHeaderError(ValueError):
     """The document has a header that cannot be read, so nothing is written into it; the message is its `problem`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(NamedTuple):
     """A markdown file with optional YAML front matter; `parse`, the way to make one, renders back to the same bytes."""
 
     header: str | None  # the YAML between the fences, each line with its end; None: no front matter
     body: str  # what follows the closing fence's line, or everything but a byte order mark
     opening: str = ""  # the byte order mark and the opening fence's line, as far as they are there
     closing: str = ""  # the closing fence's line
-    # What reading the header gave, once that was asked for: a cell, since nothing else of a document ever changes.
-    _read: list[tuple[Mapping[str, object], str | None]] = field(
-        default_factory=list, init=False, repr=False, compare=False
-    )
 
     @classmethod
     def parse(cls, data: bytes) -> Document:
@@ -120,9 +118,7 @@ class Document:
             raise BrokenHeaderError(self.problem)
 
     def _header_read(self) -> tuple[Mapping[str, object], str | None]:
-        if not self._read:
-            self._read.append(_read_header(self))
-        return self._read[0]
+        return _read_header(self.header, self.body[:_LOOK_AT] if self.header is None else "")
 
 
 def body_offset(data: bytes) -> int:
@@ -141,22 +137,24 @@ def _parts(data: bytes) -> tuple[int, int, int]:
     return body, body, body
 
 
-def _read_header(document: Document) -> tuple[Mapping[str, object], str | None]:
+@lru_cache(maxsize=32)
+def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], str | None]:
+    """Return what a header says and what is wrong with it; without one, whether the body begins like a broken one."""
     nothing: Mapping[str, object] = MappingProxyType({})
-    if document.header is None:
-        if document.body.startswith("<<<<<<< "):
+    if header is None:
+        if body.startswith("<<<<<<< "):
             return nothing, "git conflict markers stand where the header should"
-        if _UNCLOSED.match(document.body):
+        if re.match(_UNCLOSED, body):
             return nothing, "the header has no closing line `---`"
         return nothing, None
-    if _CONFLICT.search(document.header):
+    if re.search(_CONFLICT, header, re.MULTILINE):
         return nothing, "git conflict markers stand in the header"
     from frontmatter.default_handlers import YAMLHandler
 
     from gitmem.model.yamltext import YamlTextError, load_mapping
 
     try:
-        return MappingProxyType(load_mapping(document.header, load=YAMLHandler().load)), None
+        return MappingProxyType(load_mapping(header, load=YAMLHandler().load)), None
     except YamlTextError as error:
         return nothing, f"the header cannot be read: {error}"
 

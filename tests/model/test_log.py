@@ -83,6 +83,7 @@ ENTRIES = st.builds(
     time=st.just("12:00:00"),
     label=st.just("Note"),
     text=TEXTS,
+    tags=st.just(()),
 )
 SECTIONS = st.sampled_from(["One", "Two", "New"])
 NEWLINES = st.sampled_from(["\n", "\r\n"])
