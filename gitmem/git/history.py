@@ -20,6 +20,7 @@ _PATCH = ("--patch", "--no-color", "--no-ext-diff", "--no-textconv")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_370_764_800  # 9999-01-01: Python's years end there, git's do not
 _DAY = 24 * 60  # minutes; an offset is less than that
+_SECONDS = 300.0  # for a walk through all of history on a busy machine
 _BLOBS = 64  # read at a time: some 6 MB, where they are archives
 
 
@@ -80,9 +81,8 @@ def log(
 
     def read(count: int | None) -> list[Commit]:
         bound = [] if count is None else [f"--max-count={count}"]
-        said = git.run(
-            "--literal-pathspecs", "log", *_FORMAT, *options, *bound, "--end-of-options", revision, "--", *paths
-        )
+        command = ("log", *_FORMAT, *options, *bound, "--end-of-options", revision, "--", *paths)
+        said = git.run("--literal-pathspecs", *command, timeout=_SECONDS)
         return list(_commits(said))
 
     def keep(commit: Commit) -> bool:
@@ -116,7 +116,7 @@ def additions(git: Git, revision: str, folder: str) -> list[Addition]:
     """
     options = ("--raw", "--no-abbrev", "--no-renames", "--full-history", "--diff-filter=A")
     said = git.run(
-        "--literal-pathspecs", "log", *_FORMAT, *options, "--end-of-options", revision, "--", folder, timeout=300
+        "--literal-pathspecs", "log", *_FORMAT, *options, "--end-of-options", revision, "--", folder, timeout=_SECONDS
     )
     tokens = iter(said.split(b"\0")[:-1])
     found: list[Addition] = []
@@ -153,7 +153,8 @@ def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
     """
     seconds = max(int(moment.timestamp()), 0)
     until = f"--until=@{seconds} +0000"  # in git's own form: what it cannot read, it would take for now
-    return git.run("rev-list", "--max-count=1", until, "--end-of-options", revision, "--").decode().strip() or None
+    said = git.run("rev-list", "--max-count=1", until, "--end-of-options", revision, "--", timeout=_SECONDS)
+    return said.decode().strip() or None
 
 
 def diff(git: Git, old: str, new: str, *paths: str) -> bytes:

@@ -1,0 +1,94 @@
+"""Dates as a person writes them, strictly: git itself takes any words it cannot read for this very moment.
+
+What is named is a span: a day, a minute, a second. "As it was on a day" means at its end, "since that day" from its
+beginning.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, timezone
+
+FORMS = "2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'"
+
+_ISO = re.compile(
+    r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[T ](?P<time>[0-9]{2}:[0-9]{2})(?P<seconds>:[0-9]{2}(?:[.,][0-9]+)?)?"
+    r" ?(?P<zone>Z|[+-][0-9]{2}:?[0-9]{2})?)?",
+    re.IGNORECASE,
+)
+_AGO = re.compile(r"(?P<number>[0-9]{1,4}) (?P<unit>minute|hour|day|week)s? ago", re.IGNORECASE)
+_DAYS = {"today": 0, "yesterday": 1}
+_SECOND = timedelta(seconds=1)
+_MINUTE = timedelta(minutes=1)
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A stretch of time by its first and its last second, both in it, each with its zone."""
+
+    first: datetime
+    last: datetime
+
+
+def parse_date(text: str, now: datetime) -> Span | None:
+    """Return the span that `text` names, None where it is not in one of the forms of a date.
+
+    The forms: `2026-11-21` with an optional `14:03`, `14:03:22` and offset; `today`, `yesterday`; `3 days ago` (or
+    weeks: a day; hours or minutes: that second). Without an offset the time is that of the zone of `now`.
+
+    Raises:
+        ValueError: it has the form of a date, and there is no such day or time; the message is a clause.
+
+    """
+    words = " ".join(text.split()).lower()
+    if words in _DAYS:
+        return _day(now, _DAYS[words])
+    if ago := _AGO.fullmatch(words):
+        number, unit = int(ago["number"]), ago["unit"]
+        if unit in {"day", "week"}:
+            return _day(now, number * (7 if unit == "week" else 1))
+        moment = (now.astimezone(UTC) - timedelta(**{f"{unit}s": number})).replace(microsecond=0)
+        return Span(moment, moment)
+    if iso := _ISO.fullmatch(words):
+        return _iso(iso, now)
+    return None
+
+
+def _day(now: datetime, ago: int) -> Span:
+    start = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None) - ago * _DAY
+    return _span(start, _DAY, now)
+
+
+def _iso(found: re.Match[str], now: datetime) -> Span:
+    try:
+        start = datetime.fromisoformat(f"{found['date']}T{found['time'] or '00:00'}{(found['seconds'] or '')[:3]}")
+        length = _DAY if not found["time"] else _SECOND if found["seconds"] else _MINUTE
+        if found["zone"]:
+            zone = datetime.strptime(found["zone"].upper(), "%z").tzinfo
+            return Span(start.replace(tzinfo=zone), (start + (length - _SECOND)).replace(tzinfo=zone))
+        return _span(start, length, now)
+    except (ValueError, OverflowError):
+        raise ValueError(f"there is no such time as {found[0]}") from None
+
+
+def _span(start: datetime, length: timedelta, now: datetime) -> Span:
+    """Return the span of local times; an hour that the clocks go through twice counts twice."""
+    return Span(_zoned(start, now), _zoned((start + (length - _SECOND)).replace(fold=1), now))
+
+
+def _zoned(local: datetime, now: datetime) -> datetime:
+    """Return a local time with its zone.
+
+    The clock of a door gives the offset that holds now; on the other side of a change to summer time it was another
+    one, which the system knows. A zone that knows it itself, or is not the system's, is taken as it is.
+    """
+    if isinstance(now.tzinfo, timezone):
+        try:
+            if now.astimezone().utcoffset() == now.utcoffset():
+                return local.astimezone()
+        except (OSError, OverflowError, ValueError):  # years that the C library does not know
+            pass
+    return local.replace(tzinfo=now.tzinfo)
