@@ -32,7 +32,7 @@ _SHARED_FILE_SYSTEMS = {
     *("orangefs", "prl_fs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs"),
 }
 _MOUNTS = "/proc/self/mountinfo"
-_NO_FILE_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS}
+_NO_FILE_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EBADF}
 
 
 class FileLock(Lock):
@@ -58,7 +58,7 @@ class FileLock(Lock):
                     file = _open(self._path(number))
                     if not _lock(file):
                         return False
-                _write(file, self._record())
+                _write(file, self._record(self._clock.monotonic()))
                 self._file, self._number, file = file, number, -1
             finally:
                 if file >= 0:
@@ -81,7 +81,7 @@ class FileLock(Lock):
     def heartbeat(self) -> None:
         """See `Lock.heartbeat`."""
         if self._file >= 0:
-            _write(self._file, self._record())
+            _write(self._file, self._record(self._clock.monotonic()))
 
     def held(self) -> bool:
         """See `Lock.held`."""
@@ -116,12 +116,12 @@ def file_locks_serve(folder: str) -> bool:
     if kind in _SHARED_FILE_SYSTEMS or kind.startswith("fuse."):
         return False
     try:
-        with _guarded(folder):
-            return True
+        _try_out(folder)
     except OSError as error:
         if error.errno in _NO_FILE_LOCKS:
             return False
         raise
+    return True
 
 
 def _file_system(folder: str) -> str:
@@ -175,6 +175,9 @@ if sys.platform == "win32":
         with contextlib.suppress(OSError):  # it was not locked
             msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
+    def _try_out(folder: str) -> None:
+        """Do nothing: what Windows locks is locked, on a network drive by its server."""
+
 else:
 
     def _lock(file: int) -> bool:
@@ -187,3 +190,11 @@ else:
     def _unlock(file: int) -> None:
         # Closing is not enough: a process forked meanwhile has the same file open.
         fcntl.flock(file, fcntl.LOCK_UN)
+
+    def _try_out(folder: str) -> None:
+        """Lock the folder itself, which nobody else does, so that nobody's lock looks taken for it."""
+        file = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        finally:
+            os.close(file)

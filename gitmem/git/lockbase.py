@@ -6,7 +6,7 @@ import json
 import os
 import time
 from abc import ABC, abstractmethod
-from dataclasses import asdict, dataclass
+from typing import NamedTuple
 
 from gitmem.errors import BusyError
 
@@ -22,8 +22,7 @@ _WAITING = "lock.waiting"  # touched by whoever finds the lock taken
 _CROWDED_SECONDS = 0.1  # since somebody did: others wait, and a newcomer lets them try first
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(NamedTuple):
     """Where a lock gets its time: `monotonic` and `wall` in seconds, `sleep` for seconds.
 
     `monotonic` is the same for all processes of a machine and does not follow the wall clock's jumps.
@@ -34,8 +33,7 @@ class Clock:
     sleep: Callable[[float], None] = time.sleep
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(NamedTuple):
     """The record of who holds a lock, kept in the lock itself as JSON.
 
     `place` is the boot and process namespace in which `pid`, `started` (clock ticks since boot) and `beat` (the last
@@ -58,7 +56,7 @@ class Holder:
 
     def to_bytes(self) -> bytes:
         """Return the record as it is stored."""
-        return json.dumps(asdict(self)).encode() + b"\n"
+        return json.dumps(self._asdict()).encode() + b"\n"
 
     @staticmethod
     def from_bytes(text: bytes) -> Holder | None:
@@ -155,11 +153,10 @@ class Lock(ABC):
         holder = Holder.from_bytes(self._seen or b"") or "another process"
         return BusyError(f"The store is held by {holder}.", "Try again when it is done.")
 
-    def _record(self) -> bytes:
-        now = self._clock.monotonic()
+    def _record(self, beat: float) -> bytes:
         started = _process(os.getpid())[1]
         holder = Holder(
-            self._machine, os.getpid(), started, self._place, self._token, self._purpose, self._clock.wall(), now
+            self._machine, os.getpid(), started, self._place, self._token, self._purpose, self._clock.wall(), beat
         )
         return holder.to_bytes()
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitmem.git.process import Git
 
 LOCK_REF = "refs/gitmem/lock"
+_BLOB_SECONDS = 1.0  # for which a waiter offers the same blob, instead of a process for a new one at each attempt
 LEFT_BEHIND_SECONDS = 10.0  # git holds `lock.lock` for milliseconds; one of this age has lost its git
 
 _FREE = {  # object id of the blob "free\n", by the length of the repository's object ids
@@ -39,7 +40,7 @@ class RefLock(Lock):
         self._git = git
         self._common = _common_dir(git)
         self._blob = ""  # names this process as the holder
-        self._made_at = 0.0
+        self._beat = 0.0
         self._holding = False
         self._guess = True
 
@@ -78,7 +79,7 @@ class RefLock(Lock):
     def heartbeat(self) -> None:
         """See `Lock.heartbeat`."""
         if self._holding:
-            blob = self._write(self._record())
+            blob = self._write(self._record(self._clock.monotonic()))
             if self._move(blob, self._blob):
                 self._blob = blob
 
@@ -87,15 +88,19 @@ class RefLock(Lock):
         return self._holding and self._points_to(self._blob)
 
     def _make_blob(self) -> None:
+        """Have a blob that names this process, made so lately that its beat is not before it becomes the holder."""
         now = self._clock.monotonic()
-        if not self._blob or now - self._made_at > 1:  # its beat must not be old when it becomes the holder's
-            self._blob, self._made_at = self._write(self._record()), now
+        if not self._blob or now > self._beat:
+            self._beat = now + _BLOB_SECONDS
+            self._blob = self._write(self._record(self._beat))
 
     def _takes(self, old: str, text: bytes) -> bool:
         """Tell whether the lock may be taken from the state `old`, whose blob says `text`."""
         if not old.strip("0") or text.startswith(b"free"):
             return True
         holder = Holder.from_bytes(text)
+        if holder and holder.token == self._token:
+            return True  # a move of our own that went through although git was stopped, or failed, after it
         if holder and holder.place and holder.place == self._place:
             return self._silent(text, holder.beat) or not alive(holder)
         # Another machine's, or nobody's: by the clock of the file system that both see, or by what is seen here.

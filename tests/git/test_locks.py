@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -259,7 +258,7 @@ def test_a_live_holder_keeps_its_lock_for_its_time_and_no_longer(make):
     with pytest.raises(BusyError):
         waiter.acquire(0)
     assert holder.held()
-    times[1].now += 1
+    times[1].now += 2
     waiter.acquire(0)
     assert waiter.held()
     assert not holder.held()
@@ -267,7 +266,7 @@ def test_a_live_holder_keeps_its_lock_for_its_time_and_no_longer(make):
 
 def test_a_silent_holder_in_another_process_is_replaced(make, other):
     other.tell("lock.acquire(10)")
-    late = FakeTime(time.monotonic() + STALE_SECONDS + 1)
+    late = FakeTime(time.monotonic() + STALE_SECONDS + 2)
     lock = make(late.clock()).acquire(0)
     assert lock.held()
     assert other.tell("lock.held()") == "False"
@@ -284,7 +283,7 @@ def test_a_heartbeat_keeps_the_lock(make):
         with pytest.raises(BusyError):
             waiter.acquire(0)
         assert holder.held()
-    times[1].now += STALE_SECONDS
+    times[1].now += STALE_SECONDS + 1
     waiter.acquire(0)
     assert not holder.held()
 
@@ -293,7 +292,7 @@ def test_a_holder_that_lost_its_lock_does_no_harm(make):
     late = FakeTime()
     loser, winner, third = make(FakeTime().clock()), make(late.clock()), make(late.clock())
     loser.acquire(0)
-    late.now += STALE_SECONDS
+    late.now += STALE_SECONDS + 1
     winner.acquire(0)
     loser.heartbeat()
     loser.release()
@@ -313,7 +312,7 @@ def test_a_lock_can_be_lost_again_and_again(make):
     for number, lock in enumerate(locks):
         lock.acquire(0)
         assert [one.held() for one in locks] == [one == number for one in range(5)]
-        moving.now += STALE_SECONDS
+        moving.now += STALE_SECONDS + 1
     for lock in locks:
         lock.release()
     assert locks[0].acquire(0).held()
@@ -446,7 +445,7 @@ def ref_lock(git: Git, project: Path, clock: Clock | None = None) -> RefLock:
 def set_record(git: Git, **changes: object) -> None:
     holder = Holder.from_bytes(git.run("cat-file", "blob", LOCK_REF))
     assert holder
-    blob = git.run("hash-object", "-w", "--stdin", stdin=replace(holder, **changes).to_bytes())
+    blob = git.run("hash-object", "-w", "--stdin", stdin=holder._replace(**changes).to_bytes())
     git.run("update-ref", LOCK_REF, blob.decode().strip())
 
 
@@ -508,6 +507,14 @@ def test_a_holder_elsewhere_is_watched_where_the_ref_has_no_file(git, project, b
     with pytest.raises(BusyError):
         ref_lock(git, project, FakeTime().clock()).acquire(STALE_SECONDS - 1)
     assert ref_lock(git, project, FakeTime().clock()).acquire(STALE_SECONDS + 1).held()
+
+
+def test_a_move_that_went_through_unnoticed_is_noticed(git, project, monkeypatch):
+    lock = ref_lock(git, project)
+    move = lock._move
+    answers = iter([False, True])
+    monkeypatch.setattr(lock, "_move", lambda new, old: move(new, old) and next(answers))
+    assert lock.acquire(30).held()
 
 
 def leave_behind(project: Path, age: float) -> Path:
@@ -593,17 +600,26 @@ def test_what_machines_share_gets_the_ref_lock(git, project, system, tmp_path, m
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL])
 def test_a_system_without_file_locks_gets_the_ref_lock(git, project, number, monkeypatch):
-    def refuses(_file):
+    def refuses(_folder):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(filelock, "_lock", refuses)
+    monkeypatch.setattr(filelock, "_try_out", refuses)
     assert isinstance(automatic(git, project), RefLock)
 
 
 def test_another_error_is_not_taken_for_missing_file_locks(git, project, monkeypatch):
-    def refuses(_file):
+    def refuses(_folder):
         raise OSError(errno.EIO, "broken")
 
-    monkeypatch.setattr(filelock, "_lock", refuses)
+    monkeypatch.setattr(filelock, "_try_out", refuses)
     with pytest.raises(OSError, match="broken"):
         automatic(git, project)
+
+
+def test_importing_them_stays_light():
+    code = "import sys; sys.path.insert(0, sys.argv[1]); import gitmem.git.locks; print(*sys.modules)"
+    run = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", code, str(ROOT)], capture_output=True, text=True, check=True
+    )
+    heavy = {"dataclasses", "inspect", "pathlib", "tempfile", "socket", "hashlib", "random", "gitmem.git.reflock"}
+    assert not heavy & set(run.stdout.split())
