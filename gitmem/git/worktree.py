@@ -1,30 +1,39 @@
-"""The files of a store's work tree and git's index of them.
+"""The files of a store's work tree.
 
-A file is replaced whole (temporary file, sync, rename) and never through a symbolic link. Afterwards its index entry
-is brought in step, so that `git status` is clean and a plain `git commit` of the user's does not take memory back.
+A file is replaced whole (temporary file, sync, rename), never through a symbolic link, and only if it still is what it
+was when it was read: what a person saves meanwhile is theirs. Bringing git's index in step is gitmem.git.index's.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import stat
 from typing import NamedTuple
 
-from gitmem.errors import RefusedError, UnfinishedError
-from gitmem.git.process import failure
+from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
+from gitmem.git.index import IndexUpdate, is_damage, rebuild_index
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from subprocess import Popen
+    from collections.abc import Iterable
 
     from gitmem.git.process import Git
 
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_STATUS = ("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+# Parts of names that would lead out of the work tree or into git's own folder, or that a system reads as more than a
+# name. What a store's names may be is stricter (gitmem.model.paths), but people's files are read under any name.
+_UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
+_UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
+
+
+class File(NamedTuple):
+    """A file of the work tree: its content, and whether its owner may execute it."""
+
+    data: bytes
+    executable: bool
 
 
 class Staged(NamedTuple):
@@ -41,62 +50,97 @@ class WorkTree:
         self.root = root
         self._git = git
         self._temporary = os.path.join(root, temporary)
-        self._known_folders: set[str] = set()
+        self._seen: dict[str, tuple[int, ...] | None] = {}
+        self._trusts_modes: bool | None = None
 
     def read(self, path: str) -> bytes | None:
-        """Return a file's content, None where there is none.
+        """Return a file's content, None where there is none; raises what `load` raises."""
+        file = self.load(path)
+        return None if file is None else file.data
+
+    def load(self, path: str) -> File | None:
+        """Return a file, None where there is none; it is what `publish` expects to find.
 
         Raises:
-            RefusedError: it, or a folder above it, is a symbolic link, or it is no regular file, or too large.
+            RefusedError: it, or a folder above it, is a symbolic link, or it is no regular file, or too large, or its
+                name leads out of the store.
+            OSError: it cannot be read.
 
         """
         full = self._resolve(path)
         try:
             descriptor = os.open(full, os.O_RDONLY | _NO_FOLLOW)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
+            self._seen[path] = None
             return None
-        except OSError as error:
-            if os.path.islink(full):
-                raise RefusedError(
-                    f"{path} is a symbolic link; gitmem follows none.", "Put a file in its place."
-                ) from None
-            if isinstance(error, NotADirectoryError):
-                return None
+        except OSError:
+            _check_regular(path, os.lstat(full).st_mode)
             raise
-        with open(descriptor, "rb") as file:
+        try:
             status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or os.path.islink(full):
-                raise RefusedError(f"{path} is not a regular file.", "Move it out of the store.")
+            _check_regular(path, status.st_mode)
+            if os.name == "nt" and os.path.islink(full):
+                _check_regular(path, stat.S_IFLNK)
             if status.st_size > MAX_FILE_BYTES:
-                raise RefusedError(f"{path} has {status.st_size} bytes, more than gitmem handles.", "Split it.")
-            return file.read()
+                raise RefusedError(f"{path} has {status.st_size:,} bytes, more than gitmem handles.", "Split it.")
+            with open(descriptor, "rb", closefd=False) as file:
+                data = file.read()
+        finally:
+            os.close(descriptor)
+        self._seen[path] = _look(status)
+        return File(data, bool(status.st_mode & stat.S_IXUSR))
 
-    def stage(self, path: str, content: bytes | None) -> Staged:
-        """Write content to a temporary file and sync it; nothing is visible yet."""
+    def trusts_modes(self) -> bool:
+        """Say whether the file system keeps apart what is executable and what is not; `git init` has tried it out."""
+        if self._trusts_modes is None:
+            said = self._git.run("config", "--type=bool", "--get", "core.fileMode", ok=(0, 1, 128))
+            self._trusts_modes = said.strip() != b"false"
+        return self._trusts_modes
+
+    def stage(self, path: str, content: bytes | None, *, executable: bool = False) -> Staged:
+        """Write content to a temporary file and sync it; nothing is visible yet.
+
+        Raises:
+            RefusedError: a folder on the way to the path is a link or a file.
+            OSError: there is no room, or no permission.
+
+        """
+        full = self._resolve(path, to_write=True)
         if content is None:
             return Staged(path, None)
-        os.makedirs(self._temporary, exist_ok=True)
-        full = self._resolve(path)
+        self._make_temporary()
         temporary = os.path.join(self._temporary, f"{os.getpid()}-{os.urandom(6).hex()}")
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(OSError):
-            os.chmod(temporary, stat.S_IMODE(os.lstat(full).st_mode))
+        try:
+            with open(temporary, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            _give_mode(temporary, full, executable=executable)
+        except BaseException:
+            self.discard([Staged(path, temporary)])
+            raise
         return Staged(path, temporary)
 
-    def publish(self, staged: Iterable[Staged]) -> None:
-        """Rename staged files into place, and remove those that are to go, with folders that become empty."""
-        for item in staged:
-            full = self._resolve(item.path)
-            if item.temporary is None:
+    def publish(self, staged: Iterable[Staged]) -> list[str]:
+        """Rename staged files into place, and remove those that are to go, with folders that become empty.
+
+        Returns the paths that were left alone, because the file is not what it was when it was read.
+        """
+        left = []
+        for item in sorted(staged, key=lambda item: item.temporary is not None):  # a file may replace a folder
+            full = self._resolve(item.path, to_write=True)
+            if item.path in self._seen and self._seen[item.path] != _look_at(full):
+                left.append(item.path)
+                self.discard([item])
+            elif item.temporary is None:
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(full)
                 self._remove_empty_parents(full)
-                continue
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            os.replace(item.temporary, full)
+            else:
+                os.makedirs(os.path.dirname(full), exist_ok=True)
+                os.replace(item.temporary, full)
+            self._seen.pop(item.path, None)
+        return left
 
     def discard(self, staged: Iterable[Staged]) -> None:
         """Remove temporary files that are not needed after all."""
@@ -107,27 +151,38 @@ class WorkTree:
 
     def clean_temporary(self) -> None:
         """Remove what a process that was killed left in the temporary folder; only under the store's lock."""
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            for name in os.listdir(self._temporary):
-                with contextlib.suppress(OSError):
-                    os.unlink(os.path.join(self._temporary, name))
+        try:
+            names = os.listdir(self._temporary) if stat.S_ISDIR(os.lstat(self._temporary).st_mode) else []
+        except FileNotFoundError:
+            return
+        for name in names:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self._temporary, name))
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder of the work tree, unsorted; none where there is no such folder."""
         try:
-            return os.listdir(self._resolve(folder) if folder else self.root)
+            return os.listdir(os.path.dirname(self._resolve(f"{folder}/x")) if folder else self.root)
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def edited(self) -> list[str]:
-        """Return the paths in which work tree and index differ, or that git does not know and does not ignore.
+        """Return the paths in which work tree, index and tip differ, or that git does not know and does not ignore.
 
         A path that ends in `/` is another repository. Costs one `git status`: about 2 µs a file.
+
+        Raises:
+            UnfinishedError: the index holds conflicts of a merge.
+
         """
-        said = self._git.run(
-            "status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"
-        )
-        paths = []
+        try:
+            said = self._git.run(*_STATUS)
+        except GitFailedError as error:
+            if not is_damage(error.stderr):
+                raise
+            rebuild_index(self._git)
+            said = self._git.run(*_STATUS)
+        paths: dict[str, None] = {}
         for record in said.split(b"\0")[:-1]:
             kind = record[:1]
             if kind == b"u":
@@ -136,31 +191,38 @@ class WorkTree:
                     "Resolve them with 'git add' and 'git commit', or 'git merge --abort'.",
                 )
             if kind in b"1?":
-                paths.append(os.fsdecode(record[2:] if kind == b"?" else record.split(b" ", 8)[8]))
-        return paths
+                paths[os.fsdecode(record[2:] if kind == b"?" else record.split(b" ", 8)[8])] = None
+        return list(paths)
 
     def open_index(self) -> IndexUpdate:
         """Start bringing index entries in step; the process reads the index while the commit is being made."""
         return IndexUpdate(self._git)
 
-    def _resolve(self, path: str) -> str:
+    def _resolve(self, path: str, *, to_write: bool = False) -> str:
         """Return the absolute path, after a look at each folder on the way: none may be a symbolic link."""
+        parts = path.split("/")
+        if not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts) or any(c in path for c in _UNSAFE_CHARACTERS):
+            raise RefusedError(f"The name {path!a} leads out of the store.", "Use another name.")
         folder = self.root
-        for part in path.split("/")[:-1]:
+        for part in parts[:-1]:
             folder = os.path.join(folder, part)
-            if folder in self._known_folders:
-                continue
             try:
                 mode = os.lstat(folder).st_mode
-            except FileNotFoundError:
+            except (FileNotFoundError, NotADirectoryError):
                 break
-            if not stat.S_ISDIR(mode):
+            if stat.S_ISLNK(mode) or (to_write and not stat.S_ISDIR(mode)):
                 raise RefusedError(
                     f"{folder} is not a folder of the store but a link or a file.",
                     "Remove it: gitmem follows no links.",
                 )
-            self._known_folders.add(folder)
         return os.path.join(self.root, path)
+
+    def _make_temporary(self) -> None:
+        try:
+            os.mkdir(self._temporary)
+        except FileExistsError:
+            if not stat.S_ISDIR(os.lstat(self._temporary).st_mode):
+                raise RefusedError(f"{self._temporary} is not a folder but a link or a file.", "Remove it.") from None
 
     def _remove_empty_parents(self, full: str) -> None:
         folder = os.path.dirname(full)
@@ -169,51 +231,37 @@ class WorkTree:
                 os.rmdir(folder)
             except OSError:
                 return
-            self._known_folders.discard(folder)
             folder = os.path.dirname(folder)
 
 
-class IndexUpdate:
-    """One `git update-index`, started early and told the paths once the files are in place."""
+def _check_regular(path: str, mode: int) -> None:
+    if stat.S_ISLNK(mode):
+        raise RefusedError(f"{path} is a symbolic link; gitmem follows none.", "Put a file in its place.")
+    if not stat.S_ISREG(mode):
+        raise RefusedError(f"{path} is not a regular file.", "Move it out of the store.")
 
-    def __init__(self, git: Git) -> None:
-        self._git = git
-        self._lock = os.path.join(git.git_dir or "", "index.lock")
-        self._process: Popen[bytes] | None = None
-        if not os.path.lexists(self._lock):
-            self._process = git.spawn(*_UPDATE)
 
-    def finish(self, paths: Sequence[str]) -> None:
-        """Bring the entries of these paths in step with the files; with no paths nothing changes.
+def _look(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
-        Raises:
-            GitFailedError: the index could not be written.
 
-        """
-        names = b"".join(os.fsencode(path) + b"\0" for path in paths)
-        process, self._process = self._process, None
-        if process is not None:
-            _, stderr = process.communicate(names)
-            if process.returncode == 0 or not names:
-                return
-            if b"index.lock" not in stderr:
-                raise failure(_UPDATE, process.returncode, stderr)
-        if names:
-            self._past_the_lock(names)
+def _look_at(full: str) -> tuple[int, ...] | None:
+    try:
+        return _look(os.lstat(full))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
 
-    def _past_the_lock(self, names: bytes) -> None:
-        """Update a copy of the index and rename it into place, past an `index.lock` that somebody else holds or left.
 
-        A git command of the user's that holds the lock (a `git commit -a` with its editor open) will find the branch
-        moved and fail by itself; a lock that a killed git left behind would otherwise keep the index stale for ever.
-        """
-        git_dir = self._git.git_dir or ""
-        index, copy = os.path.join(git_dir, "index"), os.path.join(git_dir, f"index.gitmem-{os.getpid()}")
-        try:
-            if os.path.exists(index):
-                shutil.copyfile(index, copy)
-            self._git.run(*_UPDATE, stdin=names, env={"GIT_INDEX_FILE": copy})
-            os.replace(copy, index)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(copy)
+def _give_mode(temporary: str, full: str, *, executable: bool) -> None:
+    """Give a new file the permissions of the one it replaces, but for what its mode in git says."""
+    status = os.lstat(temporary)
+    with contextlib.suppress(OSError):
+        replaced = os.lstat(full)
+        if stat.S_ISREG(replaced.st_mode):
+            status = replaced
+    mode = stat.S_IMODE(status.st_mode) & 0o777
+    may_execute = (mode & 0o444) >> 2  # whoever may read it
+    with contextlib.suppress(OSError):
+        if executable != bool(mode & stat.S_IXUSR):
+            mode = mode | may_execute if executable else mode & ~0o111
+        os.chmod(temporary, mode)
