@@ -1,0 +1,198 @@
+"""Raw transcripts of sessions (L1), on a branch of their own (spec G6, R14).
+
+They are read and written through git and never checked out: a transcript is stored once, the memory branch, `HEAD`,
+the index and the work tree never know of it, and to forget all of them is to drop one branch. Writing a session again
+replaces its file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
+from gitmem.git.identity import IdentityLookup
+from gitmem.git.setup import make_root
+from gitmem.git.worktree import MAX_FILE_BYTES
+from gitmem.git.writer import NewCommit, Signature, TipLockedError, TipMovedError, Writer
+from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
+from gitmem.model.paths import check_path, slug
+from gitmem.store.recovery import blob_id
+from gitmem.store.redact import redact
+
+if TYPE_CHECKING:
+    from gitmem.git.locks import Lock
+    from gitmem.git.repository import Repository
+    from gitmem.store.store import Store
+
+FOLDER = "sessions"
+SUFFIX = ".l1.jsonl"
+ATTEMPTS = 50  # with the lock held, only a person's git command or a fetch can move the branch
+_STAMP = "%Y%m%d_%H%M%S"
+_PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
+_READABLE = 12  # characters that stay of an id which cannot be a name: few, so that what it makes is itself a name
+_DIGEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A transcript that is stored: the session as its file names it, when it began (UTC), its size in bytes."""
+
+    session: str
+    path: str
+    started: datetime
+    size: int
+    oid: str
+
+
+def branch_of(store: Store) -> str:
+    """Return the full name of the branch that holds the transcripts (docs/format.md, "Terms")."""
+    return "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
+
+
+def put(store: Store, session: str, started: datetime, lines: Iterable[str]) -> str | None:
+    """Store the transcript of a session, each line redacted; returns the commit, None where it is stored like that.
+
+    `lines` are JSON objects, one a line; `started` names the file the first time. Synced to disk when it returns.
+
+    Raises:
+        RefusedError: the session has no id, or the transcript is larger than a file may be.
+        UnfinishedError: the store is in the middle of a git operation of the user's.
+        BusyError: another process kept the lock.
+        NotSavedError: the disk is full, read-only or not ours to write; nothing was stored.
+        GitmemError: the project has a branch of this name that is none of gitmem's.
+
+    """
+    name = file_name(session)
+    data = b"".join(_redacted(lines, store.config.redaction.allow))
+    new = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
+    message = _message(store, session, data.count(b"\n"))
+    in_the_way = f"the branch {branch_of(store)} was moved by others {ATTEMPTS} times"
+    with _locked(store) as lock:
+        for _ in range(ATTEMPTS):
+            tip = _begun(store)
+            stored = _find(store.repository, tip, name)
+            path = stored.path if stored else check_path(new)
+            if stored and stored.oid == blob_id(data, like=stored.oid):
+                return None
+            try:
+                return _commit(store, lock, tip, message, {path: data})
+            except TipLockedError as error:
+                in_the_way = f"there is a lock, {error.lock}, of a git process that runs or was killed"
+            except TipMovedError:
+                continue
+    raise BusyError(f"The transcript was not stored: {in_the_way}.", "Try again.")
+
+
+def read(store: Store, session: str) -> list[str] | None:
+    """Return the lines of a session's transcript, None where there is none; `session` is its id, or as it is listed."""
+    tip = store.repository.tip(branch_of(store))
+    found = None if tip is None else _find(store.repository, tip, file_name(session))
+    if found is None:
+        return None
+    return store.repository.blob(found.oid).decode("utf-8", "replace").split("\n")[:-1]
+
+
+def sessions(store: Store) -> list[Transcript]:
+    """Return the transcripts that are stored, the oldest first."""
+    tip = store.repository.tip(branch_of(store))
+    return [] if tip is None else _listed(store.repository, tip)
+
+
+def file_name(session: str) -> str:
+    """Return what stands for a session in a path: its id if that is fit for a name, else the words of it and a digest.
+
+    Raises:
+        RefusedError: the id is empty.
+
+    """
+    if not session.strip():
+        raise RefusedError(
+            "The transcript has no session id.", "Give the id that the agent's host has for the session."
+        )
+    name = slug(session)
+    if name == session:
+        return name
+    digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{slug(session, length=_READABLE).rstrip('-') or 'session'}-{digest}"
+
+
+def _redacted(lines: Iterable[str], allow: tuple[str, ...]) -> Iterator[bytes]:
+    """Yield the lines as they are stored, one at a time."""
+    size = 0
+    for line in lines:
+        clean = redact(line, allow=allow).text.strip("\r\n")
+        if clean.strip():
+            data = clean.encode("utf-8", "replace") + b"\n"
+            size += len(data)
+            if size > MAX_FILE_BYTES:
+                raise RefusedError(f"The transcript has more than {MAX_FILE_BYTES:,} bytes.", "Store a part of it.")
+            yield data
+
+
+def _message(store: Store, session: str, lines: int) -> str:
+    name = redact(one_line(session, VALUE_LENGTH), allow=store.config.redaction.allow).text
+    trailers = (
+        (Trailer.OP.value, Op.TRANSCRIPT.value),
+        (Trailer.SESSION.value, name),
+        (Trailer.MACHINE.value, store.context.machine),
+    )
+    return Message(f"Transcript of session {name} ({lines:,} lines)", trailers).render()
+
+
+@contextlib.contextmanager
+def _locked(store: Store) -> Iterator[Lock]:
+    """Hold the store's lock, as every writer does: two that only race for the branch would repeat their work."""
+    try:
+        with store.lock("transcript").acquire(store.config.lock.wait_seconds) as lock:
+            yield lock
+    except OSError as error:
+        raise NotSavedError(
+            f"The transcript was not stored: {error.strerror or error}.", "Make room or give access, then try again."
+        ) from error
+
+
+def _begun(store: Store) -> str:
+    """Return the branch's tip; a branch that is not there begins with the commit that every store begins with."""
+    repository, ref = store.repository, branch_of(store)
+    repository.branch()  # raises where the user is in the middle of something
+    tip, root = repository.tip(ref), make_root(repository.git)
+    if tip is None:
+        repository.git.run("update-ref", "-m", "gitmem", ref, root, "")
+        return root
+    if not store.own_repository and not repository.is_ancestor(root, tip):
+        raise GitmemError(
+            f"The project has a branch {ref} already, and it holds no transcripts of gitmem's.", "Rename that branch."
+        )
+    return tip
+
+
+def _commit(store: Store, lock: Lock, tip: str, message: str, changes: dict[str, bytes | None]) -> str:
+    layout, now = store.repository.layout, store.context.clock()
+    identity = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    signature = Signature(identity.name, identity.email, now)
+    with Writer(store.repository.git, branch_of(store), tip, keep_pack=store.own_repository) as writer:
+        commit = writer.commit(NewCommit(message, changes, signature, signature, {}))
+        if not lock.held():
+            raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
+        writer.finish()
+    return commit
+
+
+def _find(repository: Repository, tip: str, name: str) -> Transcript | None:
+    return next((found for found in reversed(_listed(repository, tip)) if found.session == name), None)
+
+
+def _listed(repository: Repository, tip: str) -> list[Transcript]:
+    found = []
+    for file in repository.files(tip, FOLDER):
+        if match := _PATH.fullmatch(file.path):
+            with contextlib.suppress(ValueError):  # a name that only looks like a time
+                started = datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC)
+                found.append(Transcript(match[2], file.path, started, file.size, file.oid))
+    return found
