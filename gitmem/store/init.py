@@ -62,17 +62,18 @@ def init_store(start: str, context: Context, place: Place) -> Made:
     """
     target, project = _target(start, context, place)
     existing = target if place is Place.USER else find_store(start, context.home)
-    if existing is not None and is_store(existing):
-        if os.path.realpath(existing) != os.path.realpath(target):
-            raise GitmemError(f"This project has a store already, at {existing}.", "A project has one store.")
-        return Made(_complete(Store(existing, context)), new=False)
+    new = existing is None or not is_store(existing)
+    if existing is not None and not new and os.path.realpath(existing) != os.path.realpath(target):
+        raise GitmemError(f"This project has a store already, at {existing}.", "A project has one store.")
     try:
-        _make(target, project, context, place)
+        if new:
+            _make(target, project, context, place)
+        _exclude(project, context, place)
     except OSError as error:
         raise NotSavedError(
             f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
         ) from error
-    return Made(_complete(Store(target, context)), new=True)
+    return Made(_complete(Store(target, context)), new=new)
 
 
 def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
@@ -100,6 +101,10 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
         add_linked_work_tree(project.common_dir, target, context.environ)
     else:
         make_repository(target, context.environ)
+
+
+def _exclude(project: Project, context: Context, place: Place) -> None:
+    """Keep the store out of the git project around it; done again each time, after an `init` that was cut off, too."""
     if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
         exclude(project.common_dir, f"/{STORE_FOLDER}/")
     if place in {Place.HOME, Place.USER}:  # the projects' stores stand inside the folder of the user's own
