@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 SHORT = 10  # characters of an object id
 _SHORT_SESSION = 8
 _MINUTES = "%Y-%m-%d %H:%M"
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+# Those that turn the direction of text around are as good at hiding something as an escape sequence.
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # The longest prefix first; ANSI colours as git has them.
 _COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), ("+", 32), ("-", 31))
 

@@ -155,7 +155,7 @@ def run_log(args: argparse.Namespace, door: Door) -> int:
     more = args.limit is None and len(found) > limit
     found = found[: limit or None]
     describe = commit_line if args.oneline else commit_block
-    door.answer(args, [commit_value(record) for record in found], "" if args.json else "\n".join(map(describe, found)))
+    door.answer(args, [commit_value(record) for record in found], "\n".join(map(describe, found)).rstrip("\n"))
     if more and not args.json:
         door.notices((f"These are the newest {limit}; -n 0 lists all.",))
     return ExitCode.OK
