@@ -24,16 +24,16 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from gitmem.store.secret_context import Span, compiled, find_in_context
 from gitmem.store.secret_formats import FORMATS
+from gitmem.values import Value
 
 _PASSES = 8
 """How often a text is read again: what a marker replaced may have hidden the start of a neighbour. One is the rule."""
 
 
-class Finding(NamedTuple):
+class Finding(Value):
     """What was redacted, without the secret: its kind, and its place `[start, end)` in characters of the original."""
 
     kind: str
@@ -41,7 +41,7 @@ class Finding(NamedTuple):
     end: int
 
 
-class Redacted(NamedTuple):
+class Redacted(Value):
     """A text without its secrets, and what was taken out of it, in order and without overlaps."""
 
     text: str
@@ -139,7 +139,7 @@ def _secrets(text: str) -> Iterator[Span]:
         if any(literal in text for literal in form.literals):
             for match in compiled(form.pattern).finditer(text):
                 group = match.lastindex or 0
-                if _starts_word(text, match.start()) and not _is_sample(match[group]):
+                if _starts_word(text, match.start(group)) and not _is_sample(match[group]):
                     yield Span(*match.span(group), form.kind)
     yield from find_in_context(text, _lowered(text))
 

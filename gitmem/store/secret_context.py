@@ -19,7 +19,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple
+
+from gitmem.values import Value
 
 MAX_VALUE = 256
 """Characters of a value that are looked at to judge it; one that is judged a secret is redacted whole."""
@@ -28,7 +29,7 @@ MAX_BLOCK = 65_536
 """Characters a key block may have between its two lines (an OpenSSH RSA key of 16,384 bits has 13,000)."""
 
 
-class Span(NamedTuple):
+class Span(Value):
     """A secret's place in a text: `[start, end)` in characters, and the word of its marker."""
 
     start: int
@@ -220,7 +221,8 @@ def _value_after(text: str, at: int, after: int, kind: str) -> Span | None:
         return None
     tight = separator == "=" and text[start - 1] == "="
     mapped = separator == ":" and kind == "password" and not compiled(_MEMBER).match(text, start)
-    return _judged(text, start, kind, literal=(tight or mapped) and text[at:after].isupper())
+    sure = text[at:after].isupper() or (tight and compiled(_FLAG).search(before) is not None)
+    return _judged(text, start, kind, literal=(tight or mapped) and sure)
 
 
 _OPENING = r"(\\{0,8})([\"'`])"
@@ -328,22 +330,17 @@ def _is_plain(value: str) -> bool:
     return plain is not None or _stands_in(value)
 
 
-def _looks_random(value: str) -> bool:
-    """Whether letters and digits alternate as in a key, often enough for its length.
+def _looks_random(value: str, least: int = 1) -> bool:
+    """Whether letters and digits alternate as in a key, often enough for its length and `least` times.
 
     `gpt-4o-mini`, `us-east-1`, `2026-01-15T10:00` and `utf8` do not; a hexadecimal digest does.
     """
-    changes = _changes(value)
-    if not changes or len(set(value)) < _MIN_KINDS or _is_plain(value):
+    changes = len(compiled(_CHANGES).findall(value))
+    if changes < least or len(set(value)) < _MIN_KINDS or _is_plain(value):
         return False
     if changes == 1:
         return len(value) >= _MIN_ONE_RUN and value.isalnum()
     return changes + len(value) // 4 >= _MIN_CHANGES
-
-
-def _changes(value: str) -> int:
-    """Count where a letter and a digit meet."""
-    return len(compiled(_CHANGES).findall(value))
 
 
 def _is_mixed(value: str) -> bool:
@@ -373,7 +370,7 @@ def _is_loose_secret(value: str, kind: str) -> bool:
     if compiled(_CALL).match(value) or compiled(_MEMBER).match(value):
         return False
     if kind != "password":
-        return _looks_random(value) and _changes(value) >= _MIN_LOOSE_CHANGES
+        return _looks_random(value, least=_MIN_LOOSE_CHANGES)
     if value.isdigit():
         return len(value) >= _MIN_PASSWORD
     strange = any(map(str.isalpha, value)) and compiled("[0-9!@#$%^*?~+]").search(value)

@@ -15,12 +15,13 @@ assignment (gitmem.store.secret_context).
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gitmem.values import Value
 
 _WORD = "[A-Za-z0-9_-]"
+_AWS_SECRET = r"(?:[A-Za-z0-9+]|\\?/){40}(?![A-Za-z0-9/+=])"  # noqa: S105 - a pattern; JSON may escape a slash
 
 
-class Format(NamedTuple):
+class Format(Value):
     """One documented format. `source` is the public page, or the title of it, that shows the format."""
 
     kind: str
@@ -161,7 +162,14 @@ _CLOUDS = (
         # The id and the secret side by side, as the console's CSV file and credential tables have them.
         "aws-secret-key",
         ("AKIA", "ASIA"),
-        r"A[KS]IA[A-Z2-7]{16}[\s,:;|\"']{1,8}([A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])",
+        rf"A[KS]IA[A-Z2-7]{{16}}[\s,:;|\"']{{1,8}}({_AWS_SECRET})",
+        "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
+    ),
+    Format(
+        # By its name too, because it may begin like a path and need not have a digit.
+        "aws-secret-key",
+        ("ecret_access_key", "ecretAccessKey", "ECRET_ACCESS_KEY"),
+        rf"(?i:ecret_?access_?key)\\{{0,8}}[\"'\]]{{0,2}}[ \t]{{0,4}}[:=]>?[ \t]{{0,4}}\\{{0,8}}[\"']?({_AWS_SECRET})",
         "https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_access-keys.html",
     ),
     Format(

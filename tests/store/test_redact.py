@@ -91,6 +91,7 @@ def _planted(seed: int = 0) -> dict[str, tuple[str, str]]:
     }
     placed = {
         "aws secret": (some(40, BASE64), "aws_secret_access_key = {}"),
+        "aws secret like a path": ("/" + some(39, BASE64), "SecretAccessKey: {}"),
         "aws pair": (some(40, BASE64), "AKIA" + some(16, UPPER) + ",{}"),
         "slack webhook": (f"B{some(10, UPPER)}/{some(24)}", "https://hooks.slack.com/services/T01ABCDEFG/{}"),
         "discord webhook": (some(68, URLSAFE), "https://discord.com/api/webhooks/123456789012345678/{}"),
@@ -123,6 +124,7 @@ def _planted(seed: int = 0) -> dict[str, tuple[str, str]]:
         "xml": (password, "<password>{}</password>"),
         "flag": (password, "mysql --password {} -u root"),
         "flag with equals": (some(30), "tool --api-key={} run"),
+        "flag with equals, a word": ("correcthorse", "mysqldump --password={} db"),
         "markdown": (password, "- **Password:** `{}`"),
         "english": (password, "the password is {}."),
         "korean": (password, "비밀번호: {}"),
@@ -341,9 +343,10 @@ def test_escaped_slashes_of_json_do_not_hide_a_secret():
     secret = "wJa1rXUtnF3MI/K7MD3NG/bPxRf1CY" + "qqqqqqKEYS"
     for escaped in (secret, secret.replace("/", "\\/")):
         assert (
-            redact(f'{{"aws_secret_access_key": "{escaped}"}}').text == '{"aws_secret_access_key": "[REDACTED:secret]"}'
+            redact(f'{{"aws_secret_access_key": "{escaped}"}}').text
+            == '{"aws_secret_access_key": "[REDACTED:aws-secret-key]"}'
         )
-        assert redact(f"AWS_SECRET_ACCESS_KEY={escaped}").text == "AWS_SECRET_ACCESS_KEY=[REDACTED:secret]"
+        assert redact(f"AWS_SECRET_ACCESS_KEY={escaped}").text == "AWS_SECRET_ACCESS_KEY=[REDACTED:aws-secret-key]"
 
 
 def test_a_long_value_is_redacted_whole():
