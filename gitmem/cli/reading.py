@@ -7,22 +7,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from gitmem.cli.answers import (
-    SHORT,
-    blame_table,
-    blame_value,
-    commit_block,
-    commit_line,
-    commit_value,
-    difference_value,
-    entry_text,
-    entry_value,
-    index_table,
-    index_value,
-    plain,
-    write_file,
-    write_patch,
-)
+from gitmem.cli import answers
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, RefusedError
 from gitmem.model.ids import is_id
 from gitmem.model.kinds import MemoryType
@@ -92,9 +77,11 @@ def run_show(args: argparse.Namespace, door: Door) -> int:
         ) from None
     if args.json:
         changed = difference(store, None, commit)
-        door.answer(args, commit_value(read_records(store, [commit])[commit]) | difference_value(changed), "")
+        door.answer(
+            args, answers.commit_value(read_records(store, [commit])[commit]) | answers.difference_value(changed), ""
+        )
     else:
-        write_patch(door, shown(store, commit))
+        answers.write_patch(door, shown(store, commit))
     return ExitCode.OK
 
 
@@ -102,7 +89,7 @@ def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: 
     from gitmem.store.origin import find_entry
 
     found = find_entry(store, identifier)
-    door.answer(args, entry_value(found), entry_text(found))
+    door.answer(args, answers.entry_value(found), answers.entry_text(found))
     return ExitCode.OK
 
 
@@ -154,8 +141,8 @@ def run_log(args: argparse.Namespace, door: Door) -> int:
     )
     more = args.limit is None and len(found) > limit
     found = found[: limit or None]
-    describe = commit_line if args.oneline else commit_block
-    door.answer(args, [commit_value(record) for record in found], "\n".join(map(describe, found)).rstrip("\n"))
+    describe = answers.commit_line if args.oneline else answers.commit_block
+    door.answer(args, [answers.commit_value(record) for record in found], "\n".join(map(describe, found)).rstrip("\n"))
     if more and not args.json:
         door.notices((f"These are the newest {limit}; -n 0 lists all.",))
     return ExitCode.OK
@@ -207,7 +194,7 @@ def run_at(args: argparse.Namespace, door: Door) -> int:
       gitmem at '3 days ago' > memory-then.md
 
     """
-    from gitmem.store.history import read_records, resolve
+    from gitmem.store.history import read_at, read_records, resolve
 
     store = door.settled(args)
     commit = resolve(store, args.when)
@@ -217,14 +204,14 @@ def run_at(args: argparse.Namespace, door: Door) -> int:
     if args.list:
         files = store.repository.files(commit, *([path] if path else []))
         listed = [{"path": file.path, "bytes": file.size} for file in files]
-        door.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
-        return ExitCode.OK
+        if listed:
+            door.answer(args, about | {"files": listed}, answers.plain("\n".join(file.path for file in files)))
+            return ExitCode.OK
     path = path or MEMORY
-    data = store.repository.read(commit, path)
+    data = None if args.list else read_at(store, commit, path)
     if data is None:
         raise NotFoundError(
-            f"There was no file {path} at {args.when} ({commit[:SHORT]}).",
-            f"'gitmem at {commit[:SHORT]} --list' lists the files there were.",
+            f"There was no {path} at {args.when}.", f"'gitmem at {commit[: answers.SHORT]} --list' lists the files."
         )
     _put(args, door, about | {"path": path, "text": data.decode("utf-8", "replace")}, data)
     return ExitCode.OK
@@ -271,11 +258,11 @@ def run_diff(args: argparse.Namespace, door: Door) -> int:
     path = _path(store, args, door, named) if named is not None else None
     changed = difference(store, old, new, path)
     if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
-        raise NotFoundError(f"{named!r} is no revision, no date, and no file in these revisions.", f"{_LIST}")
+        raise NotFoundError(f"{named!r} is no revision, no date, and no file in these revisions.", _LIST)
     if args.json:
-        door.answer(args, difference_value(changed), "")
+        door.answer(args, answers.difference_value(changed), "")
     else:
-        write_patch(door, changed.text)
+        answers.write_patch(door, changed.text)
     return ExitCode.OK
 
 
@@ -309,7 +296,7 @@ def run_blame(args: argparse.Namespace, door: Door) -> int:
     _refuse_folder(store, path)
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
-    door.answer(args, blame_value(path, lines), blame_table(lines))
+    door.answer(args, answers.blame_value(path, lines), answers.blame_table(lines))
     return ExitCode.OK
 
 
@@ -338,7 +325,7 @@ def run_index(args: argparse.Namespace, door: Door) -> int:
 
     store = door.settled(args)
     found = rotations(store)
-    door.answer(args, index_value(found), index_table(found))
+    door.answer(args, answers.index_value(found), answers.index_table(found))
     return ExitCode.OK
 
 
@@ -351,7 +338,7 @@ def _put(args: argparse.Namespace, door: Door, value: object, data: bytes) -> No
     if args.json:
         door.answer(args, value, "")
     else:
-        write_file(door, data)
+        answers.write_file(door, data)
 
 
 def _readable(store: Store, args: argparse.Namespace, door: Door, text: str) -> tuple[str, bytes] | None:

@@ -182,6 +182,12 @@ def read_records(store: Store, oids: Iterable[str]) -> dict[str, Record]:
     return {oid: record(commit) for oid, commit in commits(store.repository.git, oids).items()}
 
 
+def read_at(store: Store, commit: str, path: str) -> bytes | None:
+    """Return a file as it was in a commit, None where there was no such file; a folder is none."""
+    found = store.repository.files(commit, path)
+    return store.repository.blob(found[0].oid) if [file.path for file in found] == [path] else None
+
+
 def difference(store: Store, old: str | None, new: str, path: str | None = None) -> Difference:
     """Return what changed between two commits; with no `old`, what `new` changed (of a merge: to its first parent)."""
     repository = store.repository

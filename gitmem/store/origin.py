@@ -12,7 +12,7 @@ from gitmem.git.history import log
 from gitmem.model.entry import Entry, FoundEntry, find_entries
 from gitmem.model.message import Op, Trailer
 from gitmem.model.paths import MEMORY
-from gitmem.store.history import HEAD, Record, read_records, record
+from gitmem.store.history import HEAD, Record, read_at, read_records, record
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -69,7 +69,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     # A range that begins inside an entry is asked about from the entry's first line on.
     begin = max((number for number, _ in entries if number < first), default=first)
     tip = store.repository.resolve(HEAD)
-    committed = store.repository.read(tip, path)
+    committed = read_at(store, tip, path)
     written: dict[int, str] = {}
     if committed is not None and texts:
         revision = tip if committed == data else None

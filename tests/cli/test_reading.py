@@ -51,6 +51,8 @@ MISSING = {
     ("show", "archive/../.git/config"): 8,
     ("at", "HEAD", ".GIT/config"): 8,
     ("at", "HEAD", "nowhere.md"): 9,
+    ("at", "HEAD", "archive"): 9,
+    ("at", "HEAD", "nowhere", "--list"): 9,
     ("at", "junk"): 9,
     ("at", "2026-02-30"): 9,
     ("at", "1999-12-31"): 9,
