@@ -8,19 +8,20 @@ Nothing is guessed: where a merge fails, `UndoConflictError` names the file and 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gitmem.model.document import Document
-from gitmem.model.entry import find_entries
-from gitmem.model.log import entry_ids, restore_entries, section_of, sections
+from gitmem.model.entry import Entry, find_entries
+from gitmem.model.log import entry_ids, restore_entries, sections
 from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
 
 # (ours, base, theirs) to all three merged by line, None where they change the same lines.
 MergeLines = Callable[[bytes, bytes, bytes], bytes | None]
 
-_ENDS_BLANK = re.compile(r"(?:\A|\n)[ \t]*\r?\n\Z|\A\Z")
-_STARTS_BLANK = re.compile(r"[ \t]*\r?\n")
+_BLANK = " \t\r\n"
+_BLANK_LINE = re.compile(r"[ \t]*\r?\n")
 
 
 class UndoConflictError(Exception):
@@ -187,10 +188,17 @@ def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:
     """Return a log with entries of another one, each in the section in which it stands there."""
     if not ids:
         return data
-    body = Document.parse(source).body
-    entries = [(section_of(body, found), found.entry) for found in find_entries(body) if found.entry.id in ids]
     log = Document.parse(data)
+    entries = _placed(Document.parse(source).body, ids)
     return log.with_body(restore_entries(log.body, entries, log.newline)).render()
+
+
+def _placed(body: str, ids: Collection[str]) -> list[tuple[str, Entry]]:
+    """Return the entries with these ids, each with the title of the section in which it stands."""
+    parts = sections(body)
+    starts = [part.start for part in parts]
+    places = ((bisect_right(starts, found.start), found.entry) for found in find_entries(body))
+    return [(parts[place - 1].title if place else "", entry) for place, entry in places if entry.id in ids]
 
 
 def _without(data: bytes, ids: Collection[str]) -> bytes:
@@ -208,16 +216,20 @@ def _without_sections(data: bytes, names: Collection[str]) -> bytes:
     log = Document.parse(data)
     body = log.body
     for part in reversed(sections(body)) if names else ():
-        if part.title.casefold() in names and not body[part.body : part.end].strip():
+        if part.title.casefold() in names and not body[part.body : part.end].strip(_BLANK):
             body = _joined(body[: part.start], body[part.end :])
     return data if body == log.body else log.with_body(body).render()
 
 
 def _joined(head: str, tail: str) -> str:
-    if not tail and (line := _ENDS_BLANK.search(head)):
-        return head[: line.start() + 1] if line.start() else head[: line.start()]
-    line = _STARTS_BLANK.match(tail)
-    return head + (tail[line.end() :] if line and _ENDS_BLANK.search(head) else tail)
+    """Return both parts of a text, without one of the blank lines that stood on both sides of what was between them."""
+    last = head.rfind("\n", 0, -1) + 1
+    if head[last:].strip(_BLANK):
+        return head + tail
+    if not tail:
+        return head[:last]
+    line = _BLANK_LINE.match(tail)
+    return head + (tail[line.end() :] if line else tail)
 
 
 def _titles(data: bytes) -> set[str]:
@@ -227,15 +239,15 @@ def _titles(data: bytes) -> set[str]:
 def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
     """Return the sections that hold nothing but entries with these ids, and at least one."""
     body = Document.parse(data).body
-    held = {section_of(body, found).casefold() for found in find_entries(body) if found.entry.id in ids}
+    held = {title.casefold() for title, _ in _placed(body, ids)}
     rest = Document.parse(_without(data, ids)).body
-    return held & {part.title.casefold() for part in sections(rest) if not rest[part.body : part.end].strip()}
+    return held & {part.title.casefold() for part in sections(rest) if not rest[part.body : part.end].strip(_BLANK)}
 
 
 def _is_frame(data: bytes) -> bool:
     """Say whether a file is a log, of which nothing but headings and entries is in its body."""
     rest = _without(data, ids_in([data]))
-    return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip())
+    return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip(_BLANK))
 
 
 def _lines(data: bytes) -> list[bytes]:
