@@ -7,12 +7,13 @@ not cost a memory.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+
+from gitmem.values import Value
 
 MAX_BYTES = 65536
 
 
-class RotationConfig(NamedTuple):
+class RotationConfig(Value):
     """When `memory.md` becomes an archive (spec R2, in tokens) and which archives stay in the tree (R13, 0: all)."""
 
     enabled: bool = True
@@ -22,20 +23,20 @@ class RotationConfig(NamedTuple):
     archive_retention_days: int = 0
 
 
-class RedactionConfig(NamedTuple):
+class RedactionConfig(Value):
     """What is not a secret though it looks like one (spec G7)."""
 
     allow: tuple[str, ...] = ()
 
 
-class LockConfig(NamedTuple):
+class LockConfig(Value):
     """How writers of one store wait for each other (spec G4)."""
 
     kind: str = "auto"
     wait_seconds: int = 30
 
 
-class Config(NamedTuple):
+class Config(Value):
     """All settings, in groups. `problems` says what in the files could not be used, a sentence each."""
 
     rotation: RotationConfig = RotationConfig()
@@ -44,7 +45,7 @@ class Config(NamedTuple):
     problems: tuple[str, ...] = ()
 
 
-class Rule(NamedTuple):
+class Rule(Value):
     """What is said of a setting and what it may be: the least number, or one of these words."""
 
     help: str
@@ -64,7 +65,7 @@ RULES = {
 }
 
 
-class Setting(NamedTuple):
+class Setting(Value):
     """One setting as `gitmem config` lists it: `rotation.threshold_tokens`, its value, its help."""
 
     key: str

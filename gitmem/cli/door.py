@@ -6,7 +6,8 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
-from typing import NamedTuple
+
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-class Door(NamedTuple):
+class Door(Value):
     """What a command gets of the outside world, and its way to answer."""
 
     environ: Mapping[str, str]

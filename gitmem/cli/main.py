@@ -6,18 +6,19 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
 
 from gitmem import __version__
 from gitmem.errors import ExitCode, GitmemError
+from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
 
 
-class Command(NamedTuple):
+class Command(Value):
     """A command: the module of its group, imported only when it is used, and one line of help.
 
     The module has `configure_NAME(parser)` and `run_NAME(args, door) -> exit code`.

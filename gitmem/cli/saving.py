@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode, NotSavedError, RefusedError
 from gitmem.model.kinds import MemoryType
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
 
@@ -56,9 +56,8 @@ def run_save(args: argparse.Namespace, door: Door) -> int:
     try:
         saved = save(store, what, scan=True)
     except OSError as error:
-        raise NotSavedError(
-            f"Nothing was saved: {error.strerror} ({error.filename}).", "Make room or give access."
-        ) from error
+        where = f" ({error.filename})" if error.filename else ""
+        raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
     door.notices(saved.notices)
     value = {"id": saved.id, "commit": saved.commit, "type": args.type, "archive": saved.archive, "store": store.root}
     lines = [f"Saved {what.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]

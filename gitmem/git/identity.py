@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import subprocess  # noqa: TID251  # for the type of a process that git.process started
-from typing import NamedTuple
 
 from gitmem.git.process import Git
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _SECONDS = 5.0
 
 
-class Identity(NamedTuple):
+class Identity(Value):
     """A name and an e-mail address for commits."""
 
     name: str

@@ -10,17 +10,18 @@ import os
 import time
 
 from gitmem.errors import GitFailedError
-from gitmem.git.process import failure
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from subprocess import Popen  # noqa: TID251  # for the type of a process that gitmem.git.process started
     from typing import Self
 
     from gitmem.git.process import Git
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
+_REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
+_SET = ("update-index", "-z", "--add", "--replace", "--index-info")
 _OURS = "index.gitmem"  # a copy of the index; only who holds the store's lock makes one
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
 # Git commands hold `index.lock` for milliseconds, but for a `git commit -a` whose editor is open, and those that died.
@@ -47,7 +48,7 @@ def rebuild_index(git: Git) -> None:
     git.run("read-tree", "HEAD" if born else "--empty")
 
 
-def entries(git: Git) -> dict[str, str]:
+def read_entries(git: Git) -> dict[str, str]:
     """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""
     found = {}
     for line in git.run("ls-files", "--stage", "-z", "--full-name").split(b"\0")[:-1]:
@@ -56,6 +57,22 @@ def entries(git: Git) -> dict[str, str]:
         if stage == b"0":
             found[os.fsdecode(path)] = oid.decode()
     return found
+
+
+def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None:
+    """Have the index hold these files, given as mode and object id, or not hold them, whatever is on the disk.
+
+    Raises:
+        GitFailedError, OSError: the index could not be written.
+
+    """
+    gone = [path for path, entry in entries.items() if entry is None]
+    kept = [(path, entry) for path, entry in entries.items() if entry is not None]
+    if gone:
+        _update(git, _REMOVE, b"".join(os.fsencode(path) + b"\0" for path in gone))
+    if kept:
+        lines = (f"{mode} {oid}\t".encode() + os.fsencode(path) + b"\0" for path, (mode, oid) in kept)
+        _update(git, _SET, b"".join(lines))
 
 
 class IndexUpdate:
@@ -87,50 +104,47 @@ class IndexUpdate:
         """
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         process, self._process = self._process, None
-        stderr = b"index.lock"
         if process is not None:
-            _, stderr = process.communicate(names)
+            process.communicate(names)
             if process.returncode == 0:
                 return
-        if not names:
-            return
-        if is_damage(stderr.decode(errors="replace")):
-            rebuild_index(self._git)
-            self._git.run(*_UPDATE, stdin=names)
-        elif b"index.lock" in stderr:
-            self._past_the_lock(names)
-        else:
-            raise failure(_UPDATE, process.returncode if process else 1, stderr)
+        if names:  # whatever it was, it is met again, and told apart
+            _update(self._git, _UPDATE, names)
 
-    def _past_the_lock(self, names: bytes) -> None:
-        """Wait for the `index.lock` that somebody else holds or left, then update a copy and rename it into place.
 
-        A git command of the user's that goes on holding the lock (a `git commit -a` with its editor open) will find
-        the branch moved and fail by itself; a lock that a killed git left would keep the index stale for ever.
-        """
-        end = time.monotonic() + _PATIENCE
-        while time.monotonic() < end and not _is_old(f"{self._index}.lock"):
-            try:
-                self._git.run(*_UPDATE, stdin=names)
-            except GitFailedError as error:
-                if "index.lock" not in error.stderr:
-                    raise
-                time.sleep(_PAUSE)
-            else:
-                return
-        import shutil  # 6 ms, and hardly ever needed
+def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
+    """Run an update of the index, past damage, and past an `index.lock` that somebody else holds or left.
 
-        copy = os.path.join(os.path.dirname(self._index), _OURS)
+    The lock is waited for a little. A git command of the user's that goes on holding it (a `git commit -a` with its
+    editor open) will find the branch moved and fail by itself; a lock that a killed git left would keep the index stale
+    for ever. So the update is made to a copy, which is renamed into place.
+    """
+    index = os.path.join(git.git_dir or "", "index")
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end and not _is_old(f"{index}.lock"):
         try:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(f"{copy}.lock")
-            with contextlib.suppress(FileNotFoundError):
-                shutil.copyfile(self._index, copy)
-            self._git.run(*_UPDATE, stdin=names, env={"GIT_INDEX_FILE": copy})
-            os.replace(copy, self._index)
-        finally:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(copy)
+            git.run(*command, stdin=stdin)
+        except GitFailedError as error:
+            if is_damage(error.stderr):
+                rebuild_index(git)
+            elif "index.lock" not in error.stderr:
+                raise
+            time.sleep(_PAUSE)
+        else:
+            return
+    import shutil  # 6 ms, and hardly ever needed
+
+    copy = os.path.join(os.path.dirname(index), _OURS)
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(f"{copy}.lock")
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copyfile(index, copy)
+        git.run(*command, stdin=stdin, env={"GIT_INDEX_FILE": copy})
+        os.replace(copy, index)
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(copy)
 
 
 def _is_old(path: str) -> bool:

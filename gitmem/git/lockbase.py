@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from abc import ABC, abstractmethod
-from typing import NamedTuple
 
 from gitmem.errors import BusyError
+from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 STALE_SECONDS = 60.0  # spec R11: a holder that is silent for so long has lost the lock
 RECORD_LIMIT = 4096  # bytes; what is longer was not written by a holder
 
-_WAITING = "lock.waiting"  # touched by whoever finds the lock taken
-_CROWDED_SECONDS = 0.1  # since somebody did: others wait, and a newcomer lets them try first
+_QUEUE = "lock.queue"  # since when the one who has waited longest waits; it says so again and again
+_QUEUE_SECONDS = 0.2  # for which that is believed
 
 
-class Clock(NamedTuple):
+class Clock(Value):
     """Where a lock gets its time: `monotonic` and `wall` in seconds, `sleep` for seconds.
 
     `monotonic` is the same for all processes of a machine and does not follow the wall clock's jumps.
@@ -33,7 +34,7 @@ class Clock(NamedTuple):
     sleep: Callable[[float], None] = time.sleep
 
 
-class Holder(NamedTuple):
+class Holder(Value):
     """The record of who holds a lock, kept in the lock itself as JSON.
 
     `place` is the boot and process namespace in which `pid`, `started` (clock ticks since boot) and `beat` (the last
@@ -75,12 +76,12 @@ class Holder(NamedTuple):
 class Lock(ABC):
     """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand.
 
-    Of those who wait, the one who waits longest looks most often, from every `_LONGEST_PAUSE` seconds to every
-    `_SHORTEST_PAUSE`, and nobody takes the lock again at once while others wait: roughly, first come, first served.
+    First come, first served, as far as courtesy goes: of those who wait, only the one who waits longest tries. One
+    who stops waiting, or is stopped, is passed over after a moment; no order depends on `lock.queue` being right.
     """
 
-    _LONGEST_PAUSE = 0.020
-    _SHORTEST_PAUSE = 0.001
+    _PAUSE = 0.001  # seconds between two attempts, about
+    _PAUSE_IN_QUEUE = 0.005  # between two looks at whose turn it is
 
     def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
         self._folder = folder
@@ -101,31 +102,38 @@ class Lock(ABC):
 
         """
         end = self._clock.monotonic() + timeout
-        pause = self._LONGEST_PAUSE
         self._token = os.urandom(8).hex()
         self._seen = None
-        if timeout > 0 and self._others_wait():
-            self._clock.sleep(min(timeout, _about(pause)))
-        while not self._attempt():
+        since, shown = round(self._clock.wall(), 6), -math.inf  # as `lock.queue` will have it
+        while True:
             left = end - self._clock.monotonic()
+            turn = left <= 0 or not self._others_wait_longer(since)
+            if turn and self._attempt():
+                break
             if left <= 0:
                 raise self._busy()
-            self._show_waiting()
-            self._clock.sleep(min(left, _about(pause)))
-            pause = max(pause * 0.7, self._SHORTEST_PAUSE)
+            if turn and self._clock.monotonic() - shown > _QUEUE_SECONDS / 4:
+                shown = self._clock.monotonic()
+                self._show_waiting(since)
+            pause = self._PAUSE if turn else self._PAUSE_IN_QUEUE
+            self._clock.sleep(min(left, pause * (0.5 + os.urandom(1)[0] / 255)))  # so that they do not march in step
+        if shown > -math.inf:
+            self._show_waiting(math.inf)
         return self
 
-    def _others_wait(self) -> bool:
+    def _others_wait_longer(self, since: float) -> bool:
         try:
-            since = self._clock.wall() - os.stat(os.path.join(self._folder, _WAITING)).st_mtime
-        except OSError:
+            with open(os.path.join(self._folder, _QUEUE), "rb") as file:
+                age = self._clock.wall() - os.fstat(file.fileno()).st_mtime
+                return 0 <= age < _QUEUE_SECONDS and float(file.read(20)) < since
+        except (OSError, ValueError):
             return False
-        return 0 <= since < _CROWDED_SECONDS
 
-    def _show_waiting(self) -> None:
-        path = os.path.join(self._folder, _WAITING)
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-        os.utime(path)
+    def _show_waiting(self, since: float) -> None:
+        """Tell the others since when this one waits; infinity: no more."""
+        file = os.open(os.path.join(self._folder, _QUEUE), os.O_WRONLY | os.O_CREAT, 0o600)
+        os.write(file, b"%20.6f" % since)  # in place: ext4 takes a file cut to nothing for one to be synced
+        os.close(file)
 
     @abstractmethod
     def _attempt(self) -> bool:
@@ -166,11 +174,6 @@ class Lock(ABC):
         if text != self._seen:
             self._seen, self._seen_at = text, now
         return now - (self._seen_at if beat is None else min(beat, self._seen_at)) >= STALE_SECONDS
-
-
-def _about(seconds: float) -> float:
-    """Return half to one and a half times as much, so that those who wait do not march in step."""
-    return seconds * (0.5 + os.urandom(1)[0] / 255)
 
 
 def _place() -> str:

@@ -8,6 +8,7 @@ holder replaces a dead or silent one by the same compare-and-swap.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 
 from gitmem.errors import GitFailedError, GitmemError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 LOCK_REF = "refs/gitmem/lock"
 _BLOB_SECONDS = 1.0  # for which a waiter offers the same blob, instead of a process for a new one at each attempt
+_LOOK_SECONDS = 0.25  # between two looks at who holds the lock
 LEFT_BEHIND_SECONDS = 10.0  # git holds `lock.lock` for milliseconds; one of this age has lost its git
 
 _FREE = {  # object id of the blob "free\n", by the length of the repository's object ids
@@ -32,8 +34,7 @@ _FREE = {  # object id of the blob "free\n", by the length of the repository's o
 class RefLock(Lock):
     """The lock that is a git ref; see the module's docstring. `folder` is on the file system of the repository."""
 
-    _LONGEST_PAUSE = 0.040  # each look is a process
-    _SHORTEST_PAUSE = 0.010
+    _PAUSE = 0.010  # each attempt is a process
 
     def __init__(self, git: Git, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
         super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
@@ -42,23 +43,22 @@ class RefLock(Lock):
         self._blob = ""  # names this process as the holder
         self._beat = 0.0
         self._holding = False
-        self._guess = True
+        self._looked_at = -math.inf
 
     def acquire(self, timeout: float) -> Self:
         """See `Lock.acquire`."""
-        self._blob, self._guess = "", True
+        self._blob, self._looked_at = "", -math.inf
         return super().acquire(timeout)
 
     def _attempt(self) -> bool:
         self._make_blob()
-        if self._guess:  # that the lock is free, as it nearly always is: three processes for a lock and its release
-            self._guess = False
-            if self._move(self._blob, _FREE[len(self._blob)]):
-                self._holding = True
-                return True
-        old, text = self._look()
-        if self._takes(old, text):
-            self._holding = self._move(self._blob, old)
+        # Free, as it nearly always is: three processes for a lock and its release, and one for each time in vain.
+        self._holding = self._move(self._blob, _FREE[len(self._blob)])
+        now = self._clock.monotonic()
+        if not self._holding and now - self._looked_at > _LOOK_SECONDS:
+            self._looked_at = now
+            old, text = self._look()
+            self._holding = self._takes(old, text) and self._move(self._blob, old)
         if not self._holding:
             self._clear_left_behind()
         return self._holding

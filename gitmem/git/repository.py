@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import NamedTuple
+import time
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
 from gitmem.git.process import Git
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
+LEFT_BEHIND_SECONDS = 10.0
+_MOMENT = 0.1
 MEMORY_BRANCH = "gitmem"
 # What git leaves in its folder while an operation of the user's waits for them, what it is called, and what ends it.
 _CONTINUE = "Finish it with 'git {0} --continue' or give it up with 'git {0} --abort' there."
@@ -34,7 +38,7 @@ def is_object_id(text: str) -> bool:
     return len(text) in _OBJECT_ID_LENGTHS and _HEX.issuperset(text)
 
 
-class Layout(NamedTuple):
+class Layout(Value):
     """Where a repository with a work tree is, as absolute paths.
 
     `git_dir` holds `HEAD` and the index of this work tree, `common_dir` objects and branches; they differ in a linked
@@ -87,7 +91,21 @@ def read_text(path: str) -> str:
         return ""
 
 
-class TreeEntry(NamedTuple):
+def clear_left_behind(lock: str) -> None:
+    """Give a git command that is moving a ref a moment, and remove its lock file if that command was killed.
+
+    Git holds such a lock for milliseconds; one that is old and stays as it is has lost its git.
+    """
+    with contextlib.suppress(OSError):
+        seen = os.lstat(lock)
+        time.sleep(_MOMENT)
+        now = os.lstat(lock)
+        same = (seen.st_ino, seen.st_mtime_ns) == (now.st_ino, now.st_mtime_ns)
+        if same and time.time() - seen.st_mtime >= LEFT_BEHIND_SECONDS:
+            os.unlink(lock)
+
+
+class TreeEntry(Value):
     """A file in a tree; `size` is in bytes."""
 
     path: str
@@ -96,7 +114,7 @@ class TreeEntry(NamedTuple):
     size: int
 
 
-class PathChange(NamedTuple):
+class PathChange(Value):
     """A path that differs between two commits; an id is None where the file is missing.
 
     `mode` is that of the newer version, else of the older one: `100644`, `100755`, `120000` (a symbolic link) or
@@ -124,7 +142,7 @@ class Repository:
                 unfinished.
 
         """
-        work_tree, git_dir, _ = self.layout
+        work_tree, git_dir = self.layout.work_tree, self.layout.git_dir
         for name, (operation, remedy) in _UNFINISHED.items():
             if os.path.lexists(os.path.join(git_dir, name)):
                 raise UnfinishedError(f"{operation} is in progress in the store at {work_tree}.", remedy)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Mapping
 
 from gitmem.errors import GitmemError
 from gitmem.git.process import Git, git_version, git_without_repository
-from gitmem.git.repository import read_text
+from gitmem.git.repository import MEMORY_BRANCH, read_text
 
-BRANCH = "gitmem"
+BRANCH = MEMORY_BRANCH
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
 # The same first commit on every machine: all stores share history from the beginning (docs/format.md, "Commits").
 _ROOT_IDENTITY = {
@@ -25,7 +26,7 @@ _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "fal
 
 
 def make_repository(path: str, environ: Mapping[str, str]) -> None:
-    """Make a repository with a work tree at `path` whose branch holds the root commit; safe to repeat.
+    """Make a repository with a work tree at `path` whose branch holds the root commit: whole, or not at all.
 
     Raises:
         OSError: the folder cannot be made.
@@ -33,20 +34,22 @@ def make_repository(path: str, environ: Mapping[str, str]) -> None:
 
     """
     git_version(environ)
-    os.makedirs(path, exist_ok=True)
-    git_without_repository(environ).run("init", "--quiet", "--template=", f"--initial-branch={BRANCH}", "--", path)
-    git = Git(os.path.join(path, ".git"), path, environ)
+    building = os.path.join(path, ".git.new")
+    shutil.rmtree(building, ignore_errors=True)  # of one that was cut off
+    os.makedirs(building)
+    git_without_repository(environ).run("init", "--quiet", "--template=", f"--initial-branch={BRANCH}", "--", building)
+    git = Git(os.path.join(building, ".git"), building, environ)
     for key, value in _SETTINGS.items():
         git.run("config", key, value)
     seed_branch(git)
+    os.rename(os.path.join(building, ".git"), os.path.join(path, ".git"))
+    os.rmdir(building)
 
 
-def seed_branch(git: Git) -> None:
-    """Point the memory branch to the root commit, unless it exists."""
-    ref = f"refs/heads/{BRANCH}"
-    if git.run("for-each-ref", "--format=%(objectname)", ref).strip():
-        return
-    git.run("update-ref", "-m", "gitmem init", ref, make_root(git), "")
+def seed_branch(git: Git, ref: str = f"refs/heads/{BRANCH}") -> None:
+    """Point a branch, by default the memory branch, to the root commit, unless it exists."""
+    if not git.run("for-each-ref", "--format=%(objectname)", ref).strip():
+        git.run("update-ref", "-m", "gitmem init", ref, make_root(git), "")
 
 
 def make_root(git: Git) -> str:

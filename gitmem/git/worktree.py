@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from typing import NamedTuple
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
-from gitmem.git.index import IndexUpdate, is_damage, rebuild_index
+from gitmem.git.index import IndexUpdate, is_damage, read_entries, rebuild_index, set_entries
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from gitmem.git.process import Git
 
@@ -29,14 +29,14 @@ _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
 _UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
 
 
-class File(NamedTuple):
+class File(Value):
     """A file of the work tree: its content, and whether its owner may execute it."""
 
     data: bytes
     executable: bool
 
 
-class Staged(NamedTuple):
+class Staged(Value):
     """New content that waits in a temporary file for its rename; None where the file is to go."""
 
     path: str
@@ -197,6 +197,14 @@ class WorkTree:
     def open_index(self) -> IndexUpdate:
         """Start bringing index entries in step; the process reads the index while the commit is being made."""
         return IndexUpdate(self._git)
+
+    def index_entries(self) -> dict[str, str]:
+        """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""
+        return read_entries(self._git)
+
+    def set_index_entries(self, entries: Mapping[str, tuple[str, str] | None]) -> None:
+        """Have the index hold these files, given as mode and object id, or not hold them, whatever is on the disk."""
+        set_entries(self._git, entries)
 
     def _resolve(self, path: str, *, to_write: bool = False) -> str:
         """Return the absolute path, after a look at each folder on the way: none may be a symbolic link."""

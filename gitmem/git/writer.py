@@ -13,10 +13,10 @@ import contextlib
 import os
 import time
 from datetime import datetime
-from typing import NamedTuple
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
 from gitmem.git.process import failure
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TipLockedError(TipMovedError):
         self.lock = lock
 
 
-class Signature(NamedTuple):
+class Signature(Value):
     """Who did something, and when; a time without a zone is taken for UTC."""
 
     name: str
@@ -91,7 +91,7 @@ class Signature(NamedTuple):
         return b"%s <%s> %d %s" % (_plain(self.name), _plain(self.email), max(int(seconds), 0), zone.encode())
 
 
-class Blob(NamedTuple):
+class Blob(Value):
     """A file in a tree: its mode (`100644`, …), object id and content."""
 
     mode: str
@@ -99,7 +99,7 @@ class Blob(NamedTuple):
     data: bytes
 
 
-class NewCommit(NamedTuple):
+class NewCommit(Value):
     """A commit to be made: `changes` maps a path to its new content, or to None where it goes."""
 
     message: str

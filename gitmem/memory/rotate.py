@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from gitmem.model.document import Document
+from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, MEMORY
-from gitmem.model.rotation import Limits, needs_rotation, plan_rotation
+from gitmem.model.rotation import plan_rotation
 from gitmem.model.tokens import tokens_of_size
+from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 _STAMP = "%Y%m%d_%H%M%S"
 
 
-class Check(NamedTuple):
+class Check(Value):
     """What a check found: the size of `memory.md` before it, its threshold, and the archive if it was rotated."""
 
     tokens: int

@@ -7,24 +7,24 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 from __future__ import annotations
 
 from datetime import datetime
-from typing import NamedTuple
 
 from gitmem.errors import GitmemError
-from gitmem.memory.rotate import rotate
 from gitmem.model.document import Document
 from gitmem.model.entry import Entry, clean_tag, clean_text
 from gitmem.model.ids import is_id
 from gitmem.model.kinds import TIMELINE, MemoryType
+from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.log import add_entry, entry_ids
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
-from gitmem.store.init import new_memory
 from gitmem.store.redact import redact
+from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitmem.config import RotationConfig
     from gitmem.store.spool import Event
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -34,7 +34,7 @@ BATCH = 500  # events of one lock and one fast-import; a larger spool takes seve
 _KIND = "save"
 
 
-class Save(NamedTuple):
+class Save(Value):
     """Something to remember. `at` is when it was said, `host` the agent or door it came through."""
 
     id: str
@@ -60,7 +60,7 @@ class Save(NamedTuple):
         }
 
 
-class Saved(NamedTuple):
+class Saved(Value):
     """A save that is committed: its entry's id, and the commit (None if another process made it)."""
 
     id: str
@@ -69,7 +69,7 @@ class Saved(NamedTuple):
     notices: tuple[str, ...]
 
 
-class Drained(NamedTuple):
+class Drained(Value):
     """What a drain did: commits by event name, archives made, and notices for the user."""
 
     commits: dict[str, str]
@@ -155,13 +155,22 @@ class _Batch:
             except (ValueError, TypeError, KeyError):
                 self.unreadable.append(event.name)
                 continue
-            rotated = rotate(transaction, self._store.config.rotation)
-            if rotated.archive:
-                self.archives.append(rotated.archive)
+            if archive := _rotate_if_full(transaction, self._store.config.rotation):
+                self.archives.append(archive)
             if add_save(transaction, what, self._store.config.redaction.allow):
                 self.placed[event.name] = len(transaction.drafts) - 1
             self.done.append(event.name)
         self.drafts = len(transaction.drafts)
+
+
+def _rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | None:
+    """Rotate first, so that the save lands in the new `memory.md` (spec R4); returns the archive made."""
+    size = len(transaction.read(MEMORY) or b"")
+    if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
+        return None
+    from gitmem.memory.rotate import rotate
+
+    return rotate(transaction, config).archive
 
 
 def parse_event(event: Event) -> Save:
@@ -201,7 +210,11 @@ def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool
     text = clean_text(redact(what.text, allow=allow).text)
     entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
     dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
-    memory = transaction.read(MEMORY) or new_memory(transaction.now)
+    memory = transaction.read(MEMORY)
+    if memory is None:
+        from gitmem.store.init import new_memory
+
+        memory = new_memory(transaction.now)
     trailers = (
         (Trailer.OP.value, Op.SAVE.value),
         (Trailer.TYPE.value, what.type.value),

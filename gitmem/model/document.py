@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
 
 from gitmem.model.newlines import newline_of
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # what reads and edits YAML is imported when a header is asked about: a save never does
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class BrokenHeaderError(ValueError):
     """The document has a header that cannot be read, so nothing is written into it; the message is its `problem`."""
 
 
-class Document(NamedTuple):
+class Document(Value):
     """A markdown file with optional YAML front matter; `parse`, the way to make one, renders back to the same bytes."""
 
     header: str | None  # the YAML between the fences, each line with its end; None: no front matter

@@ -7,9 +7,9 @@ an entry. Lines end at LF or CRLF only, never at what else `str.splitlines` take
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
 from gitmem.model.ids import ALPHABET, LENGTH
+from gitmem.values import Value
 
 INDENT = "  "
 MAX_TAG_LENGTH = 50
@@ -28,7 +28,7 @@ _TAG_FORM = re.compile(rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 
 
-class Entry(NamedTuple):
+class Entry(Value):
     r"""One entry as a value.
 
     `time` is `HH:MM:SS` in a daily log and `YYYY-MM-DD HH:MM:SS` elsewhere. `text` has `\n` line ends, and neither
@@ -42,7 +42,7 @@ class Entry(NamedTuple):
     tags: tuple[str, ...] = ()
 
 
-class FoundEntry(NamedTuple):
+class FoundEntry(Value):
     """An entry and where it stands: `text[start:end]`, the end of its last line included."""
 
     entry: Entry

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable
-from typing import NamedTuple
 
 from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_entries, render_entry
+from gitmem.values import Value
 
 _HEADING = re.compile(r"^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$", re.MULTILINE)
 # What follows three backticks may not hold another one, or it is code within a line.
@@ -18,7 +18,7 @@ _FENCE = re.compile(r"^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$", re.
 _BLANK = " \t\r\n"
 
 
-class Section(NamedTuple):
+class Section(Value):
     """A heading of level 1 or 2 and where its part of the text is; `start` is the heading's own first character."""
 
     level: int

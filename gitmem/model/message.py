@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import NamedTuple
+
+from gitmem.values import Value
 
 SUBJECT_LENGTH = 72
 VALUE_LENGTH = 200
@@ -53,7 +54,7 @@ def one_line(text: str, length: int) -> str:
     return (cut[:space] if space > length // 2 else cut).rstrip(" ,;:.") + "…"
 
 
-class Message(NamedTuple):
+class Message(Value):
     """A commit message: a subject and trailers, in order; a key may come more than once."""
 
     subject: str

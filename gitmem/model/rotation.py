@@ -14,15 +14,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from gitmem.model.entry import find_entries
 from gitmem.model.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT
+from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.log import Section, fences, sections
 from gitmem.model.paths import archive_path
 from gitmem.model.tokens import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
+from gitmem.values import Value
 
-MARGIN_PERCENT = 95
 # Each may fill one half, one quarter of the threshold: if all were kept, a rotation might not make room.
 KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4}
 OPEN_SECTIONS = (CURRENT_STATE.casefold(), RECENT_CONTEXT.casefold())
@@ -30,34 +30,12 @@ OPEN_SECTIONS = (CURRENT_STATE.casefold(), RECENT_CONTEXT.casefold())
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-class Limits(NamedTuple):
-    """When `memory.md` rotates and how much it keeps, in tokens, before the margin of 5 % (spec R2)."""
-
-    threshold_tokens: int = 25_000
-    carryover_tokens: int = 2_500
-
-    @property
-    def threshold(self) -> int:
-        """The number of tokens from which on the file rotates: 23,750 by default."""
-        return self.threshold_tokens * MARGIN_PERCENT // 100
-
-    @property
-    def carryover(self) -> int:
-        """The number of tokens that are carried over at most: 2,375 by default."""
-        return self.carryover_tokens * MARGIN_PERCENT // 100
-
-
-class Rotation(NamedTuple):
+class Rotation(Value):
     """A rotation to be done: the archive's path and the text that stays."""
 
     archive: str
     tokens: int
     remaining: str
-
-
-def needs_rotation(size: int, limits: Limits) -> bool:
-    """Say whether a `memory.md` of `size` bytes rotates; an empty file never does."""
-    return size > 0 and tokens_of_size(size) >= limits.threshold
 
 
 def tail_of_lines(text: str, tokens: int) -> str:

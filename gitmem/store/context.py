@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import datetime
-from typing import NamedTuple
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.git.process
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
 
 
-class Context(NamedTuple):
+class Context(Value):
     """The surroundings of a command.
 
     `environ` are the environment variables, `home` the user's home folder, `machine` the host's name, `clock` returns

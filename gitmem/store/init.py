@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from enum import Enum
-from typing import NamedTuple
 
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.git.repository import find_layout
@@ -26,6 +25,7 @@ from gitmem.store.locate import (
 )
 from gitmem.store.store import Store
 from gitmem.store.transaction import Transaction
+from gitmem.values import Value
 
 
 class Place(Enum):
@@ -37,7 +37,7 @@ class Place(Enum):
     USER = "user"
 
 
-class Made(NamedTuple):
+class Made(Value):
     """A store, and whether it was made just now or had been there."""
 
     store: Store

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
 
 from gitmem.git.repository import common_dir_of, find_layout, read_text
+from gitmem.values import Value
 
 STORE_FOLDER = ".gitmem"
 HOME_PROJECTS = "projects"
 _MODULES = f"{os.sep}modules{os.sep}"  # git keeps submodules' repositories in `.git/modules/`
 
 
-class Project(NamedTuple):
+class Project(Value):
     """The folder a store belongs to; `common_dir` is its repository's common git folder, None without git."""
 
     root: str

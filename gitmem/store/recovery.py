@@ -7,59 +7,113 @@ changed meanwhile is merged, or kept beside.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git.writer import CRASH_REPORT
 
+TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from gitmem.git.repository import PathChange
     from gitmem.store.store import Store
 
 
-def recover(store: Store, branch: str) -> tuple[str, ...]:
-    """Bring work tree, index and `checkout` up to the branch; under the store's lock. Returns what to tell the user."""
-    store.files.clean_temporary()
-    tip, seen = store.repository.tip(branch), store.marked()
+def recover(store: Store, tip: str | None) -> tuple[str, ...]:
+    """Bring work tree, index and `checkout` up to the tip; under the store's lock. Returns what to tell the user."""
+    _remove_litter(store)
+    seen = store.marked()
     if tip is None or tip == seen:
         return ()
     notices = []
-    # A branch that does not go forward from there was moved by the user's own git, which moved the files as well.
-    if seen is not None and store.repository.is_ancestor(seen, tip):
-        changes = store.repository.changes(seen, tip)
-        for change in changes:
+    held = None if seen is None else _held(store, seen, tip)
+    if seen is not None and held is not None:
+        entries = store.files.index_entries()
+        behind = False
+        for change in store.repository.changes(held, tip):
             try:
-                notices += _follow(store, change)
+                notice, done = _follow(store, change, entries.get(change.path))
             except RefusedError as error:
-                notices.append(f"{error.message} {error.remedy}")
-        store.files.open_index().finish([change.path for change in changes])
+                notice, done = f"{error.message} {error.remedy}", True
+            notices += [notice] if notice else []
+            behind = behind or not done
+        _bring_index(store, [change for change in store.repository.changes(seen, tip) if _is_stale(change, entries)])
+        if behind:
+            return tuple(notices)
     store.mark(tip)
     return tuple(notices)
 
 
-def _follow(store: Store, change: PathChange) -> list[str]:
-    disk = store.files.read(change.path)
+def _held(store: Store, seen: str, tip: str) -> str | None:
+    """Return the commit whose files the work tree had when gitmem moved the branch on from `seen` and was cut off.
+
+    None where others moved it: they brought the work tree along, and what differs from it is an edit. The commit is
+    `seen`, or the next one, if that is what a person had changed by hand: it came from the work tree.
+    """
+    from gitmem.git.history import log
+
+    if not store.repository.is_ancestor(seen, tip):
+        return None
+    commits = log(store.repository.git, f"{seen}..{tip}")
+    if not any(commit.value("Gitmem-Op") for commit in commits):
+        return None
+    first = next((commit for commit in commits if commit.parents == (seen,)), None)
+    return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else seen
+
+
+def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:
+    """Bring one file up to the tip; returns a notice, "" for none, and whether it is done."""
+    if not change.mode.startswith("100"):  # a link or a submodule is nothing gitmem wrote
+        return "", True
+    path, disk = change.path, store.files.read(change.path)
     ours = None if disk is None else blob_id(disk, change.new or change.old or "")
     if ours == change.new:
-        return []
+        return "", True
     new = None if change.new is None else store.repository.blob(change.new)
     if ours == change.old:
-        _put(store, change.path, new)
-        return []
-    if disk is None:  # removed by hand: stays so, as an edit
-        return []
+        return "", _put(store, change, new)
+    if disk is None or indexed == change.new:  # removed or edited by hand, after it had been written: stays so
+        return "", True
     merged = _merge(store, change, disk, new)
     if merged is not None:
-        _put(store, change.path, merged)
-        return [f"{change.path} was edited by hand while it was being changed; both were kept."]
-    beside = _name_beside(store, change.path)
-    _put(store, beside, disk)
-    _put(store, change.path, new)
-    return [f"{change.path} was edited by hand while it was being changed; your version is beside it, as {beside}."]
+        return f"{path} was edited by hand while it was being changed; both were kept.", _put(store, change, merged)
+    beside = _name_beside(store, path)
+    kept = not store.files.publish([store.files.stage(beside, disk)])
+    return (
+        f"{path} was edited by hand while it was being changed; your version is beside it, as {beside}.",
+        kept and _put(store, change, new),
+    )
 
 
-def _put(store: Store, path: str, content: bytes | None) -> None:
-    store.files.publish([store.files.stage(path, content)])
+def _is_stale(change: PathChange, entries: Mapping[str, str]) -> bool:
+    return entries.get(change.path) != change.new
+
+
+def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
+    """Have the index say what the tip says; where the file says something else, that is an edit, and is not stored."""
+    in_step: list[PathChange] = []
+    edited: list[PathChange] = []
+    for change in changes:
+        try:
+            disk = store.files.read(change.path)
+        except RefusedError:
+            edited.append(change)
+            continue
+        same = disk is None if change.new is None else disk is not None and blob_id(disk, change.new) == change.new
+        (in_step if same else edited).append(change)
+    with store.files.open_index() as index:
+        index.finish([change.path for change in in_step])
+    store.files.set_index_entries(
+        {change.path: None if change.new is None else (change.mode, change.new) for change in edited}
+    )
+
+
+def _put(store: Store, change: PathChange, content: bytes | None) -> bool:
+    """Write a file; False where a person has changed it once more since it was read."""
+    executable = change.mode == "100755"
+    return not store.files.publish([store.files.stage(change.path, content, executable=executable)])
 
 
 def _merge(store: Store, change: PathChange, disk: bytes, new: bytes | None) -> bytes | None:
@@ -79,7 +133,22 @@ def _merge(store: Store, change: PathChange, disk: bytes, new: bytes | None) -> 
 
 def _name_beside(store: Store, path: str) -> str:
     stem, suffix = os.path.splitext(path)
-    return f"{stem}.edited-{store.context.clock():%Y%m%d-%H%M%S}{suffix}"
+    stem += f".edited-{store.context.clock():%Y%m%d-%H%M%S}"
+    name, number = f"{stem}{suffix}", 1
+    while store.files.read(name) is not None:
+        number += 1
+        name = f"{stem}-{number}{suffix}"
+    return name
+
+
+def _remove_litter(store: Store) -> None:
+    """Remove what processes that were killed left behind in the work tree and in the store's own git dir."""
+    store.files.clean_temporary()
+    git_dir = store.repository.layout.git_dir
+    for name in os.listdir(git_dir):
+        if name.startswith(CRASH_REPORT):
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(git_dir, name))
 
 
 def blob_id(content: bytes, like: str) -> str:

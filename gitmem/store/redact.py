@@ -25,8 +25,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.store.secret_context import Span, compiled, find_in_context
+from gitmem.store.secret_context import find_in_context
 from gitmem.store.secret_formats import FORMATS
+from gitmem.store.secret_values import Span, compiled
 from gitmem.values import Value
 
 _PASSES = 8

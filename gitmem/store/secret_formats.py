@@ -57,6 +57,15 @@ _MODELS = (
         r"sk-(?=[A-Za-z]{0,60}[0-9])[A-Za-z0-9]{20,}",
         "https://platform.openai.com/docs/api-reference/authentication; https://api-docs.deepseek.com",
     ),
+    Format(
+        "nvidia-key", ("nvapi-",), rf"nvapi-{_WORD}{{60,}}", "https://docs.api.nvidia.com/nim/reference/authentication"
+    ),
+    Format(
+        "langfuse-key",
+        ("sk-lf-",),
+        r"sk-lf-[0-9a-f-]{36}",
+        "https://langfuse.com/docs/api-and-data-platform/features/public-api",
+    ),
     Format("groq-key", ("gsk_",), r"gsk_[A-Za-z0-9]{40,}", "https://console.groq.com/docs/quickstart"),
     Format("xai-key", ("xai-",), r"xai-[A-Za-z0-9]{60,}", "https://docs.x.ai/docs/tutorial"),
     Format(

@@ -7,11 +7,15 @@ arrival, to somebody who commits it, and only then to remove it.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
+import stat
 import time
 from collections.abc import Iterator
-from typing import NamedTuple
+
+from gitmem.errors import RefusedError
+from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +28,7 @@ _ASIDE = "aside"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-class Event(NamedTuple):
+class Event(Value):
     """A whole event: the name of its file and what it says."""
 
     name: str
@@ -42,11 +46,17 @@ class Spool:
         """Accept an event: it will be committed, whatever happens to this process. Returns its name.
 
         Raises:
+            RefusedError: it is larger than what could be read back.
             OSError: it could not be stored; nothing of it remains.
 
         """
-        os.makedirs(self.folder, mode=0o700, exist_ok=True)
         data = json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        if len(data) > MAX_EVENT_BYTES:
+            raise RefusedError(
+                f"An event of {len(data):,} bytes is more than gitmem handles.", "Save the part that matters."
+            )
+        for folder in (os.path.dirname(self.folder), self.folder):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
         while True:
             name = f"{time.time_ns():020d}-{os.getpid()}-{os.urandom(4).hex()}{_SUFFIX}"
             path = os.path.join(self.folder, name)
@@ -85,39 +95,54 @@ class Spool:
                 yield Event(name, content)
 
     def remove(self, names: list[str]) -> None:
-        """Forget events that are committed."""
+        """Forget events that are committed; one that cannot be removed is met again, and known by its id."""
         for name in names:
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self.folder, name))
 
     def put_aside(self, name: str) -> None:
-        """Keep an event that cannot be understood, out of the way."""
+        """Keep an event that cannot be understood, out of the way; nothing that is there already is overwritten."""
         folder = os.path.join(self.folder, _ASIDE)
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            os.replace(os.path.join(self.folder, name), os.path.join(folder, name))
+        with contextlib.suppress(OSError):  # it stays where it is, and others are not kept from being saved
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            target, number = os.path.join(folder, name), 1
+            while os.path.lexists(target):
+                number += 1
+                target = os.path.join(folder, f"{name}.{number}")
+            os.rename(os.path.join(self.folder, name), target)
 
     def _read(self, name: str) -> dict[str, object] | None:
         path = os.path.join(self.folder, name)
         try:
             descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW)
-        except FileNotFoundError:  # another process has drained it
+        except OSError as error:
+            # A link, or not ours to read. Too many open files, or a disk that fails, say nothing of the event.
+            if error.errno in {errno.ELOOP, errno.EMLINK, errno.EACCES, errno.EPERM, errno.ENXIO}:
+                self.put_aside(name)
             return None
-        except OSError:
-            self.put_aside(name)
-            return None
-        with open(descriptor, "rb") as file:
-            data = file.read(MAX_EVENT_BYTES + 1)
-            changed = os.fstat(descriptor).st_mtime
         try:
-            if len(data) > MAX_EVENT_BYTES:
-                raise ValueError(name)
-            content = json.loads(data.decode("utf-8", "surrogatepass"))
-        except (ValueError, RecursionError):
-            content = None
-        if isinstance(content, dict):
-            return content
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or (os.name == "nt" and os.path.islink(path)):
+                self.put_aside(name)
+                return None
+            with open(descriptor, "rb", closefd=False) as file:
+                content = _parse(file.read(MAX_EVENT_BYTES + 1))
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
         # A clock that was set back makes a file of the future; it has lost its writer, too.
-        if not 0 <= self._now() - changed < STILL_WRITING_SECONDS:
+        if content is None and abs(self._now() - status.st_mtime) >= STILL_WRITING_SECONDS:
             self.put_aside(name)
+        return content
+
+
+def _parse(data: bytes) -> dict[str, object] | None:
+    """Return what an event says, None where it is not whole: an object ends with what no part of it does."""
+    if len(data) > MAX_EVENT_BYTES:
         return None
+    try:
+        content = json.loads(data.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None

@@ -4,39 +4,54 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+import stat
+from collections.abc import Callable, Iterable, Iterator
 
 from gitmem.config import Config, load_config
-from gitmem.errors import BusyError, GitFailedError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
+from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
 from gitmem.git.identity import IdentityLookup
 from gitmem.git.locks import Lock, LockKind, open_lock
-from gitmem.git.repository import Repository, find_layout
+from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
 from gitmem.git.worktree import Staged, WorkTree
-from gitmem.git.writer import TipMovedError, Writer
+from gitmem.git.writer import TipLockedError, TipMovedError, Writer
 from gitmem.model.paths import CONFIG, FORMAT, TEMPORARY
-from gitmem.store.context import Context
 from gitmem.store.recovery import recover
 from gitmem.store.spool import Spool
 from gitmem.store.transaction import Transaction
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.git.process
+if TYPE_CHECKING:
+    from typing import Generic, TypeVar
+
+    from gitmem.git.index import IndexUpdate
+    from gitmem.store.context import Context
 
 FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
 _PRIVATE = "gitmem"
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    T = TypeVar("T")
+
+    class _Carrier(Value, Generic[T]):
+        value: T
+else:  # what carries a value of any type, without `typing`
+
+    class _Carrier(Value):
+        value: object
+
+        def __class_getitem__(cls, _):
+            return cls
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
+class Outcome(_Carrier["T"]):
     """What a transaction came to.
 
     `value` is what the plan returned, `commits` the ids of all commits made, oldest first (edits by hand among them),
     `notices` what the user should be told, a sentence each.
     """
 
-    value: T
     commits: tuple[str, ...]
     notices: tuple[str, ...]
 
@@ -55,7 +70,7 @@ class Store:
         self.private = os.path.join(layout.common_dir, _PRIVATE)
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = self._load_config()
-        self._check_format()
+        self._check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")
 
     @property
     def own_repository(self) -> bool:
@@ -86,23 +101,25 @@ class Store:
             UnfinishedError: the store is in the middle of a git operation of the user's.
 
         """
+        busy = BusyError(f"The branch was moved by others {ATTEMPTS} times meanwhile.", "Nothing was lost; try again.")
         with self._saving(), contextlib.ExitStack() as stack:
-            branch = self.repository.branch()
+            self.repository.branch()  # refused before anybody waits
             lock = self.lock(purpose)
             lock.acquire(self.config.lock.wait_seconds)
             stack.callback(lock.release)
             identity = self._identity()
+            stack.callback(identity.result)  # it is not left behind where nothing is committed
             for _ in range(ATTEMPTS):
-                notices = recover(self, branch)
                 try:
-                    outcome = self._attempt(branch, plan, lock, identity, scan=scan)
+                    return self._attempt(plan, lock, identity, scan=scan)
+                except TipLockedError as error:
+                    clear_left_behind(error.lock)
+                    busy = BusyError(
+                        f"Another git command holds {error.lock}.", "If none is running, remove that file."
+                    )
                 except TipMovedError:
                     continue
-                return Outcome(outcome.value, outcome.commits, (*notices, *outcome.notices))
-        raise BusyError(
-            f"The branch {branch} was moved by others {ATTEMPTS} times while this was being saved.",
-            "Nothing was lost; try again.",
-        )
+        raise busy
 
     def read(self, path: str) -> bytes | None:
         """Return a file of the work tree, None where there is none; raises RefusedError for links."""
@@ -111,55 +128,79 @@ class Store:
     def mark(self, commit: str) -> None:
         """Note that the work tree holds `commit` (docs/format.md, `checkout`)."""
         path = os.path.join(self.private, "checkout")
-        temporary = f"{path}.{os.getpid()}"
+        temporary = f"{path}.new"  # one name: what a killed process leaves, the next one uses up
         with open(temporary, "w", encoding="ascii") as file:
             file.write(commit + "\n")
         os.replace(temporary, path)
 
     def marked(self) -> str | None:
         """Return the commit the work tree was last known to hold."""
-        try:
-            with open(os.path.join(self.private, "checkout"), encoding="ascii") as file:
-                return file.read().strip() or None
-        except (OSError, UnicodeDecodeError):
-            return None
+        commit = read_text(os.path.join(self.private, "checkout")).strip()
+        return commit if is_object_id(commit) else None
 
     def _attempt(
-        self, branch: str, plan: Callable[[Transaction], T], lock: Lock, identity: IdentityLookup, *, scan: bool
+        self, plan: Callable[[Transaction], T], lock: Lock, identity: IdentityLookup, *, scan: bool
     ) -> Outcome[T]:
-        tip = self.repository.tip(branch)
-        staged: list[Staged] = []
+        branch = self.repository.branch()
+        tip = self.repository.tip(branch) or self._begin(branch)
         with Writer(self.repository.git, branch, tip, keep_pack=self.own_repository) as writer:
+            # While this one waited for the lock, a newer gitmem may have migrated the store.
+            blob = writer.read(FORMAT)
+            self._check_format(b"" if blob is None else blob.data)
+            notices = list(recover(self, tip))
             transaction = self._transaction(writer)
-            if scan:
-                _read_edited(transaction, self.files)
+            scanned = _read_edited(transaction, self.files) if scan else []
             value = plan(transaction)
-            paths = transaction.touched()
-            if not paths:
-                return Outcome(value, (), tuple(transaction.notices))
-            index = self.files.open_index()
-            try:
-                commits = tuple(writer.commit(commit) for commit in transaction.commits(identity.result()))
-                for path, content in transaction.files().items():
-                    staged.append(self.files.stage(path, content))
-                if not lock.held():
-                    raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
-                writer.finish()
-            except BaseException:
-                self.files.discard(staged)
-                index.finish(())
-                raise
-        notices = list(transaction.notices)
-        try:
-            self.files.publish(staged)
-            index.finish(paths)
-            self.mark(commits[-1])
-        except (OSError, GitFailedError) as error:
-            notices.append(
-                f"It is committed ({commits[-1][:10]}), but the files of the work tree are not in step with it: {error}. "
-                "The next gitmem command repairs that."
-            )
+            lock.heartbeat()
+            files, paths = transaction.files(), {*transaction.touched(), *scanned}
+            if not files and not paths:
+                return Outcome(value, (), (*notices, *transaction.notices))
+            with self.files.open_index() as index:
+                commits, staged = self._commit(writer, transaction, lock, identity)
+                notices += transaction.notices
+                try:
+                    notices += self._publish(commits[-1] if commits else tip, staged, index, paths | files.keys())
+                except (OSError, GitmemError) as error:
+                    notices.append(
+                        f"What was saved is committed ({(commits or (tip,))[-1][:10]}), but the files of the work tree "
+                        f"are not in step with it: {error}. The next gitmem command repairs that."
+                    )
         return Outcome(value, commits, tuple(notices))
+
+    def _commit(
+        self, writer: Writer, transaction: Transaction, lock: Lock, identity: IdentityLookup
+    ) -> tuple[tuple[str, ...], list[Staged]]:
+        """Make the commits and move the branch, with all files ready to be put into place; or nothing at all."""
+        staged: list[Staged] = []
+        try:
+            commits = tuple(writer.commit(commit) for commit in transaction.commits(identity.result()))
+            for path, content in transaction.files().items():
+                staged.append(self.files.stage(path, content, executable=transaction.is_executable(path)))
+            _check_held(lock)
+            writer.finish()
+        except BaseException:
+            self.files.discard(staged)
+            raise
+        return commits, staged
+
+    def _publish(self, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
+        """Bring work tree, index and mark up to the tip; what a person changed in these milliseconds is merged."""
+        left = self.files.publish(staged)
+        index.finish(sorted({*paths}.difference(left)))
+        if left:
+            return recover(self, tip)
+        self.mark(tip)
+        return ()
+
+    def _begin(self, branch: str) -> str:
+        """Have the branch begin with the commit that all stores begin with."""
+        from gitmem.git.setup import seed_branch
+
+        seed_branch(self.repository.git, branch)
+        tip = self.repository.tip(branch)
+        if tip is None:
+            raise TipMovedError
+        return tip
 
     def _transaction(self, writer: Writer) -> Transaction:
         return Transaction(
@@ -176,21 +217,24 @@ class Store:
 
     @contextlib.contextmanager
     def _saving(self) -> Iterator[None]:
+        again = "Make room or give access, then try again."
         try:
             yield
         except OSError as error:
             what = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-            raise NotSavedError(
-                f"Nothing was saved to {self.root}: {what}.", "Make room or give access, then try again."
-            ) from error
+            raise NotSavedError(f"Nothing was saved to {self.root}: {what}.", again) from error
+        except GitmemError as error:
+            if isinstance(error.__cause__, OSError) and not isinstance(error, NotSavedError):
+                raise NotSavedError(f"Nothing was saved to {self.root}: {error.message}", again) from error
+            raise
 
     def _load_config(self) -> Config:
         user = os.path.join(self.context.home, ".gitmem", CONFIG)
         own = os.path.join(self.root, CONFIG)
         return load_config([(path, _read_small(path)) for path in dict.fromkeys((user, own))])
 
-    def _check_format(self) -> None:
-        version = format_version(_read_small(os.path.join(self.root, FORMAT)) or b"")
+    def _check_format(self, document: bytes) -> None:
+        version = format_version(document)
         if version is not None and version != FORMAT_VERSION:
             raise StoreFormatError(
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
@@ -198,30 +242,44 @@ class Store:
             )
 
 
-def format_version(data: bytes) -> int | None:
+def format_version(document: bytes) -> int | None:
     """Return the version a `FORMAT.md` names in its header, None where it names none."""
-    for line in data[:4096].split(b"\n"):
+    for line in document[:4096].split(b"\n---")[0].split(b"\n"):
         if line.startswith(b"version:"):
             value = line[8:].split(b"#")[0].strip(b" \t\r\"'")
             return int(value) if value.isdigit() else None
     return None
 
 
+def _check_held(lock: Lock) -> None:
+    if not lock.held():
+        raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
+
+
 def _read_small(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            return file.read(1 << 20)
+        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
+            return file.read(1 << 20) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except OSError:
         return None
 
 
-def _read_edited(transaction: Transaction, files: WorkTree) -> None:
-    """Have a transaction read every file a person changed, and say which cannot be kept."""
+def _read_edited(transaction: Transaction, files: WorkTree) -> list[str]:
+    """Have a transaction read every file that a person changed or staged; returns their paths.
+
+    What cannot be kept is noted, and does not keep the others from being saved.
+    """
+    paths = []
     for path in files.edited():
         if path.endswith("/"):
             transaction.notices.append(f"{path} is a git repository of its own and is not kept in the store.")
             continue
         try:
             transaction.read(path)
-        except RefusedError as error:  # a link or a huge file; the others are kept
+        except RefusedError as error:
             transaction.notices.append(f"Not kept: {error.message} {error.remedy}".strip())
+        except OSError as error:
+            transaction.notices.append(f"Not kept: {path} cannot be read: {error.strerror}.")
+        else:
+            paths.append(path)
+    return paths

@@ -7,20 +7,26 @@ written by `Store.transact`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from datetime import datetime
-from typing import NamedTuple
-
 from gitmem.errors import RefusedError
-from gitmem.git.identity import GITMEM, Identity
-from gitmem.git.worktree import WorkTree
-from gitmem.git.writer import REGULAR, NewCommit, Signature, Writer
+from gitmem.git.identity import GITMEM
+from gitmem.git.worktree import MAX_FILE_BYTES
+from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import check_path, fold
+from gitmem.model.paths import check_path, fold, is_git_folder
 from gitmem.store.redact import redact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.git.process
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from gitmem.git.identity import Identity
+    from gitmem.git.worktree import WorkTree
+    from gitmem.git.writer import Writer
 
 
-class Draft(NamedTuple):
+class Draft(Value):
     """A commit that is not made yet; `when` is when it happened."""
 
     message: Message
@@ -47,7 +53,14 @@ class Transaction:
         self._modes: dict[str, str] = {}
 
     def read(self, path: str) -> bytes | None:
-        """Return a file as it will be after what was committed so far; None where there is none."""
+        """Return a file as it will be after what was committed so far; None where there is none.
+
+        Raises:
+            RefusedError: it, or a folder above it, is a link, or it is no regular file, or too large, or its name leads
+                out of the store or into git's own folder.
+            OSError: it cannot be read.
+
+        """
         if path not in self._state:
             self._state[path] = self._first_read(path)
         return self._state[path]
@@ -68,17 +81,20 @@ class Transaction:
         """Add a commit that changes these files; False, and no commit, where they are so already.
 
         Raises:
-            RefusedError: a new file's name is unsafe, or another file's for some file system.
+            RefusedError: a new file's name is unsafe, or another file's for some file system, or the file is too large;
+                or as `read`. Nothing is added then.
 
         """
+        before = {path: self.read(path) for path in changes}
         real = {}
-        for path, content in changes.items():
-            before = self.read(path)
-            if before is None and content is not None:
-                self._check_new(path)
-            clean = None if content is None else self._redacted(path, before or b"", content)
-            if clean != before:
-                real[path] = self._state[path] = clean
+        try:
+            for path, content in changes.items():
+                clean = self._checked(path, before[path], content)
+                if clean != before[path]:
+                    real[path] = self._state[path] = clean
+        except RefusedError:
+            self._state.update(before)  # a plan may go on without this commit
+            raise
         if real:
             trailers = (*message.trailers, (Trailer.MACHINE.value, self._machine))
             subject = redact(message.subject, allow=self._allow).text
@@ -98,6 +114,10 @@ class Transaction:
         """Return what the commits change in the work tree: path and content, where the disk does not hold it yet."""
         return {path: now for path, now in self._state.items() if now != self._on_disk[path]}
 
+    def is_executable(self, path: str) -> bool:
+        """Say whether a file that was read has the mode of an executable."""
+        return self._modes.get(path) == EXECUTABLE
+
     def touched(self) -> list[str]:
         """Return the paths whose index entries change."""
         paths = set(self._edits)
@@ -106,17 +126,37 @@ class Transaction:
         return sorted(paths)
 
     def _first_read(self, path: str) -> bytes | None:
-        blob = self._writer.read(path)
-        disk = self._on_disk[path] = self._work_tree.read(path)
+        if any(map(is_git_folder, path.split("/"))):
+            raise RefusedError(f"{path} is refused: some file system takes a part of it for .git.")
+        file = self._work_tree.load(path)
+        disk = self._on_disk[path] = None if file is None else file.data
+        try:
+            blob = self._writer.read(path)
+        except RefusedError:
+            # The tip has a folder, a link or a submodule there, and a person has put a file in its place, or nothing.
+            blob, replaced = None, True
+        else:
+            replaced = False
         tip = None if blob is None else blob.data
-        if blob is not None and blob.mode != REGULAR:
-            self._modes[path] = blob.mode
-        if disk == tip:
+        mode = REGULAR if blob is None else blob.mode
+        if file is not None and file.executable != (mode == EXECUTABLE) and self._work_tree.trusts_modes():
+            mode, replaced = (EXECUTABLE if file.executable else REGULAR), True
+        self._modes[path] = mode
+        if disk == tip and not replaced:
             return tip
-        edited = None if disk is None else self._redacted(path, tip or b"", disk, edited=True)
-        if edited != tip:
+        edited = disk if disk is None or disk == tip else self._redacted(path, tip or b"", disk, edited=True)
+        if edited != tip or replaced:
             self._edits[path] = edited
         return edited
+
+    def _checked(self, path: str, before: bytes | None, content: bytes | None) -> bytes | None:
+        if content is None:
+            return None
+        if before is None:
+            self._check_new(path)
+        if len(content) > MAX_FILE_BYTES:
+            raise RefusedError(f"{path} would have {len(content):,} bytes, more than gitmem handles.")
+        return self._redacted(path, before or b"", content)
 
     def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
         """Return content without the secrets in those of its lines that `before` does not have at the same ends."""
@@ -127,10 +167,11 @@ class Transaction:
             return content
         if edited:
             first = content.count(b"\n", 0, start) + 1
-            lines = sorted({first + text.count("\n", 0, finding.start) for finding in found.findings})
+            numbers = sorted({first + text.count("\n", 0, finding.start) for finding in found.findings})
+            lines = ", ".join(map(str, numbers))
             kinds = ", ".join(sorted({finding.kind for finding in found.findings}))
             self.notices.append(
-                f"{path}, line {', '.join(map(str, lines))}: what looks like a secret ({kinds}) was replaced in the file. "
+                f"{path}, line {lines}: what looks like a secret ({kinds}) was replaced in the file. "
                 "If it is none, add it to redaction.allow."
             )
         return content[:start] + found.text.encode("utf-8", "surrogateescape") + content[end:]
