@@ -94,7 +94,8 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    # Without `prog` argparse formats a usage line to find out, and asks the terminal its width for it.
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="gitmem")
     for name, command in COMMANDS.items():
         if name not in names:
             commands.add_parser(name, help=command.help)
