@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from gitmem.errors import GitmemError
 from gitmem.git.process import Git, git_version, git_without_repository
-from gitmem.git.repository import MEMORY_BRANCH, read_text
+from gitmem.git.repository import MEMORY_BRANCH, being_added, find_layout, read_text
 
 BRANCH = MEMORY_BRANCH
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
@@ -62,14 +62,20 @@ def make_root(git: Git) -> str:
 def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
     """Add a linked work tree at `path`, on the memory branch of the repository at `common_dir`.
 
-    A branch `origin/gitmem` that another machine pushed is begun from.
+    A branch `origin/gitmem` that another machine pushed is begun from. What an earlier attempt that was cut off has
+    left is removed; a work tree whose project was moved is connected again. Not for two processes at once.
 
     Raises:
-        GitmemError: the repository has a branch of this name that is no memory.
+        GitmemError: the repository has a branch of this name that is no memory, or it is checked out elsewhere.
 
     """
     git_version(environ)
     git = Git(common_dir, None, environ)
+    if os.path.isfile(os.path.join(path, ".git")):
+        git.run("worktree", "repair", path, ok=(0, 1))
+    _forget_unfinished(common_dir, path)
+    if find_layout(path) is not None:
+        return
     root = make_root(git)
     ref, remote = f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}"
     refs = git.run("for-each-ref", "--format=%(refname)", ref, remote).decode().split()
@@ -84,12 +90,27 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
     git.run("worktree", "add", "--quiet", "--", path, BRANCH)
 
 
+def _forget_unfinished(common_dir: str, path: str) -> None:
+    """Remove a linked work tree at `path` that git did not live to fill, and the record of one that was deleted."""
+    folder = os.path.join(common_dir, "worktrees")
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        record = os.path.join(folder, name)
+        place = os.path.dirname(read_text(os.path.join(record, "gitdir")).rstrip("\r\n"))
+        if not place or os.path.realpath(place) != os.path.realpath(path):
+            continue
+        if being_added(record):
+            shutil.rmtree(path, ignore_errors=True)
+        if not os.path.lexists(path) and (being_added(record) or not os.path.exists(os.path.join(record, "locked"))):
+            shutil.rmtree(record)
+
+
 def exclude(common_dir: str, pattern: str) -> None:
     """Have a repository ignore `pattern`, by one line in its `info/exclude`, which is not part of the project."""
     path = os.path.join(common_dir, "info", "exclude")
-    text = read_text(path)
-    if pattern in text.splitlines():
-        return
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "a", encoding="utf-8") as file:
-        file.write(("" if not text or text.endswith("\n") else "\n") + pattern + "\n")
+    with open(path, "a+b") as file:
+        file.seek(0)
+        text = file.read()
+        if pattern.encode() not in text.splitlines():
+            file.write(b"" if not text or text.endswith(b"\n") else b"\n")
+            file.write(pattern.encode() + b"\n")

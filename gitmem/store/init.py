@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from datetime import datetime
 from enum import Enum
 
-from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.errors import GitFailedError, GitmemError, NotSavedError, RefusedError
+from gitmem.git.locks import open_lock
+from gitmem.git.process import Git
 from gitmem.git.repository import find_layout
 from gitmem.git.setup import add_linked_work_tree, exclude, make_repository
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
 from gitmem.resources import read_resource
-from gitmem.store.context import Context
 from gitmem.store.locate import (
     HOME_PROJECTS,
     STORE_FOLDER,
@@ -23,9 +23,15 @@ from gitmem.store.locate import (
     is_store,
     user_store,
 )
-from gitmem.store.store import Store
-from gitmem.store.transaction import Transaction
+from gitmem.store.store import PRIVATE_FOLDER, Store
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.git.process
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.store.context import Context
+    from gitmem.store.transaction import Transaction
 
 
 class Place(Enum):
@@ -44,6 +50,7 @@ class Made(Value):
     new: bool
 
 
+_PATIENCE = 30.0  # seconds, for another `init` of the same project
 _FILES = {
     FORMAT: "FORMAT.md",
     CONFIG: "config.yaml",
@@ -63,11 +70,11 @@ def init_store(start: str, context: Context, place: Place) -> Made:
     target, project = _target(start, context, place)
     existing = target if place is Place.USER else find_store(start, context.home)
     new = existing is None or not is_store(existing)
-    if existing is not None and not new and os.path.realpath(existing) != os.path.realpath(target):
-        raise GitmemError(f"This project has a store already, at {existing}.", "A project has one store.")
+    if existing is not None and not new:
+        _check_same(existing, target, place)
     try:
         if new:
-            _make(target, project, context, place)
+            _make_once(target, project, context, place)
         _exclude(project, context, place)
     except OSError as error:
         raise NotSavedError(
@@ -89,6 +96,24 @@ def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
     return os.path.join(project.root, STORE_FOLDER), project
 
 
+def _check_same(existing: str, target: str, place: Place) -> None:
+    layout = find_layout(existing)
+    own = layout is not None and layout.git_dir == layout.common_dir
+    if os.path.realpath(existing) != os.path.realpath(target) or (own and place is Place.BRANCH):
+        raise GitmemError(
+            f"This project has a store already, at {existing}" + (", a repository of its own." if own else "."),
+            "A project has one store.",
+        )
+
+
+def _make_once(target: str, project: Project, context: Context, place: Place) -> None:
+    try:
+        _make(target, project, context, place)
+    except (OSError, GitFailedError):
+        if not is_store(target):  # another process may have been quicker, and in the way
+            raise
+
+
 def _make(target: str, project: Project, context: Context, place: Place) -> None:
     if os.path.islink(target):
         raise RefusedError(f"{target} is a symbolic link; gitmem follows none.", "Remove it.")
@@ -98,7 +123,11 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
                 f"{project.root} is not a git repository, so it can hold no branch for memory.",
                 "Use 'gitmem init' for a repository of its own, or 'git init' first.",
             )
-        add_linked_work_tree(project.common_dir, target, context.environ)
+        private = os.path.join(project.common_dir, PRIVATE_FOLDER)
+        os.makedirs(private, mode=0o700, exist_ok=True)
+        git = Git(project.common_dir, None, context.environ)
+        with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
+            add_linked_work_tree(project.common_dir, target, context.environ)
     else:
         make_repository(target, context.environ)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
-from gitmem.git.repository import common_dir_of, find_layout, read_text
+from gitmem.git.repository import common_dir_of, find_layout, linked_git_dir
 from gitmem.values import Value
 
 STORE_FOLDER = ".gitmem"
 HOME_PROJECTS = "projects"
-_MODULES = f"{os.sep}modules{os.sep}"  # git keeps submodules' repositories in `.git/modules/`
+_NAMELESS = "project"
 
 
 class Project(Value):
@@ -26,13 +26,19 @@ def user_store(home: str) -> str:
 
 def find_project(start: str, home: str) -> Project:
     """Return the project a folder belongs to: the repository around it, else the folder with a store, else itself."""
-    folder = start = os.path.realpath(start)
+    start, home = os.path.realpath(start), os.path.realpath(home)
+    elsewhere = _names_elsewhere(home)
+    folder = start
     while True:
-        project = _repository_at(folder)
-        if project is not None:
-            return project
-        if folder != os.path.realpath(home) and is_store(os.path.join(folder, STORE_FOLDER)):
-            return Project(folder, None)
+        inside_a_store = os.path.basename(folder) == STORE_FOLDER and is_store(folder)
+        if not inside_a_store:
+            project = _repository_at(folder)
+            if project is not None:
+                return project
+            if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
+                return Project(folder, None)
+            if elsewhere and _store_elsewhere(folder, home, elsewhere):
+                return Project(folder, None)
         parent = os.path.dirname(folder)
         if parent == folder:
             return Project(start, None)
@@ -41,6 +47,9 @@ def find_project(start: str, home: str) -> Project:
 
 def find_store(start: str, home: str) -> str | None:
     """Return the work tree of the store that belongs to the folder `start`, None where there is none."""
+    around = _store_around(os.path.realpath(start), os.path.realpath(home))
+    if around is not None:
+        return around
     project = find_project(start, home)
     # The folder `.gitmem` in a person's home is theirs, not a project's.
     if project.root != os.path.realpath(home):
@@ -51,6 +60,34 @@ def find_store(start: str, home: str) -> str | None:
     return elsewhere if is_store(elsewhere) else None
 
 
+def _store_around(start: str, home: str) -> str | None:
+    """Return the store that a folder is inside of, as after `cd "$(gitmem path)"`."""
+    if STORE_FOLDER not in start.split(os.sep):
+        return None
+    folder = start
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        folder, below = os.path.dirname(folder), folder
+        if folder == below:
+            return None
+    projects = os.path.join(user_store(home), HOME_PROJECTS)
+    named = os.path.basename(folder) == STORE_FOLDER or os.path.dirname(folder) == projects
+    return folder if named and is_store(folder) else None
+
+
+def _names_elsewhere(home: str) -> list[str]:
+    try:
+        return os.listdir(os.path.join(user_store(home), HOME_PROJECTS))
+    except OSError:
+        return []
+
+
+def _store_elsewhere(folder: str, home: str, names: list[str]) -> bool:
+    from gitmem.model.paths import slug
+
+    begin = f"{slug(os.path.basename(folder)) or _NAMELESS}-"
+    return any(name.startswith(begin) for name in names) and is_store(home_store(Project(folder, None), home))
+
+
 def home_store(project: Project, home: str) -> str:
     """Return where `init --home` keeps a project's store."""
     import hashlib  # 3 ms, and most stores are in their project
@@ -59,7 +96,7 @@ def home_store(project: Project, home: str) -> str:
 
     real = os.path.realpath(project.root)
     digest = hashlib.sha256(real.encode("utf-8", "surrogateescape")).hexdigest()[:10]
-    name = slug(os.path.basename(real)) or "project"
+    name = slug(os.path.basename(real)) or _NAMELESS
     return os.path.join(user_store(home), HOME_PROJECTS, f"{name}-{digest}")
 
 
@@ -71,18 +108,30 @@ def is_store(folder: str) -> bool:
 def _repository_at(folder: str) -> Project | None:
     dot_git = os.path.join(folder, ".git")
     if os.path.isdir(dot_git):
-        return Project(folder, dot_git) if os.path.isfile(os.path.join(dot_git, "HEAD")) else None
-    text = read_text(dot_git)
-    if not text.startswith("gitdir:"):
-        return None
-    git_dir = os.path.normpath(os.path.join(folder, text[7:].strip()))
+        return Project(folder, dot_git) if _is_git_dir(dot_git) else None
+    git_dir = linked_git_dir(folder)
+    if git_dir is None:
+        return _repository_itself(folder)
+    if not _is_git_dir(git_dir):  # its repository is gone, or has been moved
+        return Project(folder, None)
     common = common_dir_of(git_dir)
-    if common == git_dir:  # a submodule, or a repository whose git folder is elsewhere
-        is_submodule = _MODULES in git_dir
-        if is_submodule and not is_store(os.path.join(folder, STORE_FOLDER)):
-            return None
-        return Project(folder, git_dir)
-    return Project(_main_work_tree(folder, common), common)
+    if common != git_dir:
+        return Project(_main_work_tree(folder, common), common)
+    # A submodule, or a repository whose git folder is elsewhere.
+    if _is_submodule(git_dir) and not is_store(os.path.join(folder, STORE_FOLDER)):
+        return None
+    return Project(folder, git_dir)
+
+
+def _repository_itself(folder: str) -> Project | None:
+    """Return the project of a bare repository, or of a git folder, that somebody stands in."""
+    if not _is_git_dir(folder) or not all(os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs")):
+        return None
+    return None if _is_submodule(folder) else Project(_main_work_tree(folder, folder), folder)
+
+
+def _is_git_dir(folder: str) -> bool:
+    return os.path.isfile(os.path.join(folder, "HEAD"))
 
 
 def _main_work_tree(linked: str, common: str) -> str:
@@ -91,6 +140,16 @@ def _main_work_tree(linked: str, common: str) -> str:
     `project/.git` and the bare `project/.bare` belong to `project`; a bare `project.git` is itself the place, since
     the folder around it may hold other repositories; a submodule's work trees stand for themselves.
     """
-    if _MODULES in common:
+    if _is_submodule(common):
         return linked
     return os.path.dirname(common) if os.path.basename(common).startswith(".") else common
+
+
+def _is_submodule(git_dir: str) -> bool:
+    """Say whether a git folder is kept inside another one: git puts those of submodules into `modules/`."""
+    folder = os.path.dirname(git_dir)
+    while folder != (above := os.path.dirname(folder)):
+        if os.path.basename(folder) == "modules" and _is_git_dir(above):
+            return True
+        folder = above
+    return False

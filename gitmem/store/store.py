@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
-_PRIVATE = "gitmem"
+PRIVATE_FOLDER = "gitmem"
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -41,7 +41,7 @@ else:  # what carries a value of any type, without `typing`
     class _Carrier(Value):
         value: object
 
-        def __class_getitem__(cls, _):
+        def __class_getitem__(cls, _: object) -> type:
             return cls
 
 
@@ -67,7 +67,7 @@ class Store:
         self.context = context
         self.repository = Repository(layout, context.environ)
         self.files = WorkTree(work_tree, self.repository.git, TEMPORARY)
-        self.private = os.path.join(layout.common_dir, _PRIVATE)
+        self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = self._load_config()
         self._check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")

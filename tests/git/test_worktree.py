@@ -15,7 +15,7 @@ import pytest
 
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git import worktree
-from gitmem.git.index import entries
+from gitmem.git.index import read_entries, set_entries
 from gitmem.git.process import Git
 from gitmem.git.worktree import MAX_FILE_BYTES, Staged, WorkTree
 
@@ -568,14 +568,14 @@ def test_a_folder_becomes_a_file_and_a_file_a_folder_in_the_index(store, tree, b
     change(tree, bare_git, store, {"daily/day.md": None})
     change(tree, bare_git, store, {"daily": b"file", "memory.md": None})
     change(tree, bare_git, store, {"memory.md/x.md": b"x"})
-    assert sorted(entries(tree._git)) == [".gitignore", "daily", "memory.md/x.md"]
+    assert sorted(read_entries(tree._git)) == [".gitignore", "daily", "memory.md/x.md"]
 
 
 @posix
 @pytest.mark.parametrize("name", ODD_NAMES)
 def test_odd_names_in_the_index(store, tree, git, bare_git, name):
     change(tree, bare_git, store, {name: b"x"})
-    assert name in entries(git)
+    assert name in read_entries(git)
 
 
 def test_other_people_s_entries_stay(store, tree, git, bare_git):
@@ -585,7 +585,7 @@ def test_other_people_s_entries_stay(store, tree, git, bare_git):
     put(tree, {"memory.md": b"two\n"})
     index.finish(["memory.md"])
     assert status(bare_git, store) == "M  memory.md\nA  staged.md"
-    assert len(entries(git)) == 4
+    assert len(read_entries(git)) == 4
 
 
 @pytest.mark.parametrize("when", ["before", "between"])
@@ -684,8 +684,25 @@ def test_a_failure_is_an_error_and_leaves_no_process(store, tree):
 
 
 def test_the_entries_of_the_index(store, git, bare_git):
-    assert entries(git)["daily/day.md"] == bare_git(store, "rev-parse", "HEAD:daily/day.md")
-    assert set(entries(git)) == {".gitignore", "daily/day.md", "memory.md"}
+    assert read_entries(git)["daily/day.md"] == bare_git(store, "rev-parse", "HEAD:daily/day.md")
+    assert set(read_entries(git)) == {".gitignore", "daily/day.md", "memory.md"}
+
+
+@pytest.mark.parametrize("locked", [False, True])
+def test_entries_are_set_whatever_the_disk_holds(store, git, bare_git, locked):
+    oid = bare_git(store, "hash-object", "-w", "--stdin", stdin=b"as in the tip")
+    (store / "memory.md").write_bytes(b"as a person has it")
+    if locked:
+        (store / ".git" / "index.lock").touch()
+        os.utime(store / ".git" / "index.lock", (1, 1))
+    set_entries(git, {"memory.md": ("100755", oid), "daily/day.md": None, "new.md": ("100644", oid), "none": None})
+    set_entries(git, {})
+    assert read_entries(git) == {
+        ".gitignore": bare_git(store, "rev-parse", "HEAD:.gitignore"),
+        "memory.md": oid,
+        "new.md": oid,
+    }
+    assert (store / "memory.md").read_bytes() == b"as a person has it"
 
 
 # The filters of a configuration
