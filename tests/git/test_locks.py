@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 import random
 import shutil
@@ -237,17 +238,38 @@ def test_the_lock_of_a_dead_holder_is_taken_at_once(make, other, reaped):
             other.close()
 
 
-@pytest.mark.parametrize("age, sleeps", [(0.05, 1), (5.0, 0), (-5.0, 0)])
-def test_nobody_goes_before_those_who_wait(make, project, age, sleeps):
-    waiting = project / ".git" / "gitmem" / "lock.waiting"
-    with make().acquire(0), pytest.raises(BusyError):
-        make(FakeTime().clock()).acquire(1)
-    slept = []
-    clock = Clock(wall=lambda: waiting.stat().st_mtime + age, sleep=slept.append)
-    with make(clock).acquire(10):
-        assert len(slept) == sleeps
-    with make(clock).acquire(0):
-        assert len(slept) == sleeps
+@pytest.mark.parametrize(
+    "since, age, waits",
+    [(-1, 0.05, True), (1, 0.05, False), (-1, 5.0, False), (-1, -5.0, False)],
+    ids=["longer", "shorter", "no more", "in the future"],
+)
+def test_nobody_goes_before_one_who_waits_longer(make, project, since, age, waits):
+    queue = project / ".git" / "gitmem" / "lock.queue"
+    queue.touch()
+    now = queue.stat().st_mtime + age
+    queue.write_text(str(now + since))
+    os.utime(queue, (now - age, now - age))
+    times = FakeTime()
+    with make(times.clock()._replace(wall=lambda: now)).acquire(10):
+        assert (times.now >= 1010) is waits  # and after that, nobody is kept from a free lock
+    with make(times.clock()._replace(wall=lambda: now)).acquire(0) as lock:
+        assert lock.held()
+
+
+@pytest.mark.parametrize("text", [b"", b"nonsense", b"nan", b"\xff"])
+def test_a_queue_that_is_nonsense_stops_nobody(make, project, text):
+    (project / ".git" / "gitmem" / "lock.queue").write_bytes(text)
+    assert make().acquire(1000).held()
+
+
+def test_a_waiter_leaves_the_queue_with_the_lock(make, project):
+    queue = project / ".git" / "gitmem" / "lock.queue"
+    holder = make().acquire(0)
+    waited = []
+    waiting = Clock(sleep=lambda _: (waited.append(float(queue.read_text())), holder.release()))
+    with make(waiting).acquire(100):
+        assert waited[0] <= time.time()
+        assert float(queue.read_text()) == math.inf
 
 
 def test_a_live_holder_keeps_its_lock_for_its_time_and_no_longer(make):
