@@ -7,12 +7,11 @@ Formats (gitmem.store.secret_formats) need no context; here the context is all t
 from __future__ import annotations
 
 from binascii import a2b_base64
-from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from gitmem.store.secret_names import values_of_names
 from gitmem.store.secret_values import MAX_VALUE, Span, compiled, looks_random, stands_in
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
@@ -142,6 +141,12 @@ def _bearer_tokens(text: str) -> Iterator[Span]:
 def _basic_credentials(text: str, pattern: str) -> Iterator[Span]:
     """Find the base64 of `user:password`."""
     for match in compiled(pattern).finditer(text):
-        with suppress(ValueError):
-            if b":" in a2b_base64(match[1]):
-                yield Span(*match.span(1), "basic-auth")
+        if _has_colon(match[1]):
+            yield Span(*match.span(1), "basic-auth")
+
+
+def _has_colon(encoded: str) -> bool:
+    try:
+        return b":" in a2b_base64(encoded)
+    except ValueError:
+        return False

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitmem
-from gitmem.store.redact import redact
+from gitmem.store.redact import Redacted, redact
 from gitmem.store.secret_formats import FORMATS
 
 ALNUM = string.ascii_letters + string.digits
@@ -104,6 +104,18 @@ def _planted(seed: int = 0) -> dict[str, tuple[str, str]]:
         "curl": (password, "curl -s -u admin:{} https://example.com"),
         "netrc": (password, "machine example.com login me password {}"),
         "sshpass": (password, "sshpass -p {} ssh host"),
+        "docker login": (password, "docker login -u me -p {} registry.example.com"),
+        "mysql": (password, "mysql -h db -uroot -p{} app"),
+        "redis": (password, "redis-cli -h cache -a {} ping"),
+        "openssl": (password, "openssl rsa -in key.pem -passin pass:{} -out out.pem"),
+        "docker config": (
+            base64.b64encode(f"me:{password}".encode()).decode(),
+            '{{"auths": {{"https://index.docker.io/v1/": {{"auth": "{}"}}}}}}',
+        ),
+        "npmrc": (base64.b64encode(f"me:{password}".encode()).decode(), "_auth={}"),
+        "sql, user": (password, "CREATE USER app IDENTIFIED BY '{}';"),
+        "sql, role": ("correcthorse", "ALTER ROLE app WITH PASSWORD '{}';"),
+        "wordpress": (password, "define('DB_PASSWORD', '{}');"),
         "python": (password, 'password = "{}"'),
         "python, typed": (password, 'password: str = "{}"'),
         "python, keyword": (password, "connect(user='me', password='{}', port=1)"),
@@ -116,6 +128,8 @@ def _planted(seed: int = 0) -> dict[str, tuple[str, str]]:
         "json": (some(32), '{{"client_secret": "{}"}}'),
         "yaml": (password, "  password: {}"),
         "compose": ("correcthorse", "      POSTGRES_PASSWORD: {}"),
+        "yaml, a word": ("letmein", "db:\n  user: me\n  password: {}\n  port: 1"),
+        "query, a word": ("letmein", "https://example.com/?user=me&password={}&x=1"),
         "kubernetes": (password, "- name: DB_PASSWORD\n  value: {}"),
         "hash rocket": (password, ":password => '{}'"),
         "go": (some(24), 'apiKey := "{}"'),
@@ -130,6 +144,7 @@ def _planted(seed: int = 0) -> dict[str, tuple[str, str]]:
         "korean": (password, "비밀번호: {}"),
         "korean sentence": (password, "관리자 비밀번호는 {}입니다"),
         "korean, slang": ("1234qwer!", "비번은 {}야"),
+        "korean, short": ("qwer1234", "ID: admin / PW: {}"),
         "korean, digits": ("98765432", "암호 = {}"),
     }
     planted = {name: (secret, secret) for name, secret in bare.items()}
@@ -254,7 +269,11 @@ NO_SECRETS = [
     "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "-----BEGIN PUBLIC KEY-----",
     'if "-----BEGIN PRIVATE KEY-----" in text and "-----END PRIVATE KEY-----" in text:', "private key",
     "password: string;", "password?: string", "let token: string;", "<password>", "curl -u user:$TOKEN https://x",
-    "docker run -u 1000:1000 image", "the private method", "std::private", "a<privateKey>b</privateKey>", "[PRIVATE]",
+    "docker run -u 1000:1000 image", "docker run mysql -p3306:3306", "mysql -u root -p app", "http=1", "[PRIVATE]",
+    "Authorization: Basic auth", "authorization: basic authentication", '"auth": "none"', '"auth": "required1"',
+    "define('WP_DEBUG', true);", "define('AUTH_KEY', 'put your unique phrase here');", "password: string\n",
+    "password: incorrect\n", "--- PASS: Test1", "PASS: test_foo1", "first pass: 1234", "uses pw_dir = 1234",
+    "the password 's length", "the private method", "std::private", "a<privateKey>b</privateKey>",
     "token = r'[a-zA-Z0-9_]{44}'", "", "\0", "\ud800",
 ]
 # fmt: on
@@ -264,7 +283,7 @@ NO_SECRETS = [
 def test_what_is_no_secret_stays(text):
     for context in ("{}", "see {} please", "값: {}"):
         before = context.replace("{}", text)
-        assert redact(before) == (before, ())
+        assert redact(before) == Redacted(before, ())
     assert redact(json.dumps({"content": text})).text == json.dumps({"content": text})
 
 
@@ -367,8 +386,8 @@ def test_importing_compiles_nothing_and_stays_light():
     probe = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from gitmem.store import redact, secret_context
-print(secret_context.compiled.cache_info().currsize, *sys.modules.keys() & {"json", "dataclasses", "fnmatch"})
+from gitmem.store import redact, secret_values
+print(secret_values.compiled.cache_info().currsize, *sys.modules.keys() & {"json", "dataclasses", "fnmatch"})
 """
     root = Path(gitmem.__file__).parents[1]
     done = subprocess.run([sys.executable, "-I", "-c", probe, root], capture_output=True, text=True, check=True)
@@ -490,4 +509,4 @@ def test_json_stays_json_whatever_its_strings_hold(fragments, ascii_only):
 
 @given(ANYTHING.filter(lambda text: not any(c in text for c in ":/=<-_.\\ ")))
 def test_text_without_a_keyword_is_unchanged(text):
-    assert redact(text) == (text, ())
+    assert redact(text) == Redacted(text, ())

@@ -1,0 +1,174 @@
+"""Values of telling names: `password = "…"`, `API_KEY=…`, `"client_secret": "…"`, `--token …`, `비밀번호는 …`.
+
+Names are found by `str.find` in the lowered text, wherever they stand in an identifier, and their values read forward
+by anchored patterns of bounded length, so time is linear in the text.
+"""
+
+from __future__ import annotations
+
+from gitmem.store.secret_values import (
+    MAX_VALUE,
+    MEMBER,
+    Span,
+    compiled,
+    is_literal_secret,
+    is_loose_secret,
+    is_quoted_secret,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import re
+    from collections.abc import Iterator
+
+# What all names of the row contain, the names, and the kind of what they name.
+_NAMES = (
+    ("pass", ("password", "passwd", "passphrase", "passcode", "_pass"), "password"),
+    ("pw", ("pwd", "pw"), "password"),
+    ("secret", ("secret",), "secret"),
+    ("credential", ("credential",), "secret"),
+    ("private", ("private_key", "private-key", "privatekey"), "secret"),
+    ("token", ("token",), "token"),
+    ("authorization", ("authorization",), "token"),
+    ("api", ("api_key", "api-key", "api key", "apikey"), "api-key"),
+    ("access", ("access_key", "access-key", "accesskey"), "api-key"),
+    ("key", ("auth_key", "authkey", "signing_key", "encryption_key", "master_key"), "api-key"),
+)
+
+
+def _written(*names: str) -> tuple[str, ...]:
+    r"""Add to the names how JSON may write them (RFC 8259 section 7), and JSON in JSON, which doubles each `\\`."""
+    escaped = [
+        "".join(c if c.isascii() else f"{backslashes}u{ord(c):04x}" for c in name)
+        for backslashes in ("\\", "\\" * 2, "\\" * 4)
+        for name in names
+    ]
+    return (*names, *escaped)
+
+
+_HANGUL_NAMES = (
+    ("", _written("비밀번호", "비밀 번호", "암호", "패스워드", "비번"), "password"),
+    ("", _written("시크릿", "비밀키", "비밀 키"), "secret"),
+    ("", _written("토큰"), "token"),
+    ("", _written("인증키", "인증 키", "암호화 키", "api 키", "api키"), "api-key"),
+)
+
+# What may stand between a name and its value: the rest of the name, the quote that closes it, a type, a separator.
+_TO_VALUE = r"""(?ix)
+    (?: [_-]?(?:access[_-]?)?key(?:[_-]?base)? | [_-](?:value|text|prod|dev|test|staging|live|base|raw) )? [0-9]{0,2}
+    (?: \\{0,8}["'`] \]? )? \*{0,2} \??
+    [\ \t]{0,8}
+    (?: :[\ ]{0,2} [A-Za-z_][A-Za-z0-9_.\[\]|]{0,40} [\ ]{0,2} =(?!=)                # a type: `password: str = …`
+      | (?: 은 | 는 | 이 | 가 | \\{1,4}u(?:c740|b294|c774|ac00) | (?<=[ ])is | (?<=[ ])was ) [\ \t:]{1,2}  # a sentence
+      | (?P<separator> => | := | [:=](?![:=]) | > )
+      | (?=[ ]')                                                                      # SQL: PASSWORD '…'
+      | (?: \\[nrt] | [\s,"'\\-] ){1,40} value \\{0,8}["']? [\ \t]{0,4} :            # `name: PASSWORD, value: …`
+    )
+    \*{0,2} [\ \t]{0,8} [*_]{0,2}
+    (?: [A-Za-z@$]{1,2} (?= \\{0,8}["'] ) )?                                        # f"…", @"…"
+"""
+_BEFORE = 42  # characters before a name that are looked at
+_FLAG = r"(?:^|[\s\"'`=(\[])--?[A-Za-z-]{0,40}$"
+_ARGUMENT = rf"{_FLAG}|[?&]$"  # of a command (`--token=…`), of a URL (`?token=…`)
+_ALONE = r"(?:^|\n|\\n)[ \t]*(?:- )?[A-Za-z0-9_.-]{0,40}$"
+_WORD_LINE = r"[a-z][a-z0-9_-]{3,63}(?=[ \t]{0,8}(?:[\r\n]|\\{1,8}[nr]|\\{0,8}\"|$))"  # all that YAML has on a line
+_TAG = r"<[A-Za-z0-9_.:-]{0,40}$"
+_OTHER_NAME = r"(?i)(?:next|continuation|page|pagination|cursor|sync|change|request|public)[_-]?(?:key)?[_-]?$"
+"""Tokens that keep no secret: of pages, of idempotent requests, of public keys."""
+
+
+def values_of_names(text: str, lowered: str) -> Iterator[Span]:
+    """Find the secret values of all names; `lowered` is the text in lower case, of the same length."""
+    for gate, names, kind in _NAMES if text.isascii() and "\\u" not in text else (*_NAMES, *_HANGUL_NAMES):
+        if gate in lowered:
+            for name in names:
+                yield from _values_of(text, lowered, name, kind)
+
+
+def _values_of(text: str, lowered: str, name: str, kind: str) -> Iterator[Span]:
+    """Find the secret values that follow `name`, wherever it stands in an identifier."""
+    at = lowered.find(name)
+    while at >= 0:
+        after = at + len(name)
+        span = _value_after(text, at, after, kind)
+        if span:
+            yield span
+            after = span.end
+        at = lowered.find(name, after)
+
+
+def _value_after(text: str, at: int, after: int, kind: str) -> Span | None:
+    """Find the value of the name in `[at, after)`, if it is a secret."""
+    before = text[max(0, at - _BEFORE) : at]
+    if text[at:after] in {"pw", "PW", "Pw"} and before[-1:].isalpha():  # so short a name must be a word
+        return None
+    way = compiled(_TO_VALUE).match(text, after)
+    if way is None:
+        is_flag = text[after : after + 1] == " " and compiled(_FLAG).search(before)
+        return _judged(text, after + 1, kind, literal=False) if is_flag else None
+    separator, start = way["separator"], way.end()
+    if compiled(_OTHER_NAME).search(before) or (separator == ":" and before.endswith(":")):  # `arn:aws:…:secret:…`
+        return None
+    if separator == ">" and not (compiled(_TAG).search(before) and text.find("</", start, start + MAX_VALUE) > 0):
+        return None
+    if separator == "=" and text[start - 1] == "=":
+        literal = text[at:after].isupper() or compiled(_ARGUMENT).search(before) is not None
+    elif separator == ":" and kind == "password":
+        capital = text[at:after].isupper() and not compiled(MEMBER).match(text, start)
+        literal = capital or bool(compiled(_ALONE).search(before) and compiled(_WORD_LINE).match(text, start))
+    else:
+        literal = False
+    return _judged(text, start, kind, literal=literal)
+
+
+_OPENING = r"(\\{0,8})([\"'`])"
+_RUN = r"(?:[!#$%()*+./0-9:=?@A-Z\[\]^_a-z{}~-]++|\\{1,8}/)++"  # ASCII without white space, quotes, and `; & | < > ,`
+
+
+def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
+    """Read the value at `start`, and judge it; `literal` where a bare word can be no variable."""
+    opening = compiled(_OPENING).match(text, start)
+    if opening:
+        start = opening.end()
+        end = _closing(text, opening)
+        if end is not None:
+            return Span(start, end, kind) if is_quoted_secret(text[start:end], kind) else None
+    run = compiled(_RUN).match(text, start, start + MAX_VALUE)
+    if run is None:
+        return None
+    value = run[0] if literal else _trimmed(run[0])
+    if not (is_literal_secret(value, kind) if literal or opening else is_loose_secret(value, kind)):
+        return None
+    whole = compiled(_RUN).match(text, start) if len(run[0]) == MAX_VALUE else None
+    return Span(start, whole.end() if whole else start + len(value), kind)
+
+
+def _trimmed(value: str) -> str:
+    """Take off the punctuation of the sentence or the call that the value ends."""
+    value = value.rstrip(".:")
+    while value and value[-1] in ")]}" and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]):
+        value = value[:-1].rstrip(".:")
+    return value
+
+
+def _closing(text: str, opening: re.Match[str]) -> int | None:
+    r"""Where the string that `opening` opens ends, or None where it does not on its line.
+
+    A quote at nesting depth n (a string in JSON in JSON …) has k = 2**n - 1 backslashes before it; a quote of the
+    same kind inside the string has more, and escaped backslashes at its end come in multiples of 2k + 2.
+    """
+    depth, start = len(opening[1]), opening.end()
+    newline = text.find("\n", start, start + MAX_VALUE)
+    for quote in compiled(r"(\\*+)" + opening[2]).finditer(text, start, newline if newline >= 0 else start + MAX_VALUE):
+        backslashes = len(quote[1])
+        if backslashes < depth:
+            return None
+        if backslashes % (2 * depth + 2) == depth:
+            end = quote.end() - 1 - depth
+            return None if opening[2] != '"' and _leaves_json(text[start:end]) else end
+    return None
+
+
+def _leaves_json(value: str) -> bool:
+    """Whether a value in single quotes runs out of the JSON string it stands in."""
+    return compiled(r'"\s{0,4}[,:}\]]').search(value) is not None
