@@ -38,7 +38,7 @@ _FOLDERS = 256
 _UNFINISHED = (
     ("objects/pack", re.compile(r"tmp_|\.tmp-")),
     ("objects/info/commit-graphs", re.compile(r"tmp_graph_|commit-graph-chain\.lock$")),
-    ("", re.compile(CRASH_REPORT + r"|index\.gitmem-")),
+    ("", re.compile(CRASH_REPORT + r"|index\.gitmem")),
 )
 
 

@@ -315,7 +315,7 @@ UNFINISHED = (
     "objects/07/tmp_obj_aB3dEf",
     "objects/info/commit-graphs/tmp_graph_aB3dEf",
     "fast_import_crash_4711",
-    "index.gitmem-4711",
+    "index.gitmem",
 )
 
 
