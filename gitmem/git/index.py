@@ -10,6 +10,7 @@ import os
 import time
 
 from gitmem.errors import GitFailedError
+from gitmem.git.repository import clear_left_behind
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -120,6 +121,7 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
     for ever. So the update is made to a copy, which is renamed into place.
     """
     index = os.path.join(git.git_dir or "", "index")
+    _clear_if_empty(f"{index}.lock")
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end and not _is_old(f"{index}.lock"):
         try:
@@ -145,6 +147,13 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(copy)
+
+
+def _clear_if_empty(lock: str) -> None:
+    """Remove a lock that a killed git left behind; the one of a `git commit -a` whose editor is open has content."""
+    with contextlib.suppress(OSError):
+        if os.lstat(lock).st_size == 0:
+            clear_left_behind(lock)
 
 
 def _is_old(path: str) -> bool:

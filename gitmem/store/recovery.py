@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 
 from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git.repository import read_text
 from gitmem.git.writer import CRASH_REPORT
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -19,6 +21,11 @@ if TYPE_CHECKING:
 
     from gitmem.git.repository import PathChange
     from gitmem.store.store import Store
+
+_MARK = 61  # characters of a mark: no line of a document begins like that
+_MERGE_FILE = ("merge-file", "-p", "-q", "--diff3", f"--marker-size={_MARK}")
+# A conflict in which both sides add lines where the base has none.
+_BOTH_ADD = rb"(?m)^<{61} .*\n((?:(?!\|{61} ).*\n)*?)\|{61} .*\n={61}\r?\n((?:(?!>{61} ).*\n)*?)>{61} .*\n"
 
 
 def recover(store: Store, tip: str | None) -> tuple[str, ...]:
@@ -117,18 +124,24 @@ def _put(store: Store, change: PathChange, content: bytes | None) -> bool:
 
 
 def _merge(store: Store, change: PathChange, disk: bytes, new: bytes | None) -> bytes | None:
-    """Return the three versions merged line by line, None where they change the same lines."""
+    """Return the three versions merged line by line, None where they change the same lines.
+
+    Where both only add lines, as at the end of a log, those of the person come first: they may go on with what stands
+    before them.
+    """
     if new is None:
         return disk
     base = b"" if change.old is None else store.repository.blob(change.old)
     staged = [store.files.stage(change.path, content) for content in (disk, base, new)]
     names = [item.temporary or "" for item in staged]
     try:
-        return store.repository.git.run("merge-file", "-p", "-q", "--", *names)
-    except GitFailedError:
+        merged = store.repository.git.run(*_MERGE_FILE, "--", *names, ok=range(128))
+    except GitFailedError:  # one of them is no text
         return None
     finally:
         store.files.discard(staged)
+    merged = re.sub(_BOTH_ADD, rb"\1\2", merged)
+    return None if b"<" * _MARK in merged else merged
 
 
 def _name_beside(store: Store, path: str) -> str:
@@ -145,10 +158,21 @@ def _remove_litter(store: Store) -> None:
     """Remove what processes that were killed left behind in the work tree and in the store's own git dir."""
     store.files.clean_temporary()
     git_dir = store.repository.layout.git_dir
-    for name in os.listdir(git_dir):
-        if name.startswith(CRASH_REPORT):
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(git_dir, name))
+    litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith(CRASH_REPORT)]
+    if store.own_repository:
+        litter += _left_keeps(os.path.join(git_dir, "objects", "pack"))
+    for path in litter:
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+
+def _left_keeps(folder: str) -> list[str]:
+    """Return the files that would keep packs of a killed fast-import from ever being joined, or written again."""
+    try:
+        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".keep")]
+    except FileNotFoundError:
+        return []
+    return [path for path in paths if read_text(path) == "fast-import"]
 
 
 def blob_id(content: bytes, like: str) -> str:

@@ -594,7 +594,7 @@ def test_a_lock_that_was_left_behind(store, tree, bare_git, when, age):
     lock = store / ".git" / "index.lock"
 
     def leave() -> None:
-        lock.write_bytes(b"")
+        lock.write_bytes(b"an index, as while an editor is open")
         os.utime(lock, (time.time() - age, time.time() - age))
 
     if when == "before":
@@ -610,6 +610,18 @@ def test_a_lock_that_was_left_behind(store, tree, bare_git, when, age):
     lock.unlink()
     assert status(bare_git, store) == "M  memory.md\nA  new.md"
     assert [path.name for path in (store / ".git").glob("index*")] == ["index"]
+
+
+@pytest.mark.parametrize("age, stays", [(5, True), (3600, False)])
+def test_an_empty_lock_that_was_left_behind_goes(store, tree, bare_git, age, stays):
+    lock = store / ".git" / "index.lock"
+    lock.write_bytes(b"")  # git fills it before it opens an editor
+    os.utime(lock, (time.time() - age, time.time() - age))
+    put(tree, {"memory.md": b"two\n"})
+    tree.open_index().finish(["memory.md"])
+    assert lock.exists() is stays
+    lock.unlink(missing_ok=True)
+    assert status(bare_git, store) == "M  memory.md"
 
 
 def test_a_lock_that_is_released_soon_is_waited_for(store, tree, bare_git):
@@ -646,7 +658,7 @@ def test_a_split_index(store, tree, bare_git, locked):
     bare_git(store, "update-index", "--split-index")
     lock = store / ".git" / "index.lock"
     if locked:
-        lock.write_bytes(b"")
+        lock.write_bytes(b"an index")
         os.utime(lock, (1, 1))
     index = tree.open_index()
     put(tree, {"1.md": b"one", "2.md": None, "new.md": b"n"})
