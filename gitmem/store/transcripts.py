@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
 from gitmem.git.identity import IdentityLookup
+from gitmem.git.repository import clear_left_behind
 from gitmem.git.setup import make_root
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.git.writer import NewCommit, Signature, TipLockedError, TipMovedError, Writer
@@ -83,7 +84,8 @@ def put(store: Store, session: str, started: datetime, lines: Iterable[str]) -> 
             try:
                 return _commit(store, lock, tip, message, {path: data})
             except TipLockedError as error:
-                in_the_way = f"there is a lock, {error.lock}, of a git process that runs or was killed"
+                clear_left_behind(error.lock)
+                in_the_way = f"another git command holds {error.lock}; if none is running, remove that file"
             except TipMovedError:
                 continue
     raise BusyError(f"The transcript was not stored: {in_the_way}.", "Try again.")

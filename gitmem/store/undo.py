@@ -17,9 +17,9 @@ from gitmem.errors import GitFailedError, GitmemError, NotFoundError
 from gitmem.git.history import blobs, log
 from gitmem.git.repository import is_object_id
 from gitmem.model.ids import is_id
+from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
-from gitmem.model.rotation import Limits, needs_rotation
 from gitmem.model.undo import (
     Change,
     Reversal,

@@ -125,6 +125,7 @@ def test_what_waits_in_the_spool_is_saved_first(gitmem, save, memory):
         (("undo", "2026-11-21"), 9),
         (("undo",), 9),
         (("undo", "gitmem^{/Begin}"), 1),
+        (("undo", "HEAD", "--session", "s"), 2),
     ],
 )
 def test_exit_codes(gitmem, args, code):
@@ -132,12 +133,6 @@ def test_exit_codes(gitmem, args, code):
     assert (found, out) == (code, "")
     assert err.startswith("gitmem: ")
     assert json.loads(gitmem(*args, "--json")[2])["exit_code"] == code
-
-
-def test_a_commit_and_a_session_are_too_much(gitmem, capsys):
-    with pytest.raises(SystemExit) as stopped:
-        gitmem("undo", "HEAD", "--session", "s")
-    assert stopped.value.code == 2
 
 
 def test_a_conflict_names_the_file_and_what_came_later(gitmem, save, memory, bare_git):
@@ -159,8 +154,7 @@ def test_control_characters_do_not_reach_the_terminal(gitmem, save, memory, bare
     assert "\x1b" not in gitmem("undo", "HEAD")[1]
 
 
-def test_the_help_shows_examples(capsys):
+def test_the_help_shows_examples(gitmem, capsys):
     with pytest.raises(SystemExit):
-        main(["undo", "--help"], lambda: None)
-    said = capsys.readouterr().out
-    assert "gitmem undo --session" in said
+        gitmem("undo", "--help")
+    assert "gitmem undo --session" in capsys.readouterr().out

@@ -191,14 +191,15 @@ def test_it_waits_for_the_lock(store):
     put(store, SESSION, STARTED, LINES)
 
 
-def test_a_lock_that_a_killed_git_left_is_named(store, monkeypatch):
+def test_a_lock_on_the_branch_is_named_and_one_that_a_killed_git_left_is_cleared(store, monkeypatch):
     put(store, SESSION, STARTED, LINES)
     monkeypatch.setattr(transcripts, "ATTEMPTS", 2)
     lock = os.path.join(store.repository.layout.common_dir, f"{branch_of(store)}.lock")
     with open(lock, "x", encoding="ascii"), pytest.raises(BusyError, match=re.escape(lock)):
         put(store, "other", STARTED, LINES)
-    os.unlink(lock)
+    os.utime(lock, (0, 0))
     put(store, "other", STARTED, LINES)
+    assert not os.path.exists(lock)
 
 
 def test_it_does_not_disturb_a_save_nor_an_edit_by_hand(store, git):

@@ -339,6 +339,22 @@ def test_a_revert_that_names_the_commit_in_short(memory):
     assert memory.undo(revision=saved.commit).undone == ()
 
 
+def test_two_machines_undo_the_same_and_then_meet(memory, tmp_path, bare_git):
+    kept, saved = memory.save("kept"), memory.save("gone")
+    other = tmp_path / "other" / ".gitmem"
+    bare_git(tmp_path, "clone", "-q", str(memory.root), str(other))
+    undo(Store(str(other), memory.context), revision=saved.commit)
+    first = memory.undo(revision=saved.commit)
+    memory.git("pull", "-q", "--no-rebase", "--no-edit", str(other), "gitmem")
+    again = memory.undo(revision=saved.commit)
+    assert again.commit is None
+    assert [item.commit for item, _ in again.already] == [saved.commit]
+    memory.undo(revision=first.commit)
+    assert memory.ids() == {kept.id, saved.id}
+    memory.undo(revision=saved.commit)
+    assert memory.ids() == {kept.id}
+
+
 def test_an_entry_that_came_back_by_another_way_goes_again(memory):
     saved = memory.save("one")
     text = memory.read("memory.md")
@@ -382,7 +398,7 @@ KILLED = """
 import os, signal, sys
 from gitmem.cli.main import main
 from gitmem.cli.door import real_door
-from gitmem.git import worktree, writer
+from gitmem.git import index, worktree, writer
 from gitmem.store import store
 
 def dies(owner, name, before):
@@ -394,7 +410,7 @@ def dies(owner, name, before):
         os.kill(os.getpid(), signal.SIGKILL)
     setattr(owner, name, then)
 
-owners = (writer.Writer, worktree.WorkTree, worktree.IndexUpdate, store.Store)
+owners = (writer.Writer, worktree.WorkTree, index.IndexUpdate, store.Store)
 dies(next(owner for owner in owners if owner.__name__ == sys.argv[1]), sys.argv[2], sys.argv[3] == "before")
 main(sys.argv[4:], real_door)
 """
