@@ -180,9 +180,10 @@ class Repository:
             "rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}", ok=(0, 1, 128)
         )
         if not found and os.path.isfile(path):
+            log = os.path.join(self.layout.common_dir, "logs", ref)
             raise GitmemError(
                 f"The branch {ref} of the store at {self.layout.work_tree} is damaged.",
-                f"'git log -1 -g {ref}' shows where it was, 'git update-ref {ref} COMMIT' puts it back.",
+                f"The second word of the last line of {log} is where it was, and belongs into {path}.",
             )
         return found.decode().strip() or None
 

@@ -59,11 +59,11 @@ class WorkTree:
         return None if file is None else file.data
 
     def load(self, path: str) -> File | None:
-        """Return a file, None where there is none; it is what `publish` expects to find.
+        """Return a file, None where there is none, or a folder; it is what `publish` expects to find.
 
         Raises:
-            RefusedError: it, or a folder above it, is a symbolic link, or it is no regular file, or too large, or its
-                name leads out of the store.
+            RefusedError: it, or a folder above it, is a symbolic link, or it is a pipe or the like, or too large, or
+                its name leads out of the store.
             OSError: it cannot be read.
 
         """
@@ -74,10 +74,15 @@ class WorkTree:
             self._seen[path] = None
             return None
         except OSError:
-            _check_regular(path, os.lstat(full).st_mode)
+            mode = os.lstat(full).st_mode
+            if stat.S_ISDIR(mode):  # Windows opens no folder
+                return None
+            _check_regular(path, mode)
             raise
         try:
             status = os.fstat(descriptor)
+            if stat.S_ISDIR(status.st_mode):
+                return None
             _check_regular(path, status.st_mode)
             if os.name == "nt" and os.path.islink(full):
                 _check_regular(path, stat.S_IFLNK)
@@ -89,6 +94,10 @@ class WorkTree:
             os.close(descriptor)
         self._seen[path] = _look(status)
         return File(data, bool(status.st_mode & stat.S_IXUSR))
+
+    def is_folder(self, path: str) -> bool:
+        """Say whether there is a folder of this name."""
+        return os.path.isdir(self._resolve(path))
 
     def trusts_modes(self) -> bool:
         """Say whether the file system keeps apart what is executable and what is not; `git init` has tried it out."""

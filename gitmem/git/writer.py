@@ -231,8 +231,6 @@ class Writer:
         reason = next((reason for words, reason in _DISK_TROUBLES.items() if words in error.stderr), None)
         if reason is None:
             return error
-        if self._own:
-            self._remove_unfinished()
         return NotSavedError(
             f"The commit could not be written to {self._git.git_dir}: {reason}.",
             "Make room or give access, then try again.",
@@ -254,20 +252,22 @@ class Writer:
         report, and objects that nothing points to. An update-ref that is told nothing does nothing.
         """
         try:
-            _let_end(self._process)
+            _let_end(self._process, b"done\n" if self._mover is None else b"")
         finally:
             if self._mover is not None:
                 _let_end(self._mover)
-        if self._process.returncode and self._git.git_dir is not None:
+        if self._process.returncode:
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
+            if self._own:
+                self._remove_unfinished()
 
 
-def _let_end(process: Popen[bytes]) -> None:
+def _let_end(process: Popen[bytes], last_words: bytes = b"") -> None:
     if process.returncode is not None:
         return
     try:
-        process.communicate(timeout=_GRACE)
+        process.communicate(last_words, timeout=_GRACE)
     except BaseException:  # an interrupt, too: nothing is left running
         process.kill()
         process.wait()

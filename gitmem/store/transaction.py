@@ -178,6 +178,8 @@ class Transaction:
 
     def _check_new(self, path: str) -> None:
         check_path(path)
+        if self._work_tree.is_folder(path):
+            raise RefusedError(f"{path} is refused: there is a folder of this name.")
         folder, _, name = path.rpartition("/")
         parts = f"{folder}/{name}".strip("/").split("/")
         for depth, part in enumerate(parts):

@@ -1,0 +1,185 @@
+"""A store to work on: made once, copied for each test; and what must be true of it after each command."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.model.message import Message
+from gitmem.store.context import Context
+from gitmem.store.init import Place, init_store
+from gitmem.store.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gitmem.store.store import Outcome
+    from gitmem.store.transaction import Transaction
+    from tests.conftest import RunsGit
+
+
+class Crash(BaseException):
+    """The end of a process, as far as one process can tell of its own."""
+
+
+class Clock:
+    """Time that moves on a minute at each look."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        self.now += timedelta(minutes=1)
+        return self.now
+
+
+def make_context(environ: Mapping[str, str], home: Path) -> Context:
+    return Context(environ, str(home), "box", Clock())
+
+
+class Box:
+    """A store, the ways people and gitmem change it, and what it holds."""
+
+    def __init__(self, root: Path, context: Context, bare_git: RunsGit) -> None:
+        self.root = root
+        self.context = context
+        self._git = bare_git
+        self.store = self.reopen()
+
+    def reopen(self) -> Store:
+        self.store = Store(str(self.root), self.context)
+        return self.store
+
+    def git(self, *args: str, stdin: bytes | None = None) -> str:
+        """What a person does with git in the store."""
+        return self._git(self.root, *args, stdin=stdin)
+
+    def put(self, changes: Mapping[str, bytes | None], *, scan: bool = False, subject: str = "put") -> Outcome[bool]:
+        """Have gitmem commit files in one transaction."""
+
+        def plan(transaction: Transaction) -> bool:
+            return transaction.commit(Message(subject, (("Gitmem-Op", "save"),)), changes)
+
+        return self.store.transact(plan, purpose="test", scan=scan)
+
+    def append(self, path: str, line: bytes, *, scan: bool = False) -> Outcome[bool]:
+        """Have gitmem add a line to a file, whatever else is in it."""
+
+        def plan(transaction: Transaction) -> bool:
+            return transaction.commit(
+                Message("append", (("Gitmem-Op", "save"),)), {path: (transaction.read(path) or b"") + line}
+            )
+
+        return self.store.transact(plan, purpose="test", scan=scan)
+
+    def settle(self) -> Outcome[None]:
+        """What any command does that looks at the whole store."""
+        return self.store.transact(lambda _: None, purpose="test", scan=True)
+
+    def write(self, path: str, content: bytes) -> None:
+        """What a person does with an editor."""
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(content)
+
+    def files(self) -> dict[str, bytes]:
+        found = {}
+        for path in sorted(self.root.rglob("*")):
+            name = path.relative_to(self.root).as_posix()
+            if name.split("/")[0] not in {".git", ".tmp"} and path.is_file():
+                found[name] = path.read_bytes()
+        return found
+
+    def tree(self, revision: str = "HEAD") -> dict[str, bytes]:
+        repository = self.store.repository
+        return {entry.path: repository.blob(entry.oid) for entry in repository.files(repository.resolve(revision))}
+
+    def subjects(self, span: str = "HEAD") -> list[str]:
+        """The subjects of commits, the newest first."""
+        return self.git("log", "--format=%s", span).splitlines()
+
+    def tip(self) -> str:
+        return self.git("rev-parse", "HEAD")
+
+    def status(self) -> str:
+        return self.git("status", "--porcelain")
+
+    def sound(self) -> None:
+        """Work tree, index and tip are the same, the repository is whole, and nothing is left over."""
+        assert self.status() == ""
+        assert self.git("diff-index", "--cached", "HEAD") == ""
+        assert self.files() == self.tree()
+        self.whole()
+
+    def whole(self) -> None:
+        assert self.git("fsck", "--strict", "--no-dangling") == ""
+        assert self.store.marked() == self.tip()
+        layout = self.store.repository.layout
+        names = [path.name for folder in (layout.git_dir, layout.common_dir) for path in Path(folder).rglob("*")]
+        assert [name for name in names if name.endswith(".lock") or name.startswith(("fast_import_", "tmp_"))] == []
+        assert not (self.root / ".tmp").exists() or os.listdir(self.root / ".tmp") == []
+
+
+@pytest.fixture(scope="session")
+def _template(tmp_path_factory: pytest.TempPathFactory, _isolated: Path) -> Path:
+    folder = tmp_path_factory.mktemp("template")
+    init_store(str(folder), make_context(dict(os.environ), _isolated), Place.PROJECT)
+    return folder / ".gitmem"
+
+
+@pytest.fixture
+def context(home: Path, environ: dict[str, str]) -> Context:
+    return make_context(environ, home)
+
+
+@pytest.fixture
+def box(_template: Path, tmp_path: Path, context: Context, bare_git: RunsGit) -> Box:
+    """A store with the files it begins with, of a project that is no git repository."""
+    root = tmp_path / "project" / ".gitmem"
+    shutil.copytree(_template, root)
+    return Box(root, context, bare_git)
+
+
+@pytest.fixture
+def boxes(context: Context, bare_git: RunsGit):
+    """Open any store as a box."""
+    return lambda root: Box(Path(root), context, bare_git)
+
+
+# Where a process can end once the branch has moved; each is what docs/format.md, "Order of writes", lets happen.
+CRASHES = {
+    "no file is written": "gitmem.git.worktree.WorkTree.publish",
+    "one file is written": "gitmem.git.worktree.WorkTree.publish",
+    "the files are written, the index is not": "gitmem.git.index.IndexUpdate.finish",
+    "all is written, the mark is not": "gitmem.store.store.Store.mark",
+}
+
+
+@pytest.fixture
+def crashing(monkeypatch: pytest.MonkeyPatch):
+    """Give a context manager in which a transaction ends at one of the points of `CRASHES`."""
+
+    @contextlib.contextmanager
+    def crash(point: str) -> Iterator[None]:
+        where = CRASHES[point]
+        owner, _, name = where.rpartition(".")
+        module, _, class_name = owner.rpartition(".")
+        target = getattr(__import__(module, fromlist=[class_name]), class_name)
+        real = getattr(target, name)
+
+        def end(self, first, *more):
+            if point == "one file is written":
+                real(self, list(first)[:1])
+            raise Crash
+
+        with monkeypatch.context() as patch:
+            patch.setattr(target, name, end)
+            with pytest.raises(Crash):
+                yield
+
+    return crash
