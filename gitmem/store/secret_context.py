@@ -104,20 +104,20 @@ _BASIC = (
 
 # The words without which the pattern cannot match, and the pattern. In order: netrc(5), sshpass(1), curl(1) twice,
 # "docker login", mysql(1), redis-cli, openssl-passphrase-options(1), MySQL's CREATE USER, WordPress's wp-config.php.
-_ARGUMENT = r"\\?[\"']?([^\s\"'\\]{1,256})"
+_ARGUMENT = r"\\{0,8}[\"']?([^\s\"'\\]{1,256})"
 _COMMANDS = (
     (("login ", "password"), rf"login[ \t]{{1,4}}\S{{1,128}}[ \t]{{1,4}}password[ \t]{{1,4}}{_ARGUMENT}"),
     (("sshpass -p",), rf"sshpass -p ?{_ARGUMENT}"),
-    (("curl ", " -u"), rf"curl [^\n|;]{{0,200}}? -u[ =]?\\?[\"']?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
-    (("curl ", "--user"), rf"curl [^\n|;]{{0,200}}? --user[ =]\\?[\"']?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
-    (("docker login", " -p"), rf"docker login [^\n|;]{{0,200}}?-p[ =]{_ARGUMENT}"),
-    (("mysql", " -p"), rf"mysql[a-z]{{0,10}} (?:[^\n|;]{{0,200}} )?-p(?![0-9:]+\b){_ARGUMENT}"),
-    (("redis-cli", " -a "), rf"redis-cli [^\n|;]{{0,200}}?-a {_ARGUMENT}"),
+    (("curl ", " -u"), rf"curl [^\n|;]{{0,200}}?(?<= )-u[ =]?\\{{0,8}}[\"']?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    (("curl ", "--user"), rf"curl [^\n|;]{{0,200}}?(?<= )--user[ =]\\{{0,8}}[\"']?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    (("docker login", " -p"), rf"docker login [^\n|;]{{0,200}}?(?<= )-p[ =]{_ARGUMENT}"),
+    (("mysql", " -p"), rf"mysql[a-z]{{0,10}} [^\n|;]{{0,200}}?(?<= )-p(?![0-9:]+\b){_ARGUMENT}"),
+    (("redis-cli", " -a "), rf"redis-cli [^\n|;]{{0,200}}?(?<= )-a {_ARGUMENT}"),
     (("pass:",), rf"-pass(?:in|out)? pass:{_ARGUMENT}"),
-    (("identified by",), rf"(?i:identified by) (?=\\?[\"']){_ARGUMENT}"),
+    (("identified by",), rf"(?i:user [^\n;]{{1,120}}? identified by) (?=\\{{0,8}}[\"']){_ARGUMENT}"),
     (
         ("define(",),
-        r"define\(\s{0,4}\\?[\"'][A-Z_]{0,40}(?:PASSWORD|PASS|SECRET|TOKEN|KEY|SALT)\\?[\"'],\s{0,4}\\?[\"']([^\"'\\\n]{4,256})",
+        r"define\(\s{0,4}\\{0,8}[\"'][A-Z_]{0,40}(?:PASSWORD|PASS|SECRET|TOKEN|KEY|SALT)\\{0,8}[\"'],\s{0,4}\\{0,8}[\"']([^\"'\\\n]{4,256})",
     ),
 )
 

@@ -69,6 +69,7 @@ _TO_VALUE = r"""(?ix)
 """
 _BEFORE = 42  # characters before a name that are looked at
 _FLAG = r"(?:^|[\s\"'`=(\[])--?[A-Za-z-]{0,40}$"
+_PART = r":$|::[A-Za-z0-9]{1,40}$"  # of `arn:aws:…:secret:…`, of `"AWS::MSK::BatchScramSecret": …`
 _ARGUMENT = rf"{_FLAG}|[?&]$"  # of a command (`--token=…`), of a URL (`?token=…`)
 _ALONE = r"(?:^|\n|\\n)[ \t]*(?:- )?[A-Za-z0-9_.-]{0,40}$"
 _WORD_LINE = r"[a-z][a-z0-9_-]{3,63}(?=[ \t]{0,8}(?:[\r\n]|\\{1,8}[nr]|\\{0,8}\"|$))"  # all that YAML has on a line
@@ -107,7 +108,7 @@ def _value_after(text: str, at: int, after: int, kind: str) -> Span | None:
         is_flag = text[after : after + 1] == " " and compiled(_FLAG).search(before)
         return _judged(text, after + 1, kind, literal=False) if is_flag else None
     separator, start = way["separator"], way.end()
-    if compiled(_OTHER_NAME).search(before) or (separator == ":" and before.endswith(":")):  # `arn:aws:…:secret:…`
+    if compiled(_OTHER_NAME).search(before) or (separator == ":" and compiled(_PART).search(before)):
         return None
     if separator == ">" and not (compiled(_TAG).search(before) and text.find("</", start, start + MAX_VALUE) > 0):
         return None

@@ -102,6 +102,7 @@ def _planted(seed: int = 0) -> dict[str, tuple[str, str]]:
         "bearer": (some(40), "Authorization: Bearer {}"),
         "basic": (base64.b64encode(f"me:{password}".encode()).decode(), "authorization: Basic {}"),
         "curl": (password, "curl -s -u admin:{} https://example.com"),
+        "curl, quoted": (password, 'curl --user "admin:{}" https://example.com'),
         "netrc": (password, "machine example.com login me password {}"),
         "sshpass": (password, "sshpass -p {} ssh host"),
         "docker login": (password, "docker login -u me -p {} registry.example.com"),
@@ -273,7 +274,8 @@ NO_SECRETS = [
     "Authorization: Basic auth", "authorization: basic authentication", '"auth": "none"', '"auth": "required1"',
     "define('WP_DEBUG', true);", "define('AUTH_KEY', 'put your unique phrase here');", "password: string\n",
     "password: incorrect\n", "--- PASS: Test1", "PASS: test_foo1", "first pass: 1234", "uses pw_dir = 1234",
-    "the password 's length", "the private method", "std::private", "a<privateKey>b</privateKey>",
+    "the password 's length", "a library identified by 'name1'", '"AWS::X::BatchScramSecret": "ff2b807a577495b0"',
+    "the private method", "std::private", "a<privateKey>b</privateKey>",
     "token = r'[a-zA-Z0-9_]{44}'", "", "\0", "\ud800",
 ]
 # fmt: on
