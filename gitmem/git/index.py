@@ -30,6 +30,14 @@ _PAUSE = 0.02
 _PATIENCE = 1.0
 
 
+def clear_left_lock(git_dir: str) -> None:
+    """Remove an `index.lock` that a killed git left; the one of a `git commit -a` whose editor is open has content."""
+    lock = os.path.join(git_dir, "index.lock")
+    with contextlib.suppress(OSError):
+        if os.lstat(lock).st_size == 0:
+            clear_left_behind(lock)
+
+
 def is_damage(stderr: str) -> bool:
     """Say whether git complains of a damaged index, as a power failure leaves it: git does not sync it."""
     return any(words in stderr for words in _DAMAGES)
@@ -121,7 +129,7 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
     for ever. So the update is made to a copy, which is renamed into place.
     """
     index = os.path.join(git.git_dir or "", "index")
-    _clear_if_empty(f"{index}.lock")
+    clear_left_lock(os.path.dirname(index))
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end and not _is_old(f"{index}.lock"):
         try:
@@ -147,13 +155,6 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(copy)
-
-
-def _clear_if_empty(lock: str) -> None:
-    """Remove a lock that a killed git left behind; the one of a `git commit -a` whose editor is open has content."""
-    with contextlib.suppress(OSError):
-        if os.lstat(lock).st_size == 0:
-            clear_left_behind(lock)
 
 
 def _is_old(path: str) -> bool:

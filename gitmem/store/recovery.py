@@ -12,6 +12,7 @@ import os
 import re
 
 from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git.index import clear_left_lock
 from gitmem.git.repository import read_text
 from gitmem.git.writer import CRASH_REPORT
 
@@ -158,6 +159,7 @@ def _remove_litter(store: Store) -> None:
     """Remove what processes that were killed left behind in the work tree and in the store's own git dir."""
     store.files.clean_temporary()
     git_dir = store.repository.layout.git_dir
+    clear_left_lock(git_dir)
     litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith(CRASH_REPORT)]
     if store.own_repository:
         litter += _left_keeps(os.path.join(git_dir, "objects", "pack"))
@@ -167,12 +169,15 @@ def _remove_litter(store: Store) -> None:
 
 
 def _left_keeps(folder: str) -> list[str]:
-    """Return the files that would keep packs of a killed fast-import from ever being joined, or written again."""
+    """Return the files that would keep packs of a fast-import that died from ever being joined, or written again.
+
+    It says its name in them, if the disk was not full.
+    """
     try:
         paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".keep")]
     except FileNotFoundError:
         return []
-    return [path for path in paths if read_text(path) == "fast-import"]
+    return [path for path in paths if read_text(path) in {"", "fast-import"}]
 
 
 def blob_id(content: bytes, like: str) -> str:
