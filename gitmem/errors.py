@@ -38,6 +38,16 @@ class GitmemError(Exception):
         self.message = message
         self.remedy = remedy
 
+    def __str__(self) -> str:
+        """Return the message, also one that was made more exact on the way up."""
+        return self.message
+
+
+class UsageError(GitmemError):
+    """The command line could not be understood."""
+
+    exit_code = ExitCode.USAGE
+
 
 class StoreNotFoundError(GitmemError):
     """No store belongs to the folder asked about."""
