@@ -6,8 +6,6 @@ Formats (gitmem.store.secret_formats) need no context; here the context is all t
 
 from __future__ import annotations
 
-from binascii import a2b_base64
-
 from gitmem.store.secret_names import values_of_names
 from gitmem.store.secret_values import MAX_VALUE, Span, compiled, looks_random, stands_in
 
@@ -146,6 +144,8 @@ def _basic_credentials(text: str, pattern: str) -> Iterator[Span]:
 
 
 def _has_colon(encoded: str) -> bool:
+    from binascii import a2b_base64
+
     try:
         return b":" in a2b_base64(encoded)
     except ValueError:
