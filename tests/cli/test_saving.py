@@ -168,5 +168,6 @@ def test_no_colour_and_no_control_characters_when_piped(shell):
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
 def test_the_private_folder_is_private(shell):
+    shell.run("save", "x")
     assert (shell.store / ".git" / "gitmem").stat().st_mode & 0o077 == 0
     assert (shell.store / ".git" / "gitmem" / "spool").stat().st_mode & 0o077 == 0
