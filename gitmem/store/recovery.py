@@ -18,7 +18,7 @@ from gitmem.git.writer import CRASH_REPORT
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gitmem.git.repository import PathChange
     from gitmem.store.store import Store
@@ -39,15 +39,17 @@ def recover(store: Store, tip: str | None) -> tuple[str, ...]:
     held = None if seen is None else _held(store, seen, tip)
     if seen is not None and held is not None:
         entries = store.files.index_entries()
-        behind = False
+        behind: set[str] = set()
         for change in store.repository.changes(held, tip):
             try:
                 notice, done = _follow(store, change, entries.get(change.path))
             except RefusedError as error:
                 notice, done = f"{error.message} {error.remedy}", True
             notices += [notice] if notice else []
-            behind = behind or not done
-        _bring_index(store, [change for change in store.repository.changes(seen, tip) if _is_stale(change, entries)])
+            if not done:
+                behind.add(change.path)
+        stale = (change for change in store.repository.changes(seen, tip) if entries.get(change.path) != change.new)
+        _bring_index(store, [change for change in stale if change.path not in behind])
         if behind:
             return tuple(notices)
     store.mark(tip)
@@ -82,9 +84,10 @@ def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str,
     new = None if change.new is None else store.repository.blob(change.new)
     if ours == change.old:
         return "", _put(store, change, new)
-    if disk is None or indexed == change.new:  # removed or edited by hand, after it had been written: stays so
-        return "", True
-    merged = _merge(store, change, disk, new)
+    old = None if change.old is None else store.repository.blob(change.old)
+    if disk is None or indexed == change.new or _is_built_on(disk, old or b"", new or b""):
+        return "", True  # removed or edited by hand, after it had been written: stays so
+    merged = _merge(store, path, disk, old, new)
     if merged is not None:
         return f"{path} was edited by hand while it was being changed; both were kept.", _put(store, change, merged)
     beside = _name_beside(store, path)
@@ -93,10 +96,6 @@ def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str,
         f"{path} was edited by hand while it was being changed; your version is beside it, as {beside}.",
         kept and _put(store, change, new),
     )
-
-
-def _is_stale(change: PathChange, entries: Mapping[str, str]) -> bool:
-    return entries.get(change.path) != change.new
 
 
 def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
@@ -124,7 +123,17 @@ def _put(store: Store, change: PathChange, content: bytes | None) -> bool:
     return not store.files.publish([store.files.stage(change.path, content, executable=executable)])
 
 
-def _merge(store: Store, change: PathChange, disk: bytes, new: bytes | None) -> bytes | None:
+def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
+    """Say whether an edited file has all lines that came from `old` to `new` already, and none of those that went."""
+    from collections import Counter
+
+    before, after = Counter(old.splitlines()), Counter(new.splitlines())
+    own = Counter(disk.splitlines()) - (before & after)
+    came, went = after - before, before - after
+    return bool(came or went) and came <= own and not own & went
+
+
+def _merge(store: Store, path: str, disk: bytes, old: bytes | None, new: bytes | None) -> bytes | None:
     """Return the three versions merged line by line, None where they change the same lines.
 
     Where both only add lines, as at the end of a log, those of the person come first: they may go on with what stands
@@ -132,8 +141,7 @@ def _merge(store: Store, change: PathChange, disk: bytes, new: bytes | None) -> 
     """
     if new is None:
         return disk
-    base = b"" if change.old is None else store.repository.blob(change.old)
-    staged = [store.files.stage(change.path, content) for content in (disk, base, new)]
+    staged = [store.files.stage(path, content) for content in (disk, old or b"", new)]
     names = [item.temporary or "" for item in staged]
     try:
         merged = store.repository.git.run(*_MERGE_FILE, "--", *names, ok=range(128))
