@@ -1,0 +1,263 @@
+"""Many who save into one store at once, killed now and then, with a person who edits meanwhile: nothing is lost.
+
+What is there twice, or half, or not at all is found by `Project.check`; these tests make the trouble.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.faults.conftest import Done, Project
+
+SAVER = Path(__file__).with_name("saver.py")
+SECONDS = 100.0
+
+slow = pytest.mark.slow
+
+
+class Saver:
+    """One process of saver.py, in a process group of its own."""
+
+    def __init__(self, project: Project, folder: Path, name: str, count: int, cwd: Path) -> None:
+        self._project = project
+        self._texts = {f"{name} says {number}\nand 잊지 않는다 {number}" for number in range(count)}
+        self._said = folder / f"{name}.out"
+        self._complaints = folder / f"{name}.err"
+        with self._said.open("wb") as out, self._complaints.open("wb") as err:
+            self._process = subprocess.Popen(
+                [sys.executable, str(SAVER), name, str(count)],
+                cwd=cwd,
+                env={**os.environ, "PYTHONPATH": str(SAVER.parents[2])},
+                stdin=subprocess.PIPE,
+                stdout=out,
+                stderr=err,
+                start_new_session=True,
+            )
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def go(self) -> None:
+        """Let it begin, once it is ready to."""
+        while not self._said.read_bytes() and self._process.poll() is None:
+            time.sleep(0.01)
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self, how: str) -> None:
+        """End it at once, alone or with the git processes it started."""
+        with contextlib.suppress(ProcessLookupError):
+            (os.killpg if how == "group" else os.kill)(self.pid, signal.SIGKILL)
+
+    def end(self) -> int:
+        """Wait for its end, and note what it said to have saved; returns its exit code."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        code = self._process.wait(SECONDS)
+        for line in self._said.read_text(encoding="utf-8").split("\n")[1:-1]:
+            done = json.loads(line)
+            self._project.saved(done["id"], done["text"])
+            self._texts.remove(done["text"])
+        self._project.perhaps |= self._texts
+        return code
+
+    def complaints(self) -> str:
+        return self._complaints.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Saver]]:
+    """Give a function that starts a saver; those that still run in the end are killed."""
+    started: list[Saver] = []
+
+    def one(project: Project, name: str, count: int, cwd: Path | None = None) -> Saver:
+        started.append(Saver(project, tmp_path, name, count, cwd or project.root))
+        return started[-1]
+
+    yield one
+    for saver in started:
+        if saver.runs():
+            saver.kill("group")
+            saver.end()
+
+
+def run_all(savers: list[Saver]) -> None:
+    for saver in savers:
+        saver.go()
+    for saver in savers:
+        assert saver.end() == 0, saver.complaints()
+
+
+def settle(project: Project) -> None:
+    """Run a plain command; a git that was killed may have left a lock that is left alone for some seconds."""
+    end = time.monotonic() + 30
+    while (done := project.gitmem("check")).code == ExitCode.BUSY and time.monotonic() < end:
+        time.sleep(0.5)
+    assert done.code == 0, done
+
+
+@pytest.mark.parametrize("processes, saves", [(4, 15), pytest.param(8, 200, marks=slow)])
+@pytest.mark.timeout(600)
+def test_all_at_once(project: Project, start: Callable[..., Saver], processes: int, saves: int):
+    run_all([start(project, f"saver-{number}", saves) for number in range(processes)])
+    assert len(project.kept) == processes * saves
+    project.check()
+    assert project.git("rev-list", "--count", "HEAD") == str(2 + processes * saves)
+
+
+@pytest.mark.parametrize("processes, saves", [(3, 6), pytest.param(6, 40, marks=slow)])
+@pytest.mark.timeout(600)
+def test_all_at_once_under_a_lock_that_is_a_ref(
+    project: Project, start: Callable[..., Saver], processes: int, saves: int
+):
+    project.configure("lock:\n  kind: ref\n  wait_seconds: 100\n")
+    run_all([start(project, f"saver-{number}", saves) for number in range(processes)])
+    assert len(project.kept) == processes * saves
+    project.check()
+
+
+def test_commands_at_once(project: Project):
+    def save(name: int) -> list[tuple[str, Done]]:
+        texts = [f"person {name} says {number}" for number in range(5)]
+        return [(text, project.gitmem("save", "--json", text)) for text in texts]
+
+    with ThreadPoolExecutor(4) as people:
+        for text, done in (pair for pairs in people.map(save, range(4)) for pair in pairs):
+            assert done.code == 0, done
+            project.saved(done.said["id"], text)
+    project.check()
+
+
+def test_while_memory_md_rotates_again_and_again(project: Project, start: Callable[..., Saver]):
+    project.configure("rotation:\n  threshold_tokens: 400\n  carryover_tokens: 60\n")
+    run_all([start(project, f"saver-{number}", 15) for number in range(3)])
+    assert len(project.archives()) > 1
+    project.check()
+
+
+@pytest.mark.parametrize("how", ["alone", pytest.param("group", marks=slow)])
+@pytest.mark.parametrize("kills", [8, pytest.param(60, marks=slow)])
+@pytest.mark.timeout(600)
+def test_killed_again_and_again(project: Project, start: Callable[..., Saver], how: str, kills: int):
+    """Whoever is killed is followed by another; what had been reported as saved is there once."""
+    chance = random.Random(7)
+    savers: list[Saver] = []
+    for kill in range(kills):
+        while len(savers) < 4:
+            savers.append(start(project, f"saver-{kill}-{len(savers)}", 1000))
+            savers[-1].go()
+        time.sleep(chance.uniform(0.02, 0.4))
+        victim = savers.pop(chance.randrange(len(savers)))
+        victim.kill(how)
+        assert victim.end() in {-signal.SIGKILL, ExitCode.BUSY}, victim.complaints()
+    for saver in savers:
+        saver.kill("alone")
+        saver.end()
+    settle(project)
+    settle(project)
+    project.check()
+    assert project.kept
+
+
+@pytest.mark.parametrize("seconds, processes", [(4, 2), pytest.param(40, 3, marks=slow)])
+@pytest.mark.timeout(600)
+def test_while_a_person_edits(project: Project, start: Callable[..., Saver], seconds: int, processes: int):
+    chance = random.Random(3)
+    savers = [start(project, f"saver-{number}", 100_000) for number in range(processes)]
+    for saver in savers:
+        saver.go()
+    end = time.monotonic() + seconds
+    day = ""
+    while time.monotonic() < end:
+        time.sleep(chance.uniform(0.01, 0.2))
+        day = day or next((str(path.relative_to(project.store)) for path in project.store.glob("daily/*/*/*.md")), "")
+        project.edit(chance.choice(["memory.md", "config.yaml", day or "memory.md"]))
+        if chance.random() < 0.1:
+            assert project.gitmem("check").code == 0
+    for saver in savers:
+        saver.kill("alone")
+        saver.end()
+    settle(project)
+    project.check()
+    assert project.edits
+
+
+def test_two_who_rotate_at_once(project: Project):
+    project.configure("rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
+    for _ in range(3):
+        project.edit(size=1500)
+        before = project.archives()
+        with ThreadPoolExecutor(3) as people:
+            said = [done.out for done in people.map(lambda _: project.gitmem("check"), range(3))]
+        assert len(project.archives()) == len(before) + 1
+        assert sum("[GITMEM_ROTATE]" in text for text in said) == 1
+        others = [text for text in said if "[GITMEM_ROTATE]" not in text]
+        assert all("Nothing to do" in text or "Another process has just rotated" in text for text in others)
+        project.check()
+
+
+def test_linked_work_trees_of_a_project_share_its_store(project: Project, start: Callable[..., Saver], tmp_path: Path):
+    folders = [project.root, tmp_path / "linked", tmp_path / "other"]
+    for folder in folders[1:]:
+        subprocess.run(["git", "worktree", "add", "-q", str(folder)], cwd=project.root, env=os.environ, check=True)
+    run_all([start(project, folder.name, 8, cwd=folder) for folder in folders])
+    assert len(project.kept) == 24
+    project.check()
+    assert not any((folder / ".gitmem").exists() for folder in folders[1:])
+
+
+def test_a_lock_whose_holder_died_is_taken_at_once_and_a_living_holders_is_not(
+    project: Project, start: Callable[..., Saver]
+):
+    for kind in ("file", "ref"):
+        project.configure(f"lock:\n  kind: {kind}\n  wait_seconds: 1\n")
+        holder = subprocess.Popen(
+            [sys.executable, "-c", HOLD, str(project.store)], cwd=project.root,
+            env={**os.environ, "PYTHONPATH": str(SAVER.parents[2])}, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        )  # fmt: skip
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        text = project.text()
+        busy = project.gitmem("save", text)
+        assert busy.code == ExitCode.BUSY
+        assert f"process {holder.pid} on " in busy.err
+        assert "waits in the spool" in busy.err
+        holder.kill()
+        holder.wait()
+        holder.stdin.close()
+        holder.stdout.close()
+        project.promised.add(text)
+        project.save(project.text())
+        project.check()
+
+
+HOLD = """
+import os, sys
+from gitmem.cli.door import real_door
+from gitmem.store.store import Store
+with Store(sys.argv[1], real_door().context()).lock("a test").acquire(10):
+    print("held", flush=True)
+    sys.stdin.read()
+"""

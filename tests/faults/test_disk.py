@@ -1,0 +1,271 @@
+"""Disks that are full, read-only or not ours, and a git that fails or is missing.
+
+Whatever fails: the exit code is not 0, the message says whether what was handed over waits or is gone, nothing is half
+written, and once the cause is gone the next command finishes what was accepted, once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from tests.faults.conftest import Done, PlantedGit, Project
+
+WAITS = "waits in the spool"
+ROTATES_SOON = "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
+NOBODY = 65534
+PAGE = 4096
+
+is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+class Disk:
+    """A file system of a megabyte or so, mounted for one test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._filler = folder / "filler"
+
+    def fill(self, leave: int) -> None:
+        """Leave so many bytes of room."""
+        status = os.statvfs(self.folder)
+        with self._filler.open("wb") as file:
+            file.write(bytes(max(status.f_bavail * status.f_frsize - leave, 0)))
+
+    def make_room(self) -> None:
+        self._filler.unlink(missing_ok=True)
+
+    def remount(self, how: str) -> None:
+        subprocess.run(["mount", "-o", f"remount,{how}", str(self.folder)], check=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    if sys.platform != "linux" or not is_root:
+        pytest.skip("only root on Linux can mount a small disk")
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=4m", "gitmem-tests", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
+    yield Disk(folder)
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def attempt(project: Project, text: str, run: Callable[[list[str]], Done]) -> Done:
+    """Save a text under bad conditions, and remember what the command said of it."""
+    done = run(["save", "--json", "--", text])
+    assert "Traceback" not in done.err
+    if done.code == 0:
+        project.saved(done.said["id"], text)
+    else:
+        said = json.loads(done.err.splitlines()[-1])
+        assert done.out == ""
+        assert said["exit_code"] == done.code
+        assert done.code in {ExitCode.NOT_SAVED, ExitCode.FAILURE, ExitCode.BUSY}
+        assert said["error"]
+        assert said["remedy"]
+        if WAITS in said["remedy"]:
+            project.promised.add(text)
+        else:
+            assert text not in "".join(project.files().values())
+            project.forgotten.add(text)
+    project.check_repository()
+    project.check_entries(edits=False, promises=False)
+    return done
+
+
+def mend(project: Project, **more: object) -> None:
+    """Run a plain command once the trouble is over: it finishes all that was accepted."""
+    done = project.gitmem("check", **more)
+    assert done.code == 0, done
+    project.check()
+
+
+def test_a_save_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Project]):
+    project = projects(disk.folder / "project")
+    project.save(project.text())
+    outcomes = []
+    for room in range(0, 30 * PAGE, PAGE):
+        disk.fill(room)
+        done = attempt(project, project.text(), lambda args: project.gitmem(*args))
+        disk.make_room()
+        mend(project)
+        outcomes.append((done.code, WAITS in done.err, "not in step" in done.err))
+        if outcomes[-3:] == [(0, False, False)] * 3:
+            break
+    assert {(ExitCode.NOT_SAVED, False), (ExitCode.NOT_SAVED, True)} <= {outcome[:2] for outcome in outcomes}
+    assert outcomes[-1] == (0, False, False)
+
+
+def test_a_rotation_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Project]):
+    project = projects(disk.folder / "project")
+    project.configure(ROTATES_SOON)
+    codes = []
+    for room in range(0, 30 * PAGE, PAGE):
+        project.edit(size=1500)
+        archives = project.archives()
+        disk.fill(room)
+        done = project.gitmem("check")
+        codes.append(done.code)
+        assert "Traceback" not in done.err
+        assert done.code in {0, ExitCode.NOT_SAVED}, done
+        disk.make_room()
+        assert len(project.archives()) == len(archives) + (done.code == 0)
+        mend(project)
+        assert len(project.archives()) == len(archives) + 1
+        if codes[-3:] == [0, 0, 0]:
+            break
+    assert ExitCode.NOT_SAVED in codes
+    assert codes[-1] == 0
+
+
+def test_an_init_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Project]):
+    codes = []
+    for room in range(0, 120 * PAGE, 4 * PAGE):
+        project = projects(disk.folder / f"project-{room}", None)
+        disk.fill(room)
+        done = project.gitmem("init")
+        codes.append(done.code)
+        assert "Traceback" not in done.err
+        assert done.code in {0, ExitCode.NOT_SAVED, ExitCode.FAILURE}, done
+        assert done.code == 0 or done.err.startswith("gitmem: "), done
+        disk.make_room()
+        assert project.gitmem("init").code == 0
+        project.save(project.text())
+        project.check()
+        shutil.rmtree(project.root)
+        if codes[-2:] == [0, 0]:
+            break
+    assert codes[0] != 0
+    assert codes[-1] == 0
+
+
+def test_a_text_that_does_not_fit(disk: Disk, projects: Callable[..., Project]):
+    project = projects(disk.folder / "project")
+    for room in (100_000, 300_000, 700_000):
+        disk.fill(room)
+        text = project.text("x" * 250_000)
+        done = attempt(project, text, lambda args: project.gitmem(*args[:2], stdin=args[3].encode()))
+        assert done.code == ExitCode.NOT_SAVED
+        assert "No space left" in done.err
+        disk.make_room()
+        mend(project)
+
+
+def test_a_disk_that_is_read_only(disk: Disk, projects: Callable[..., Project]):
+    project = projects(disk.folder / "project")
+    project.save(project.text())
+    disk.remount("ro")
+    done = attempt(project, project.text(), lambda args: project.gitmem(*args))
+    assert done.code == ExitCode.NOT_SAVED
+    assert "Read-only file system" in done.err
+    assert project.gitmem("check").code == ExitCode.NOT_SAVED
+    assert project.gitmem("path").code == 0
+    disk.remount("rw")
+    mend(project)
+
+
+needs_modes = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or (is_root and sys.platform != "linux"),
+    reason="permissions are kept in another way here, or nothing keeps root from what they forbid",
+)
+
+
+@contextmanager
+def unwritable(folder: Path) -> Iterator[None]:
+    mode = stat.S_IMODE(folder.stat().st_mode)
+    folder.chmod(mode & ~0o222)
+    yield
+    folder.chmod(mode)
+
+
+@needs_modes
+@pytest.mark.parametrize(
+    "folder, outcome",
+    [
+        (".git/gitmem/spool", "nothing"),
+        (".git/gitmem", "committed"),
+        (".git/objects/pack", "waits"),
+        (".git/refs/heads", "waits"),
+        (".git", "waits"),
+        (".tmp", "waits"),
+        ("", "committed"),
+        ("daily/*/*", "committed"),
+    ],
+)
+def test_a_folder_that_is_not_ours_to_write(project: Project, folder: str, outcome: str):
+    project.save(project.text())
+    with unwritable(next(project.store.glob(folder)) if folder else project.store):
+        done = attempt(project, project.text(), lambda args: project.gitmem(*args, bound=True))
+    assert outcome == ("committed" if done.code == 0 else "waits" if WAITS in done.err else "nothing"), done
+    assert done.code in {0, ExitCode.NOT_SAVED}, done
+    assert "ermission denied" in done.err, done
+    mend(project)
+
+
+@needs_modes
+@pytest.mark.skipif(not is_root, reason="only root can make a store that belongs to another user")
+def test_a_store_of_another_user(project: Project):
+    for path in (*project.store.rglob("*"), project.store):
+        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
+    done = attempt(project, project.text(), lambda args: project.gitmem(*args, bound=True))
+    assert done.code == ExitCode.NOT_SAVED
+    assert "ermission denied" in done.err
+    mend(project)
+
+
+@pytest.mark.parametrize("how", ["fails", "works and fails", pytest.param("vanishes", marks=pytest.mark.slow)])
+def test_a_git_that_fails(project: Project, planted_git: PlantedGit, how: str):
+    project.configure(ROTATES_SOON)
+    for call in range(1, 50):
+        project.edit(size=1500 if call % 2 else 0)
+        environ = planted_git.environ(call, how)
+        done = attempt(project, project.text(), lambda args: project.gitmem(*args, env=environ))  # noqa: B023
+        calls = planted_git.calls
+        mend(project)
+        if calls < call:
+            assert done.code == 0
+            return
+    raise AssertionError("the command does not come to an end")
+
+
+def test_a_git_that_is_missing(project: Project, tmp_path: Path):
+    done = project.gitmem("save", "a text", env={"PATH": str(tmp_path)})
+    assert done.code == ExitCode.FAILURE
+    assert "no git on the PATH" in done.err
+    assert "Install git" in done.err
+    mend(project)
+
+
+@pytest.mark.parametrize("limit", [0, 200, 800])
+def test_a_limit_on_the_size_of_files(project: Project, limit: int):
+    resource = pytest.importorskip("resource", reason="this system has no such limits")
+    project.save(project.text("x" * 700))
+    text = project.text("x" * 300)
+    done = attempt(project, text, lambda args: project.gitmem(*args, limits={resource.RLIMIT_FSIZE: limit}))
+    assert done.code != 0
+    mend(project)
+
+
+@pytest.mark.parametrize("limit", [6, 10, 14, 20])
+def test_a_limit_on_the_number_of_open_files(project: Project, limit: int):
+    resource = pytest.importorskip("resource", reason="this system has no such limits")
+    attempt(project, project.text(), lambda args: project.gitmem(*args, limits={resource.RLIMIT_NOFILE: limit}))
+    mend(project)

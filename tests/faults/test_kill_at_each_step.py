@@ -1,0 +1,283 @@
+"""A command killed at each of its steps, alone or with all it started: the next command repairs what is left.
+
+Steps are seen from outside (victim.py); production code has no hooks for tests. A command goes through the same steps
+each time, give or take a wait, so a loop kills at step 1, 2, 3, … until the command comes to its end.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.faults.conftest import PlantedGit, Project, Victim, Victims
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+ROTATES_SOON = "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
+SMALL = 1100  # bytes of a memory.md that was just rotated, at most
+MOST_STEPS = 400
+FEWEST_STEPS = 20
+
+
+def sampled(*, alone: int = 0, group: int = 0) -> pytest.MarkDecorator:
+    """Have a test kill at every so many steps, and, as a slow test, at each."""
+    slow = [pytest.param(how, 1, marks=pytest.mark.slow) for how in ("alone", "group")]
+    fast = [(how, every) for how, every in (("alone", alone), ("group", group)) if every]
+    return pytest.mark.parametrize("how, every", fast + slow)
+
+
+def each_step(
+    victims: Victims, project: Project, prepare: Callable[[], list[str]], how: str, every: int, *, wait: bool = True
+) -> Iterator[tuple[int, Victim]]:
+    """Run the command that `prepare` returns again and again, killed at every so many of its steps."""
+    for step in range(1, MOST_STEPS, every):
+        victim = victims.run(project.root, *prepare(), at=step, how=how, wait=wait)
+        if not victim.killed:
+            assert victim.code == 0, victim
+            assert step > FEWEST_STEPS, "the command was not watched"
+            return
+        yield step, victim
+    raise AssertionError("the command does not come to its end")
+
+
+def saving(project: Project, first: Callable[[], object] = lambda: None) -> Callable[[], list[str]]:
+    def prepare() -> list[str]:
+        first()
+        text = project.text()
+        project.perhaps.add(text)
+        return ["save", "--json", "--", text]
+
+    return prepare
+
+
+def repair(project: Project, victims: Victims, victim: Victim, number: int, where: str = "") -> None:
+    """Run plain commands after a kill; each leaves all in order, once what was left behind is old enough."""
+    where = where or f"step {number}: killed when about to {victim.steps[-1]}"
+    project.check_entries(edits=False)
+    if number % 3 == 0:
+        done = victims.run(project.root, "check")
+        assert done.code in {0, ExitCode.BUSY}, (where, done)
+    unfinished, aside = project.age(), len(project.aside())
+    if number % 2:
+        text = project.text("afterwards")
+        done = victims.run(project.root, "save", "--json", "--", text)
+        assert done.code == 0, (where, done)
+        project.saved(done.said["id"], text)
+    else:
+        done = victims.run(project.root, "check")
+        assert done.code == 0, (where, done)
+    assert len(project.aside()) == aside + unfinished, where
+    try:
+        project.check()
+    except AssertionError as error:
+        raise AssertionError(f"{where}; then {done}") from error
+
+
+@sampled(alone=3, group=7)
+def test_a_save(project: Project, victims: Victims, how: str, every: int):
+    project.save(project.text())
+    for step, victim in each_step(victims, project, saving(project), how, every):
+        repair(project, victims, victim, step)
+
+
+@sampled(alone=11)
+def test_a_save_that_finds_an_edit_by_hand(project: Project, victims: Victims, how: str, every: int):
+    for step, victim in each_step(victims, project, saving(project, project.edit), how, every):
+        repair(project, victims, victim, step)
+
+
+@sampled(alone=11)
+def test_a_save_on_a_branch_of_the_project(projects: Callable[..., Project], victims: Victims, how: str, every: int):
+    project = projects("project", "--branch")
+    for step, victim in each_step(victims, project, saving(project), how, every):
+        repair(project, victims, victim, step)
+
+
+@sampled(alone=13)
+def test_a_save_under_a_lock_that_is_a_ref(project: Project, victims: Victims, how: str, every: int):
+    project.configure("lock:\n  kind: ref\n")
+    for step, victim in each_step(victims, project, saving(project), how, every):
+        repair(project, victims, victim, step)
+
+
+@sampled(alone=13)
+def test_what_a_dead_command_started_may_still_run(project: Project, victims: Victims, how: str, every: int):
+    """The next command does not wait for the git processes of the one that was killed."""
+    prepare = saving(project)
+    for step, victim in each_step(victims, project, prepare, how, every, wait=False):
+        text = project.text()
+        done = victims.run(project.root, "save", "--json", "--", text)
+        assert done.code == 0, (victim.steps[-1], done)
+        project.saved(done.said["id"], text)
+        victims.wait(victim)
+        repair(project, victims, victim, step)
+
+
+@pytest.mark.parametrize("command", ["check", "save"])
+@sampled(alone=7, group=17)
+def test_a_rotation(project: Project, victims: Victims, how: str, every: int, command: str):
+    project.configure(ROTATES_SOON)
+    project.save(project.text())
+    archives: list[str] = []
+    whole = ""
+
+    def grow() -> list[str]:
+        nonlocal archives, whole
+        project.edit(size=1500)
+        archives, whole = project.archives(), (project.store / "memory.md").read_text(encoding="utf-8")
+        return ["check"]
+
+    prepare = grow if command == "check" else saving(project, grow)
+    for step, victim in each_step(victims, project, prepare, how, every):
+        files = project.files()
+        new = [path for path in project.archives() if path not in archives]
+        old_state = not new and all(line in "".join(files.values()) for line in project.edits[:-1])
+        new_state = [files[path] for path in new] == [whole] and len(files["memory.md"]) < SMALL
+        assert old_state or new_state, victim.steps
+        repair(project, victims, victim, step)
+        assert len(project.archives()) == len(archives) + 1
+
+
+@sampled(alone=11)
+def test_an_undo(project: Project, victims: Victims, how: str, every: int):
+    pytest.importorskip("gitmem.cli.undoing")
+    project.save(project.text())
+    identifier = ""
+
+    def prepare() -> list[str]:
+        nonlocal identifier
+        identifier = project.save(project.text())
+        return ["undo", f"^{identifier}"]
+
+    def note() -> bool:
+        if identifier in project.kept and identifier not in project.ids():
+            del project.kept[identifier]
+            project.undone.add(identifier)
+        return identifier in project.undone
+
+    for step, victim in each_step(victims, project, prepare, how, every):
+        done = note()
+        repair(project, victims, victim, step)
+        assert note() is done, "what was not undone is not undone later by itself"
+        if not done:
+            assert victims.run(project.root, "undo", f"^{identifier}").code == 0
+            assert note()
+            project.check()
+
+
+@pytest.mark.parametrize("options", [(), ("--branch",), ("--home",)], ids=" ".join)
+@sampled(alone=17)
+def test_an_init(  # noqa: PLR0917
+    home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
+):
+    for step in range(1, MOST_STEPS, every):
+        project = projects(f"project-{step}", None)
+        environ = {"HOME": str(home)}
+        victim = victims.run(project.root, "init", *options, at=step, how=how, env=environ)
+        if not victim.killed:
+            assert victim.code == 0, victim
+            assert step > FEWEST_STEPS
+            return
+        where = f"step {step}: killed when about to {victim.steps[-1]}"
+        text = project.text()
+        saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
+        assert saved.code in {0, ExitCode.NO_STORE}, (where, saved)
+        again = victims.run(project.root, "init", *options, "--json", env=environ)
+        assert again.code == 0, (where, again)
+        project.store = Path(again.said["store"])
+        if saved.code == 0:
+            project.saved(saved.said["id"], text)
+        assert {"FORMAT.md", "config.yaml", ".gitattributes", ".gitignore", "memory.md"} <= set(project.files()), where
+        excluded = (project.root / ".git" / "info" / "exclude").read_text().splitlines()
+        assert excluded.count("/.gitmem/") == (options != ("--home",)), where
+        project.age()
+        text = project.text()
+        saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
+        assert saved.code == 0, (where, saved)
+        project.saved(saved.said["id"], text)
+        project.check()
+    raise AssertionError("the command does not come to its end")
+
+
+def branch_has_moved(steps: tuple[str, ...]) -> int:
+    """Return the number of the step before which the branch has moved, and nothing of the work tree."""
+    return next(number for number, step in enumerate(steps, 1) if step.startswith("os.rename") and "/.tmp/" in step)
+
+
+@sampled(alone=11)
+def test_the_repair_itself(project: Project, victims: Victims, how: str, every: int):
+    """Killed when the branch has moved and nothing else, and the next command again, at each of its steps."""
+    project.save(project.text())
+    text = project.text()
+    watched = victims.run(project.root, "save", "--json", "--", text, at=0)
+    project.saved(watched.said["id"], text)
+    moved = branch_has_moved(watched.steps)
+
+    def prepare() -> list[str]:
+        tip = project.git("rev-parse", "HEAD")
+        first = victims.run(project.root, *saving(project)(), at=moved)
+        assert first.killed
+        assert project.git("rev-parse", "HEAD") != tip
+        assert project.git("status", "--porcelain") != ""
+        project.edit("memory.md" if len(project.edits) % 2 else "config.yaml")
+        return saving(project)()
+
+    for step, victim in each_step(victims, project, prepare, how, every):
+        repair(project, victims, victim, step)
+
+
+@pytest.mark.parametrize("cuts", [10, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.timeout(600)
+def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int):
+    """All processes of a command end at once, also in the middle of what git does."""
+    project.configure(ROTATES_SOON)
+    chance = random.Random(5)
+    for cut in range(cuts):
+        project.edit(size=chance.choice([0, 700, 1500]))
+        text = project.text()
+        whole = victims.run(project.root, "save", "--json", "--", text)
+        project.saved(whole.said["id"], text)
+        text = project.text()
+        victim = victims.run(project.root, "save", "--json", "--", text, after=whole.seconds * chance.uniform(0, 1.1))
+        if victim.killed:
+            project.perhaps.add(text)
+        else:
+            project.saved(victim.said["id"], text)
+        repair(project, victims, victim, cut, f"cut {cut} of {cuts}")
+
+
+@pytest.mark.parametrize(
+    "command, how",
+    [
+        ("save", "takes gitmem along"),
+        ("save", "works and takes gitmem along"),
+        ("check", "works and takes gitmem along"),
+        pytest.param("check", "takes gitmem along", marks=pytest.mark.slow),
+    ],
+)
+def test_between_two_steps_of_git(project: Project, victims: Victims, planted_git: PlantedGit, command: str, how: str):
+    """Killed before or after the k-th git it starts, which comes to its own end."""
+    project.configure(ROTATES_SOON)
+    for call in range(1, MOST_STEPS):
+        environ = planted_git.environ(call, how)
+        if command == "check":
+            project.edit(size=1500)
+            victim = victims.run(project.root, "check", env=environ)
+        else:
+            victim = victims.run(project.root, *saving(project)(), env=environ)
+        if planted_git.calls < call:
+            assert victim.code == 0
+            project.check()
+            return
+        assert victim.killed
+        repair(project, victims, victim, call, f"git {planted_git.arguments(call)}")
+    raise AssertionError("the command does not come to its end")
