@@ -46,10 +46,11 @@ class Config(Value):
 
 
 class Rule(Value):
-    """What is said of a setting and what it may be: the least number, or one of these words."""
+    """What is said of a setting and what it may be: a number from the least to the most, or one of these words."""
 
     help: str
     minimum: int = 0
+    maximum: int = 1_000_000_000
     choices: tuple[str, ...] = ()
 
 
@@ -58,7 +59,7 @@ RULES = {
     "rotation.threshold_tokens": Rule("rotate at this size, less 5 %", minimum=100),
     "rotation.carryover_tokens": Rule("keep this much of the end, less 5 %"),
     "rotation.max_archives": Rule("archives kept in the tree, 0 for all; history keeps every one"),
-    "rotation.archive_retention_days": Rule("days an archive stays in the tree, 0 for ever"),
+    "rotation.archive_retention_days": Rule("days an archive stays in the tree, 0 for ever", maximum=36_500),
     "redaction.allow": Rule("texts or globs that are never redacted"),
     "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
     "lock.wait_seconds": Rule("how long a command waits for another one's lock"),
@@ -102,22 +103,22 @@ def parse_value(key: str, value: object) -> object:
     """
     rule = RULES.get(key)
     if rule is None:
-        raise ValueError(f"there is no setting {key!r}")
+        raise ValueError(f"there is no setting {_shown(key)}")
     default = next(setting.value for setting in settings(Config()) if setting.key == key)
     if isinstance(default, bool):
         if not isinstance(value, bool):
-            raise ValueError(f"{key} is true or false, not {value!r}")
+            raise ValueError(f"{key} is true or false, not {_shown(value)}")
     elif isinstance(default, int):
-        if not isinstance(value, int) or isinstance(value, bool) or value < rule.minimum:
-            raise ValueError(f"{key} is a whole number from {rule.minimum} on, not {value!r}")
+        if not isinstance(value, int) or isinstance(value, bool) or not rule.minimum <= value <= rule.maximum:
+            raise ValueError(f"{key} is a whole number from {rule.minimum} to {rule.maximum}, not {_shown(value)}")
     elif isinstance(default, tuple):
         if isinstance(value, str):
             value = [value]
         if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
-            raise ValueError(f"{key} is a list of texts, not {value!r}")
+            raise ValueError(f"{key} is a list of texts, not {_shown(value)}")
         return tuple(value)
     elif not isinstance(value, str) or (rule.choices and value not in rule.choices):
-        raise ValueError(f"{key} is one of {', '.join(rule.choices)}, not {value!r}")
+        raise ValueError(f"{key} is one of {', '.join(rule.choices)}, not {_shown(value)}")
     return value
 
 
@@ -128,8 +129,10 @@ def _with_layer(config: Config, name: str, data: bytes) -> Config:
     except ValueError as error:
         return config._replace(problems=(*problems, f"{name} cannot be read and is not used: {error}."))
     for group, values in tree.items():
+        if values is None:  # a heading above comments
+            continue
         if not isinstance(values, Mapping):
-            problems.append(f"{name}: {group!r} is not a group of settings and is not used.")
+            problems.append(f"{name}: {_shown(group)} is not a group of settings and is not used.")
             continue
         for key, value in values.items():
             try:
@@ -161,3 +164,12 @@ def _mapping(data: bytes) -> Mapping[object, object]:
     if not isinstance(tree, dict):
         raise ValueError("it is not a mapping")
     return tree
+
+
+def _shown(value: object) -> str:
+    """Return a value for people, bounded: through aliases a short file can hold more than there are atoms."""
+    from reprlib import Repr
+
+    bounded = Repr()
+    bounded.maxlevel = 1
+    return bounded.repr(value)

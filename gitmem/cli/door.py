@@ -83,6 +83,9 @@ class Door(Value):
             if store.spool.names() or store.tip != store.marked():
                 self.notices(drain(store).notices)
         except GitmemError as error:
+            from gitmem.store.journal import Failure, Journal
+
+            Journal(store.private).record(Failure(now(), f"drain before {args.command}", error.message))
             self.notices((f"{error.message} {error.remedy}".strip(),))
         return store
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from gitmem import __version__
-from gitmem.errors import ExitCode, GitmemError
+from gitmem.errors import ExitCode, GitFailedError, GitmemError, UsageError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable, Sequence
+    from typing import Any, NoReturn
 
     from gitmem.cli.door import Door
+    from gitmem.store.journal import Journal
 
 
 class Command(Value):
@@ -48,9 +50,19 @@ COMMANDS = {
 }
 
 _EPILOG = """\
+examples:
+  gitmem init                                       make a store for this project
+  gitmem save "Use uv, not pnpm" --type decision    remember something
+  gitmem show                                       read what is remembered
+  gitmem save --help                                what one command does, with examples
+
 A store is found from any folder of the project. Exit codes: 0 done, 1 failed, 2 usage, 3 no store, 4 other format
 version, 5 busy, 6 not saved, 7 merge in progress, 8 refused, 9 not found.
 """
+_INTERRUPTED = 130  # as a shell has it: 128 and the number of the signal
+_SHOWN = 300  # characters of an unexpected error
+# What a person who was not there wants to read about later: not what a wrong word on the command line brings about.
+_LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 
 
 def main(argv: Sequence[str], make_door: Callable[[], Door]) -> int:
@@ -61,36 +73,68 @@ def main(argv: Sequence[str], make_door: Callable[[], Door]) -> int:
     door = make_door()
     args = None
     try:
-        args = parse(argv)
+        if "_ARGCOMPLETE" in door.environ:
+            _complete(door)
+        args = parse(argv or ["--help"])
         run_command: Callable[[argparse.Namespace, Door], int] = getattr(_module(args.command), f"run_{args.command}")
         return run_command(args, door)
-    except GitmemError as error:
-        return _report(error, door, as_json=getattr(args, "json", False))
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except KeyboardInterrupt:
         print("gitmem: interrupted.", file=door.err)
-        return 130
+        return _INTERRUPTED
+    except Exception as error:  # noqa: BLE001  # the one place where any error becomes words and an exit code
+        as_json = getattr(args, "json", "--json" in argv)
+        if isinstance(error, GitmemError):
+            return _report(error, door, args, as_json=as_json)
+        return _report_unexpected(error, door, args, as_json=as_json)
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Parse a command line; only the parser of the command it names is built, unless it names none."""
-    name = next((word for word in argv if word in COMMANDS), None)
-    parser = build_parser([name] if name and "_ARGCOMPLETE" not in os.environ else list(COMMANDS))
-    return parser.parse_args(argv)
+    """Parse a command line; only the parser of the command it names is built.
+
+    Raises:
+        UsageError: it cannot be understood.
+
+    """
+    word = command_word(argv)
+    if word is not None and word not in COMMANDS:
+        from difflib import get_close_matches
+
+        near = get_close_matches(word, COMMANDS, 1)
+        hint = f"Did you mean 'gitmem {near[0]}'? " if near else ""
+        raise UsageError(f"There is no command {word!r}.", f"{hint}'gitmem --help' lists all commands.")
+    return build_parser([] if word is None else [word]).parse_args(argv)
+
+
+def command_word(argv: Sequence[str]) -> str | None:
+    """Return the first word that is neither an option nor the folder that `-C` takes; None where there is none."""
+    words = iter(argv)
+    for word in words:
+        if word == "-C":
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None
 
 
 def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser, with the sub-parsers of these commands complete and the others as one line of help."""
     import argparse
 
-    parser = argparse.ArgumentParser(
-        prog="gitmem",
-        description="A memory for coding agents that lives in git.",
-        epilog=_EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    help_of = " ".join(("gitmem", *names[:1], "--help"))
+
+    class Parser(argparse.ArgumentParser):
+        """Leaves it to the one error boundary to say what is wrong."""
+
+        def __init__(self, **options: Any) -> None:
+            super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+
+        def error(self, message: str) -> NoReturn:
+            raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{help_of}' shows how it is used.")
+
+    parser = Parser(prog="gitmem", description="A memory for coding agents that lives in git.", epilog=_EPILOG)
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
@@ -101,17 +145,11 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
             commands.add_parser(name, help=command.help)
             continue
         module = _module(name)
-        about = "\n".join(
-            line.removeprefix("    ") for line in getattr(module, f"run_{name}").__doc__.split("\n")
-        ).strip()
+        lines = (getattr(module, f"run_{name}").__doc__ or "").split("\n")
+        about = "\n".join(line.removeprefix("    ") for line in lines).strip()
         description, _, examples = about.partition("\n\nExamples:\n")
-        sub = commands.add_parser(
-            name,
-            help=command.help,
-            description=description,
-            epilog=f"examples:\n{examples}" if examples else None,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        epilog = f"examples:\n{examples}" if examples else None
+        sub = commands.add_parser(name, help=command.help, description=description, epilog=epilog)
         getattr(module, f"configure_{name}")(sub)
     return parser
 
@@ -120,15 +158,65 @@ def _module(name: str) -> object:
     return import_module(f"gitmem.cli.{COMMANDS[name].module}")
 
 
-def _report(error: GitmemError, door: Door, *, as_json: bool) -> int:
+def _complete(door: Door) -> None:
+    """Answer the shell that wants to complete a command line, and end (https://kislyuk.github.io/argcomplete)."""
+    import argcomplete
+
+    words = door.environ.get("COMP_LINE", "").split()
+    argcomplete.autocomplete(build_parser([name for name in COMMANDS if name in words]))
+
+
+def _report(error: GitmemError, door: Door, args: argparse.Namespace | None, *, as_json: bool) -> int:
+    journal = _journal(door, args) if error.exit_code in _LOGGED or isinstance(error, GitFailedError) else None
+    if journal is not None:
+        _record(journal, args, error.message)
+    _say(door, {"error": error.message, "remedy": error.remedy, "exit_code": int(error.exit_code)}, as_json=as_json)
+    return error.exit_code
+
+
+def _report_unexpected(error: Exception, door: Door, args: argparse.Namespace | None, *, as_json: bool) -> int:
+    """Say on one line what happened, and keep the traceback for the log; with no store, show it."""
+    import traceback
+
+    trace = "".join(traceback.format_exception(error))
+    words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")[:_SHOWN]
+    said = {"error": f"An unexpected error: {words}", "remedy": "", "exit_code": int(ExitCode.FAILURE)}
+    journal = _journal(door, args)
+    if journal is not None and _record(journal, args, words, trace):
+        said["remedy"] = f"The details are in {journal.path}, and 'gitmem doctor' shows them. Please report it."
+    else:
+        said["traceback"] = trace
+        said["remedy"] = "This is a mistake in gitmem. Please report it, with all that stands here."
+    _say(door, said, as_json=as_json)
+    return ExitCode.FAILURE
+
+
+def _journal(door: Door, args: argparse.Namespace | None) -> Journal | None:
+    if args is None:
+        return None
+    try:
+        from gitmem.store.journal import Journal
+
+        return Journal(door.open(args).private)
+    except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
+        return None
+
+
+def _record(journal: Journal, args: argparse.Namespace | None, message: str, trace: str = "") -> bool:
+    from gitmem.cli.door import now
+    from gitmem.store.journal import Failure
+
+    return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
+
+
+def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
     if as_json:
         import json
 
-        said = {"error": error.message, "remedy": error.remedy, "exit_code": int(error.exit_code)}
         print(json.dumps(said, ensure_ascii=False), file=door.err)
     else:
-        print(f"gitmem: {error.message}" + (f"\n  {error.remedy}" if error.remedy else ""), file=door.err)
-    return error.exit_code
+        trace, remedy = said.get("traceback", ""), said["remedy"]
+        print(f"{trace}gitmem: {said['error']}" + (f"\n  {remedy}" if remedy else ""), file=door.err)
 
 
 def run() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode
+from gitmem.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from gitmem.cli.door import Door
+    from gitmem.store.settings import Found
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
@@ -65,4 +67,117 @@ def run_path(args: argparse.Namespace, door: Door) -> int:
     """
     store = door.find(args)
     door.answer(args, {"store": store, "memory": os.path.join(store, "memory.md")}, store)
+    return ExitCode.OK
+
+
+def configure_config(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem config`."""
+    import argparse
+
+    parser.add_argument("key", nargs="?", help="the setting, as in rotation.threshold_tokens; all of them without it")
+    parser.add_argument("value", nargs="?", help="its new value, a YAML scalar or list")
+    parser.add_argument("--unset", action="store_true", help="remove it from the file, so that the weaker one counts")
+    parser.add_argument(
+        "--user", action="store_true", default=argparse.SUPPRESS, help="your own settings, which count for all stores"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_config(args: argparse.Namespace, door: Door) -> int:
+    """List all settings with their origin, print one, or change one.
+
+    The store's config.yaml counts before your own (~/.gitmem/config.yaml), and that before the defaults. A change keeps
+    the comments in the file, and in a store it is a commit.
+
+    Examples:
+      gitmem config
+      gitmem config rotation.threshold_tokens
+      gitmem config rotation.threshold_tokens 40000
+      gitmem config redaction.allow "[example-token-*, AKIAIOSFODNN7EXAMPLE]" --user
+      gitmem config lock.kind --unset
+
+    """
+    from gitmem.store.settings import check_key, find_settings, read_layers
+
+    if args.key is not None:
+        check_key(args.key)
+    if args.unset and (args.key is None or args.value is not None):
+        raise UsageError("--unset takes the name of a setting and no value.", "'gitmem config' lists them all.")
+    if args.unset or args.value is not None:
+        return _change(args, door)
+    store = None if args.user else door.find(args)
+    found, problems = find_settings(read_layers(door.home(), store))
+    door.notices(problems)
+    if args.key is None:
+        door.answer(args, [_setting_value(item) for item in found], _table(found))
+    else:
+        one = next(item for item in found if item.key == args.key)
+        door.answer(args, _setting_value(one), _shown(one.value))
+    return ExitCode.OK
+
+
+def _change(args: argparse.Namespace, door: Door) -> int:
+    from gitmem.store.locate import is_store, user_store
+    from gitmem.store.settings import read_value, set_in_store, set_in_user_file
+
+    value = None if args.unset else read_value(args.key, args.value)
+    commit = None
+    if args.user and not is_store(user_store(door.home())):
+        path = set_in_user_file(door.home(), args.key, value)
+    else:
+        store = door.settled(args)
+        outcome = set_in_store(store, args.key, value)
+        door.notices(outcome.notices)
+        commit = outcome.commits[-1] if outcome.value else None
+        path = os.path.join(store.root, "config.yaml")
+    what = f"{args.key} is not set any more" if value is None else f"{args.key} is {_shown(value)}"
+    door.answer(
+        args,
+        {"key": args.key, "value": value, "file": path, "commit": commit},
+        f"{what} in {path}" + (f" (commit {commit[:10]})." if commit else "."),
+    )
+    return ExitCode.OK
+
+
+def _setting_value(item: Found) -> dict[str, object]:
+    return {"key": item.key, "value": item.value, "origin": item.origin, "file": item.path, "help": item.help}
+
+
+def _table(found: Sequence[Found]) -> str:
+    rows = [("SETTING", "VALUE", "FROM", "")]
+    rows += [(item.key, _shown(item.value), item.origin, item.help) for item in found]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "\n".join(
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])).rstrip()
+        for row in rows
+    )
+
+
+def _shown(value: object) -> str:
+    from gitmem.model.yamlvalue import flow
+
+    return flow(list(value) if isinstance(value, tuple) else value)
+
+
+def configure_completion(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem completion`."""
+    parser.add_argument("shell", choices=["bash", "zsh", "fish", "powershell"], help="the shell to complete in")
+
+
+def run_completion(args: argparse.Namespace, door: Door) -> int:
+    """Print the script that lets a shell complete gitmem's commands and options.
+
+    Put the line for your shell into its start-up file: ~/.bashrc; ~/.zshrc, after compinit; ~/.config/fish/config.fish;
+    or the file that $PROFILE names in PowerShell.
+
+    Examples:
+      eval "$(gitmem completion bash)"
+      eval "$(gitmem completion zsh)"
+      gitmem completion fish | source
+      gitmem completion powershell | Out-String | Invoke-Expression
+
+    """
+    from argcomplete.shell_integration import shellcode
+
+    print(shellcode(["gitmem"], shell=args.shell), file=door.out)
     return ExitCode.OK

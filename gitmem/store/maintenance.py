@@ -154,7 +154,7 @@ def _keep(packs: str, kept: str) -> None:
     """Give the packs second names, which cost no room, until it is certain that nothing went with them."""
     os.makedirs(kept, exist_ok=True)
     for name in os.listdir(packs):
-        if name.startswith("pack-"):
+        if name.endswith((".pack", ".idx", ".rev")):
             with contextlib.suppress(OSError):  # no hard links here; git takes care, too
                 os.link(os.path.join(packs, name), os.path.join(kept, name))
 
