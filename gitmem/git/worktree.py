@@ -218,7 +218,12 @@ class WorkTree:
     def _resolve(self, path: str, *, to_write: bool = False) -> str:
         """Return the absolute path, after a look at each folder on the way: none may be a symbolic link."""
         parts = path.split("/")
-        if not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts) or any(c in path for c in _UNSAFE_CHARACTERS):
+        unsafe = not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts)
+        try:
+            os.fsencode(path)
+        except UnicodeEncodeError:
+            unsafe = True
+        if unsafe or any(character in path for character in _UNSAFE_CHARACTERS):
             raise RefusedError(f"The name {path!a} leads out of the store.", "Use another name.")
         folder = self.root
         for part in parts[:-1]:

@@ -159,6 +159,7 @@ def test_a_file_that_is_too_large_is_refused_unread(store, tree):
         ".GIT/config",
         "daily/.git/config",
         "a\0b",
+        "\ud800.md",
         ".",
         "..",
     ],
