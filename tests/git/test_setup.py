@@ -1,0 +1,369 @@
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import GitFailedError, GitmemError
+from gitmem.git.process import Git
+from gitmem.git.repository import find_layout
+from gitmem.git.setup import add_linked_work_tree, exclude, make_repository, make_root, seed_branch
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import RunsGit
+
+# docs/format.md, "Commits": the same first commit on every machine, for ever.
+ROOT = "2095db24769db9317474e619655ebe957eb19dc8"
+
+
+def listing(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.fixture
+def project(tmp_path: Path, bare_git: RunsGit) -> Path:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    bare_git(folder, "init", "-q")
+    (folder / "main.py").write_bytes(b"print()\n")
+    bare_git(folder, "add", "-A")
+    bare_git(folder, "commit", "-qm", "code")
+    return folder
+
+
+def seeded(git: Git, bare_git: RunsGit, cwd: Path, files: dict[str, bytes]) -> str:
+    """Make a branch `gitmem` with files on top of the root commit; returns its tip."""
+    seed_branch(git)
+    parent = bare_git(cwd, "rev-parse", "refs/heads/gitmem")
+    for name, data in files.items():
+        blob = bare_git(cwd, "hash-object", "-w", "--stdin", stdin=data)
+        tree = bare_git(cwd, "mktree", stdin=f"100644 blob {blob}\t{name}\n".encode())
+        parent = bare_git(cwd, "commit-tree", "-p", parent, "-m", name, tree)
+        bare_git(cwd, "update-ref", "refs/heads/gitmem", parent)
+    return parent
+
+
+# Repositories of their own
+
+
+def test_a_repository_of_its_own(tmp_path, environ, bare_git):
+    store = tmp_path / "a store"
+    make_repository(str(store), environ)
+    assert bare_git(store, "symbolic-ref", "HEAD") == "refs/heads/gitmem"
+    assert bare_git(store, "log", "--format=%s|%an|%ae|%at|%ct|%T") == (
+        "Begin a memory|gitmem|gitmem@localhost|0|0|4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+    )
+    assert bare_git(store, "log", "--format=%(trailers)") == "Gitmem-Op: init"
+    assert bare_git(store, "status", "--porcelain") == ""
+    assert bare_git(store, "fsck", "--strict") == ""
+    assert sorted(path.name for path in store.iterdir()) == [".git"]
+
+
+def test_every_store_begins_with_the_same_commit(tmp_path, environ, home, bare_git):
+    make_repository(str(tmp_path / "one"), environ)
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Ada\n\temail = a@a\n[i18n]\n\tcommitEncoding = latin1\n[commit]\n\tgpgSign = true\n"
+    )
+    elsewhere = {**environ, "TZ": "Asia/Seoul", "LANG": "ko_KR.UTF-8", "GIT_AUTHOR_DATE": "2001-01-01T00:00:00Z"}
+    make_repository(str(tmp_path / "two"), elsewhere)
+    roots = {bare_git(tmp_path / name, "rev-parse", "gitmem") for name in ("one", "two")}
+    assert roots == {bare_git(tmp_path / "one", "rev-parse", "gitmem")}
+    assert roots == {ROOT}
+
+
+def test_nothing_of_a_user_s_configuration_gets_into_a_store(tmp_path, environ, home, bare_git):
+    template = tmp_path / "template" / "hooks"
+    template.mkdir(parents=True)
+    (template / "post-commit").write_text("#!/bin/sh\nexit 1\n")
+    (home / ".gitconfig").write_text(
+        f"[init]\n\tdefaultBranch = odd\n\ttemplateDir = {template.parent.as_posix()}\n\tdefaultObjectFormat = sha256\n"
+    )
+    make_repository(str(tmp_path / "store"), {**environ, "GIT_TEMPLATE_DIR": str(template.parent)})
+    git_dir = tmp_path / "store" / ".git"
+    assert not (git_dir / "hooks").exists()
+    assert (git_dir / "HEAD").read_text() == "ref: refs/heads/gitmem\n"
+    assert bare_git(tmp_path / "store", "config", "gc.auto") == "0"
+
+
+def test_variables_of_a_hook_lead_nowhere(tmp_path, project, environ):
+    before = listing(project)
+    leaked = {
+        "GIT_DIR": str(project / ".git"),
+        "GIT_WORK_TREE": str(project),
+        "GIT_OBJECT_DIRECTORY": str(project / ".git" / "objects"),
+        "GIT_INDEX_FILE": str(project / ".git" / "index"),
+    }
+    make_repository(str(tmp_path / "store"), {**environ, **leaked})
+    assert find_layout(str(tmp_path / "store")) is not None
+    assert listing(project) == before
+
+
+def test_what_a_folder_holds_already_stays(tmp_path, environ, bare_git):
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "mine.md").write_bytes(b"mine\n")
+    make_repository(str(store), environ)
+    assert (store / "mine.md").read_bytes() == b"mine\n"
+    assert bare_git(store, "status", "--porcelain") == "?? mine.md"
+
+
+def test_one_that_was_cut_off_is_begun_again(tmp_path, environ, bare_git):
+    store = tmp_path / "store"
+    (store / ".git.new" / ".git" / "objects").mkdir(parents=True)
+    (store / ".git.new" / ".git" / "HEAD").write_text("rubbish")
+    make_repository(str(store), environ)
+    assert sorted(path.name for path in store.iterdir()) == [".git"]
+    assert bare_git(store, "rev-parse", "HEAD") == ROOT
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, environ):
+    (tmp_path / "file").touch()
+    with pytest.raises(OSError, match=r"directory|exists"):
+        make_repository(str(tmp_path / "file" / "store"), environ)
+
+
+# Branches
+
+
+def test_seeding_a_branch_that_is_there_changes_nothing(project, environ, bare_git):
+    git = Git(project / ".git", None, environ)
+    seed_branch(git)
+    assert bare_git(project, "rev-parse", "gitmem") == make_root(git)
+    bare_git(project, "update-ref", "refs/heads/gitmem", "main")
+    seed_branch(git)
+    assert bare_git(project, "rev-parse", "gitmem") == bare_git(project, "rev-parse", "main")
+
+
+def outside(project: Path, bare_git: RunsGit) -> dict[str, object]:
+    """What of a project its memory has no business with."""
+    hooks, exclude_file = project / ".git" / "hooks", project / ".git" / "info" / "exclude"
+    return {
+        "status": bare_git(project, "status", "--porcelain"),
+        "head": bare_git(project, "symbolic-ref", "HEAD"),
+        "refs": [
+            line
+            for line in bare_git(project, "for-each-ref", "--format=%(refname) %(objectname)").splitlines()
+            if not line.startswith("refs/heads/gitmem ")
+        ],
+        "config": (project / ".git" / "config").read_bytes(),
+        "hooks": listing(hooks) if hooks.exists() else {},
+        "exclude": exclude_file.read_bytes() if exclude_file.exists() else b"",
+        "index": bare_git(project, "ls-files", "-s"),
+        "main": bare_git(project, "log", "--format=%H", "main"),
+        "files": {name: data for name, data in listing(project).items() if not name.startswith((".git", ".gitmem"))},
+    }
+
+
+@pytest.fixture
+def watched(project: Path, bare_git: RunsGit):
+    exclude(str(project / ".git"), "/.gitmem/")
+    (project / "main.py").write_bytes(b"print(1)\n")
+    before = outside(project, bare_git)
+    yield project
+    assert outside(project, bare_git) == before
+    assert bare_git(project, "fsck", "--strict", "--no-dangling") == ""
+
+
+def add(project: Path, environ: dict[str, str]) -> Path:
+    add_linked_work_tree(str(project / ".git"), str(project / ".gitmem"), environ)
+    store = project / ".gitmem"
+    assert find_layout(str(store)).common_dir == str(project / ".git")
+    return store
+
+
+def test_a_linked_work_tree_on_an_orphan_branch(watched, environ, bare_git):
+    store = add(watched, environ)
+    assert bare_git(store, "symbolic-ref", "HEAD") == "refs/heads/gitmem"
+    assert bare_git(store, "rev-parse", "HEAD") == ROOT
+    assert bare_git(store, "status", "--porcelain") == ""
+
+
+def test_adding_twice_changes_nothing(watched, environ, bare_git):
+    store = add(watched, environ)
+    (store / "memory.md").write_bytes(b"x\n")
+    add(watched, environ)
+    assert bare_git(store, "status", "--porcelain") == "?? memory.md"
+
+
+def test_a_branch_that_is_a_memory_is_checked_out(watched, environ, bare_git):
+    tip = seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"a\r\nb\n"})
+    store = add(watched, environ)
+    assert bare_git(store, "rev-parse", "HEAD") == tip
+    assert (store / "memory.md").read_bytes() == b"a\r\nb\n"
+
+
+def test_a_branch_that_is_no_memory_is_refused(watched, environ, bare_git):
+    bare_git(watched, "update-ref", "refs/heads/gitmem", "main")
+    with pytest.raises(GitmemError, match="refs/heads/gitmem already, and it is no memory") as caught:
+        add_linked_work_tree(str(watched / ".git"), str(watched / ".gitmem"), environ)
+    assert caught.value.remedy
+    assert not (watched / ".gitmem").exists()
+    assert bare_git(watched, "rev-parse", "gitmem") == bare_git(watched, "rev-parse", "main")
+    bare_git(watched, "branch", "-D", "gitmem")
+
+
+def test_a_branch_of_another_machine_is_begun_from(project, tmp_path, environ, bare_git):
+    tip = seeded(Git(project / ".git", None, environ), bare_git, project, {"memory.md": b"theirs\n"})
+    bare_git(tmp_path, "clone", "-q", str(project), "clone")
+    clone = tmp_path / "clone"
+    config = (clone / ".git" / "config").read_bytes()
+    store = add(clone, environ)
+    assert bare_git(store, "rev-parse", "gitmem") == tip
+    assert (store / "memory.md").read_bytes() == b"theirs\n"
+    assert (clone / ".git" / "config").read_bytes() == config  # no upstream that `git push` would follow
+
+
+def test_a_remote_branch_that_is_no_memory_is_refused(project, tmp_path, environ, bare_git):
+    bare_git(project, "update-ref", "refs/heads/gitmem", "main")
+    bare_git(tmp_path, "clone", "-q", str(project), "clone")
+    with pytest.raises(GitmemError, match="refs/remotes/origin/gitmem"):
+        add_linked_work_tree(str(tmp_path / "clone" / ".git"), str(tmp_path / "clone" / ".gitmem"), environ)
+
+
+def test_a_tag_of_the_same_name_is_something_else(watched, environ, bare_git):
+    bare_git(watched, "tag", "gitmem", "main")
+    store = add(watched, environ)
+    assert bare_git(store, "symbolic-ref", "HEAD") == "refs/heads/gitmem"
+    assert not (store / "main.py").exists()
+    bare_git(watched, "tag", "-d", "gitmem")
+
+
+def test_a_memory_that_is_checked_out_elsewhere_is_refused(watched, tmp_path, environ, bare_git):
+    seed_branch(Git(watched / ".git", None, environ))
+    bare_git(watched, "worktree", "add", "-q", str(tmp_path / "elsewhere"), "gitmem")
+    with pytest.raises(GitFailedError, match="elsewhere"):
+        add_linked_work_tree(str(watched / ".git"), str(watched / ".gitmem"), environ)
+    assert not (watched / ".gitmem").exists()
+
+
+def test_hooks_and_configuration_of_the_project_do_not_bite(watched, tmp_path, environ, home, bare_git):
+    (home / ".gitconfig").write_text(
+        f"[core]\n\thooksPath = {tmp_path.as_posix()}/hooks\n\tautocrlf = true\n[checkout]\n\tdefaultRemote = x\n"
+        "[worktree]\n\tguessRemote = true\n[branch]\n\tautoSetupMerge = always\n[push]\n\tautoSetupRemote = true\n"
+    )
+    (tmp_path / "hooks").mkdir()
+    for name in ("post-checkout", "reference-transaction"):
+        (tmp_path / "hooks" / name).write_text(f"#!/bin/sh\ntouch '{tmp_path}/fired'\nexit 1\n")
+        (tmp_path / "hooks" / name).chmod(0o755)
+    seeded_environ = dict(os.environ)
+    store = add(watched, seeded_environ)
+    assert bare_git(store, "rev-parse", "HEAD") == ROOT
+    assert not (tmp_path / "fired").exists()
+    (home / ".gitconfig").unlink()
+
+
+def test_a_work_tree_that_was_deleted_is_added_again(watched, environ, bare_git):
+    tip = seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"x\n"})
+    shutil.rmtree(add(watched, environ))
+    store = add(watched, environ)
+    assert bare_git(store, "rev-parse", "HEAD") == tip
+    assert (store / "memory.md").read_bytes() == b"x\n"
+    assert len(bare_git(watched, "worktree", "list").splitlines()) == 2
+
+
+@pytest.mark.parametrize("state", ["nothing yet", "no work tree", "an empty one", "half of the files", "no head"])
+def test_one_that_git_did_not_live_to_fill_is_added_again(watched, environ, bare_git, state):
+    seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"x\n"})
+    store = add(watched, environ)
+    (record,) = (watched / ".git" / "worktrees").iterdir()
+    (record / "locked").write_text("initializing")
+    (record / "index").unlink()
+    (store / "memory.md").unlink()
+    if state == "no work tree":
+        shutil.rmtree(store)
+    elif state == "an empty one":
+        (store / ".git").unlink()
+    elif state == "half of the files":
+        (store / "memory.md").write_bytes(b"")
+    elif state == "no head":
+        (record / "HEAD").write_text("0" * 40 + "\n")
+    assert find_layout(str(store)) is None
+    store = add(watched, environ)
+    assert (store / "memory.md").read_bytes() == b"x\n"
+    assert bare_git(store, "status", "--porcelain") == ""
+    assert len(list((watched / ".git" / "worktrees").iterdir())) == 1
+
+
+def test_other_work_trees_are_left_alone(watched, tmp_path, environ, bare_git):
+    """One on a stick that is not plugged in looks like one that was deleted."""
+    bare_git(watched, "worktree", "add", "-q", "--detach", str(tmp_path / "stick"))
+    shutil.rmtree(tmp_path / "stick")
+    bare_git(watched, "worktree", "add", "-q", "--detach", str(tmp_path / "begun"))
+    (watched / ".git" / "worktrees" / "begun" / "locked").write_text("initializing")
+    add(watched, environ)
+    names = {path.name for path in (watched / ".git" / "worktrees").iterdir()}
+    assert {"stick", "begun"} < names
+    assert (tmp_path / "begun" / "main.py").exists()
+    shutil.rmtree(tmp_path / "begun")
+
+
+def test_one_that_a_person_locked_is_left_alone(watched, environ, bare_git):
+    store = add(watched, environ)
+    bare_git(watched, "worktree", "lock", "--reason", "on a stick", str(store))
+    shutil.rmtree(store)
+    with pytest.raises(GitFailedError):
+        add_linked_work_tree(str(watched / ".git"), str(store), environ)
+    assert len(list((watched / ".git" / "worktrees").iterdir())) == 1
+
+
+def test_a_project_that_was_moved_is_connected_again(project, tmp_path, environ, bare_git):
+    seeded(Git(project / ".git", None, environ), bare_git, project, {"memory.md": b"x\n"})
+    (add(project, environ) / "memory.md").write_bytes(b"edited\n")
+    project.rename(tmp_path / "moved")
+    assert find_layout(str(tmp_path / "moved" / ".gitmem")) is None
+    store = add(tmp_path / "moved", environ)
+    assert bare_git(store, "status", "--porcelain") == "M memory.md"
+
+
+def test_a_folder_with_files_is_not_taken_over(watched, environ):
+    (watched / ".gitmem").mkdir()
+    (watched / ".gitmem" / "mine.md").write_bytes(b"mine\n")
+    with pytest.raises(GitFailedError, match="already exists"):
+        add_linked_work_tree(str(watched / ".git"), str(watched / ".gitmem"), environ)
+    assert (watched / ".gitmem" / "mine.md").read_bytes() == b"mine\n"
+
+
+@pytest.mark.parametrize("name", ["bare.git", ".bare"])
+def test_a_bare_repository(tmp_path, project, environ, bare_git, name):
+    bare_git(tmp_path, "clone", "-q", "--bare", str(project), name)
+    common = tmp_path / name
+    add_linked_work_tree(str(common), str(tmp_path / "store"), environ)
+    assert bare_git(tmp_path / "store", "rev-parse", "HEAD") == ROOT
+    assert bare_git(common, "config", "core.bare") == "true"
+
+
+# Exclusion
+
+EXCLUDES = {
+    "none": (None, b"/.gitmem/\n"),
+    "empty": (b"", b"/.gitmem/\n"),
+    "others": (b"*.o\n", b"*.o\n/.gitmem/\n"),
+    "no final newline": (b"*.o", b"*.o\n/.gitmem/\n"),
+    "there": (b"/.gitmem/\n*.o\n", b"/.gitmem/\n*.o\n"),
+    "there, no final newline": (b"*.o\n/.gitmem/", b"*.o\n/.gitmem/"),
+    "there, crlf": (b"*.o\r\n/.gitmem/\r\n", b"*.o\r\n/.gitmem/\r\n"),
+    "a longer one": (b"/.gitmem/x\n#/.gitmem/\n", b"/.gitmem/x\n#/.gitmem/\n/.gitmem/\n"),
+    "no utf-8": (b"\xff\xfe\n", b"\xff\xfe\n/.gitmem/\n"),
+    "large": (b"x\n" * 100_000 + b"/.gitmem/\n", b"x\n" * 100_000 + b"/.gitmem/\n"),
+}
+
+
+@pytest.mark.parametrize("before, after", EXCLUDES.values(), ids=EXCLUDES.keys())
+def test_the_line_is_there_once(tmp_path, before, after):
+    if before is not None:
+        (tmp_path / "info").mkdir()
+        (tmp_path / "info" / "exclude").write_bytes(before)
+    for _ in range(2):
+        exclude(str(tmp_path), "/.gitmem/")
+        assert (tmp_path / "info" / "exclude").read_bytes() == after
+
+
+def test_what_is_there_already_is_not_written_again(tmp_path):
+    exclude(str(tmp_path), "/.gitmem/")
+    before = (tmp_path / "info" / "exclude").stat().st_mtime_ns
+    exclude(str(tmp_path), "/.gitmem/")
+    assert (tmp_path / "info" / "exclude").stat().st_mtime_ns == before
