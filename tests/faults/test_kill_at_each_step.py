@@ -174,38 +174,59 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
-@pytest.mark.parametrize("options", [(), ("--branch",), ("--home",)], ids=" ".join)
+KINDS = pytest.mark.parametrize("options", [(), ("--branch",), ("--home",)], ids=" ".join)
+
+
+def complete(project: Project, victims: Victims, options: tuple[str, ...], home: Path, where: str) -> None:
+    """Save, and init again, after an init that was cut off: there is one store then, and it has all it should."""
+    environ = {"HOME": str(home)}
+    text = project.text()
+    saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
+    assert saved.code in {0, ExitCode.NO_STORE}, (where, saved)
+    again = victims.run(project.root, "init", *options, "--json", env=environ)
+    assert again.code == 0, (where, again)
+    project.store = Path(again.said["store"])
+    if saved.code == 0:
+        project.saved(saved.said["id"], text)
+    assert {"FORMAT.md", "config.yaml", ".gitattributes", ".gitignore", "memory.md"} <= set(project.files()), where
+    excluded = (project.root / ".git" / "info" / "exclude").read_text().splitlines()
+    assert excluded.count("/.gitmem/") == (options != ("--home",)), where
+    project.age()
+    text = project.text()
+    saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
+    assert saved.code == 0, (where, saved)
+    project.saved(saved.said["id"], text)
+    project.check()
+
+
+@KINDS
 @sampled(alone=17)
 def test_an_init(  # noqa: PLR0917
     home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
 ):
     for step in range(1, MOST_STEPS, every):
         project = projects(f"project-{step}", None)
-        environ = {"HOME": str(home)}
-        victim = victims.run(project.root, "init", *options, at=step, how=how, env=environ)
+        victim = victims.run(project.root, "init", *options, at=step, how=how, env={"HOME": str(home)})
         if not victim.killed:
             assert victim.code == 0, victim
             assert step > FEWEST_STEPS
             return
-        where = f"step {step}: killed when about to {victim.steps[-1]}"
-        text = project.text()
-        saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
-        assert saved.code in {0, ExitCode.NO_STORE}, (where, saved)
-        again = victims.run(project.root, "init", *options, "--json", env=environ)
-        assert again.code == 0, (where, again)
-        project.store = Path(again.said["store"])
-        if saved.code == 0:
-            project.saved(saved.said["id"], text)
-        assert {"FORMAT.md", "config.yaml", ".gitattributes", ".gitignore", "memory.md"} <= set(project.files()), where
-        excluded = (project.root / ".git" / "info" / "exclude").read_text().splitlines()
-        assert excluded.count("/.gitmem/") == (options != ("--home",)), where
-        project.age()
-        text = project.text()
-        saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
-        assert saved.code == 0, (where, saved)
-        project.saved(saved.said["id"], text)
-        project.check()
+        complete(project, victims, options, home, f"step {step}: killed when about to {victim.steps[-1]}")
     raise AssertionError("the command does not come to its end")
+
+
+@KINDS
+@pytest.mark.parametrize("cuts", [pytest.param(40, marks=pytest.mark.slow)])
+def test_a_power_cut_during_an_init(
+    home: Path, projects: Callable[..., Project], victims: Victims, options: tuple[str, ...], cuts: int
+):
+    chance = random.Random(11)
+    whole = victims.run(projects("project", None).root, "init", *options, env={"HOME": str(home)})
+    for cut in range(cuts):
+        project = projects(f"project-{cut}", None)
+        after = whole.seconds * chance.uniform(0, 1.1)
+        victim = victims.run(project.root, "init", *options, after=after, env={"HOME": str(home)})
+        complete(project, victims, options, home, f"cut {cut}: {victim}")
 
 
 def branch_has_moved(steps: tuple[str, ...]) -> int:
