@@ -30,15 +30,13 @@ def find_project(start: str, home: str) -> Project:
     elsewhere = _names_elsewhere(home)
     folder = start
     while True:
-        inside_a_store = os.path.basename(folder) == STORE_FOLDER and is_store(folder)
-        if not inside_a_store:
-            project = _repository_at(folder)
-            if project is not None:
-                return project
-            if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
-                return Project(folder, None)
-            if elsewhere and _store_elsewhere(folder, home, elsewhere):
-                return Project(folder, None)
+        project = _repository_at(folder)
+        if project is not None and os.path.basename(project.root) != STORE_FOLDER:  # that one is a store's
+            return project
+        if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
+            return Project(folder, None)
+        if elsewhere and _store_elsewhere(folder, home, elsewhere):
+            return Project(folder, None)
         parent = os.path.dirname(folder)
         if parent == folder:
             return Project(start, None)
