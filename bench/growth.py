@@ -2,7 +2,8 @@
 
 Saves go the way of all saves, through the spool, a few to a drain so that it is quick; maintenance runs whenever
 `gitmem.store.maintenance.needed` says so. The yardsticks: a bare clone that is packed afresh from nothing, as git does
-it by itself and with a wide window; and `git log -- PATH` without the commit graph.
+it by itself and with a wide window (ten minutes of CPU at 10,000 commits); and `git log -- PATH` without the commit
+graph.
 
     python bench/growth.py [--commits 10000]
 """

@@ -1,4 +1,4 @@
-"""`gitmem maintain`."""
+"""`gitmem status`, `doctor` and `maintain`: how the store is, and what keeps it well."""
 
 from __future__ import annotations
 
@@ -6,17 +6,119 @@ import threading
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Self
 
+from gitmem.cli.answers import plain
 from gitmem.errors import ExitCode
+from gitmem.store.findings import count
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from typing import TextIO
 
     from gitmem.cli.door import Door
+    from gitmem.store.findings import Finding
     from gitmem.store.maintenance import Maintenance
+    from gitmem.store.status import Status
 
 _PATIENCE = 1.0  # seconds before a person at a terminal is told what takes so long
 _KILO = 1000
+_SHOWN = 5
+# Of the levels of a finding: ANSI colours.
+_COLOURS = {"ok": 32, "note": 36, "warning": 33, "problem": 31}
+
+
+def configure_status(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem status`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_status(args: argparse.Namespace, door: Door) -> int:
+    """Show on one screen what the store holds, what waits, and what needs you.
+
+    What waits in the spool is committed first. What you edited by hand is listed and left to the next save.
+
+    Examples:
+      gitmem status
+      gitmem status --json
+
+    """
+    from gitmem.store.status import read_status
+
+    status = read_status(door.settled(args))
+    value = asdict(status)
+    if status.last_save:
+        value["last_save"]["at"] = status.last_save.at.isoformat()
+    door.answer(args, value, _screen(status, door))
+    return ExitCode.OK
+
+
+def _screen(status: Status, door: Door) -> str:
+    last = status.last_save
+    saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
+    percent = status.tokens * 100 // max(status.threshold, 1)
+    days = count(status.days, "day") + (f", the last {status.newest_day}" if status.newest_day else "")
+    waiting = count(status.waiting, "event") + (f", {status.aside} kept aside" if status.aside else "")
+    rows = [
+        ("store", status.store),
+        ("branch", f"{status.branch}, {count(status.commits, 'commit')}"),
+        ("last save", saved),
+        ("memory.md", f"{status.tokens:,} of {status.threshold:,} tokens ({percent} %)"),
+        ("archives", f"{status.archives:,}"),
+        ("daily logs", days),
+        ("spool", waiting if status.waiting or status.aside else "empty"),
+    ]
+    if status.edited:
+        names = ", ".join(status.edited[:_SHOWN]) + (", ..." if len(status.edited) > _SHOWN else "")
+        rows.append(("by hand", f"{names}: will be kept with the next save"))
+    lines = [plain(f"{name:<12}{value}") for name, value in rows]
+    if status.attention:
+        lines += ["", *_listed(status.attention, door)]
+    return "\n".join(lines)
+
+
+def configure_doctor(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem doctor`."""
+    parser.add_argument("--deep", action="store_true", help="read every object of the repository, too")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_doctor(args: argparse.Namespace, door: Door) -> int:
+    """Check the store and say how to mend what is wrong; it mends nothing by itself. Ends with 1 if there is a problem.
+
+    Examples:
+      gitmem doctor
+      gitmem doctor --deep
+      gitmem doctor --json
+
+    """
+    from gitmem.store.checks import DEEP, FULL, examine
+    from gitmem.store.findings import Level
+
+    store = door.open(args)
+    with _Progress(door.err) as progress:
+        found = examine(store, DEEP if args.deep else FULL, progress.step)
+    levels = [finding.level for finding in found]
+    problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
+    value = {"problems": problems, "warnings": warnings, "checks": [asdict(finding) for finding in found]}
+    counted = [count(number, what) for number, what in ((problems, "problem"), (warnings, "warning")) if number]
+    summary = " and ".join(counted) if counted else "No problem found"
+    door.answer(args, value, "\n".join([*_listed(found, door), "", f"{summary}."]))
+    return ExitCode.FAILURE if problems else ExitCode.OK
+
+
+def _listed(found: Sequence[Finding], door: Door) -> list[str]:
+    """Return findings as lines: what was found, the places and the remedy below it."""
+    lines = []
+    for finding in found:
+        lines.append(f"{_painted(finding.level, door)}  {finding.check:<12}{plain(finding.message)}")
+        lines += [f"{'':<23}{plain(detail)}" for detail in finding.details]
+        if finding.remedy:
+            lines.append(f"{'':<21}> {plain(finding.remedy)}")
+    return lines
+
+
+def _painted(level: str, door: Door) -> str:
+    return f"\033[{_COLOURS[level]}m{level:<7}\033[0m" if door.colour() else f"{level:<7}"
 
 
 def configure_maintain(parser: argparse.ArgumentParser) -> None:
@@ -92,18 +194,14 @@ class _Progress:
 
 def _words(done: Maintenance) -> str:
     before, after = done.before, done.after
-    found = f"{_count(before.loose, 'loose object')} and {_count(before.packs, 'pack')}"
-    packs = f"{_count(after.packs, 'pack')}: {_size(before.bytes)} before, {_size(after.bytes)} now."
+    found = f"{count(before.loose, 'loose object')} and {count(before.packs, 'pack')}"
+    packs = f"{count(after.packs, 'pack')}: {_size(before.bytes)} before, {_size(after.bytes)} now."
     lines = [f"Packed {found} into {packs}"]
     if after.loose:
-        lines.append(f"{_count(after.loose, 'loose object')} came meanwhile.")
+        lines.append(f"{count(after.loose, 'loose object')} came meanwhile.")
     if done.removed:
-        lines.append(f"Removed {_count(len(done.removed), 'file')} that killed processes had not finished.")
+        lines.append(f"Removed {count(len(done.removed), 'file')} that killed processes had not finished.")
     return "\n".join(lines)
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" + ("" if number == 1 else "s")
 
 
 def _size(size: float) -> str:

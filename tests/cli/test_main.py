@@ -102,7 +102,8 @@ def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, ca
     lines = examples.rstrip("\n").split("\n")
     assert any(re.search(rf"\bgitmem (-C \S+ |--user )?{name}\b", line) for line in lines), said
     assert all(re.match(r"  \S", line) for line in lines), "examples are indented alike"
-    assert all(len(line) <= 120 for line in said.partition("\n\n")[2].split("\n"))
+    written = [line for line in said.partition("\n\n")[2].split("\n") if not line.startswith("  -")]
+    assert all(len(line) <= 120 for line in written)
 
 
 @pytest.mark.parametrize(

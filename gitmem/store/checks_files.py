@@ -1,0 +1,182 @@
+"""Checks of what is in the store's files: documents, their names, settings, the spool, the log of failures.
+
+A file that cannot be understood is named and left as it is; everything else goes on working (spec P9).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections import Counter, defaultdict
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.git.integrity import known_files
+from gitmem.model.document import Document
+from gitmem.model.paths import check_path, fold
+from gitmem.store.findings import Finding, Level, age, count
+from gitmem.store.journal import Journal
+from gitmem.store.redact import redact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.store.store import Store
+
+_LINE = re.compile(r" \(line (\d+)\)$")
+_PATIENCE = 600.0  # seconds in the spool before somebody should wonder
+_RECENT = timedelta(days=7)
+_SHOWN = 5
+
+
+def check_config(store: Store) -> Iterator[Finding]:
+    """Name settings that cannot be used; the rest of the file counts."""
+    problems = store.config.problems
+    if problems:
+        remedy = "Mend the file; 'gitmem config' lists what is in force."
+        yield Finding("settings", Level.PROBLEM, "Not all settings can be used.", remedy, problems)
+    else:
+        yield Finding("settings", Level.OK, "All settings are understood.")
+
+
+def check_headers(store: Store) -> Iterator[Finding]:
+    """Name documents whose front matter cannot be read, and where."""
+    broken = []
+    for path, data in _documents(store):
+        problem = Document.parse(data).problem
+        if problem is not None:
+            line = _LINE.search(problem)
+            # The header's first line is the file's second.
+            place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
+            broken.append(f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}")
+    if broken:
+        message = f"{count(len(broken), 'document')} with a header that cannot be read; the text below it is used."
+        yield Finding("headers", Level.PROBLEM, message, "Mend the lines between the two '---'.", tuple(broken))
+    else:
+        yield Finding("headers", Level.OK, "Every document's header can be read.")
+
+
+def check_conflicts(store: Store) -> Iterator[Finding]:
+    """Find conflict markers that a merge left in documents."""
+    found = [f"{path}, line {line}" for path, data in _documents(store) for line in _conflicts(data)]
+    if found:
+        remedy = "Keep what is right on both sides and remove the three marker lines."
+        yield Finding("conflicts", Level.PROBLEM, "Conflict markers stand in the memory.", remedy, tuple(found))
+    else:
+        yield Finding("conflicts", Level.OK, "No conflict markers.")
+
+
+def check_secrets(store: Store) -> Iterator[Finding]:
+    """Count what looks like a secret, by kind and file; the secret itself is never shown (spec G7)."""
+    found = []
+    for path in known_files(store.repository.git):
+        data = _read(store, path)
+        if data is None or b"\0" in data:
+            continue
+        findings = redact(data.decode("utf-8", "surrogateescape"), allow=store.config.redaction.allow).findings
+        kinds = Counter(finding.kind for finding in findings)
+        if kinds:
+            found.append(f"{path}: " + ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())))
+    if found:
+        message = f"{count(len(found), 'file')} with what looks like a secret."
+        remedy = "Revoke it, then take it out; history still has it. If it is none, add it to redaction.allow."
+        yield Finding("secrets", Level.PROBLEM, message, remedy, tuple(found))
+    else:
+        yield Finding("secrets", Level.OK, "No secrets in the files.")
+
+
+def check_names(store: Store) -> Iterator[Finding]:
+    """Find names that some file system cannot hold or takes for each other, and symbolic links."""
+    found = []
+    twins: dict[str, set[str]] = defaultdict(set)
+    for path in known_files(store.repository.git):
+        try:
+            check_path(path.rstrip("/"))
+        except RefusedError as error:
+            found.append(error.message)
+        if os.path.islink(os.path.join(store.root, path)):
+            found.append(f"{path} is a symbolic link; gitmem follows none.")
+        parts = path.rstrip("/").split("/")
+        for depth in range(len(parts)):
+            name = "/".join(parts[: depth + 1])
+            twins[fold(name)].add(name)
+    alike = (sorted(names) for names in twins.values() if len(names) > 1)
+    found += [f"Some systems take these for one: {', '.join(names)}." for names in alike]
+    if found:
+        remedy = "Rename them, so that the store works on every system."
+        yield Finding("names", Level.WARNING, f"{count(len(found), 'name')} could make trouble.", remedy, tuple(found))
+    else:
+        yield Finding("names", Level.OK, "Every name is fit for every file system.")
+
+
+def check_spool(store: Store) -> Iterator[Finding]:
+    """Say what was accepted and is not committed yet, and what could not be read."""
+    waiting, aside = store.spool.names(), store.spool.aside()
+    if waiting:
+        since = store.context.clock().timestamp() - _arrival(waiting[0])
+        level = Level.WARNING if since > _PATIENCE else Level.NOTE
+        message = f"{count(len(waiting), 'event')} not committed yet, the oldest for {age(since)}."
+        yield Finding("spool", level, message, "Any gitmem command commits them, and says so where it cannot.")
+    else:
+        yield Finding("spool", Level.OK, "Nothing waits to be committed.")
+    if aside:
+        folder = os.path.join(store.spool.folder, "aside")
+        message = f"{count(len(aside), 'event')} could not be understood and is kept in {folder}."
+        message = message if len(aside) == 1 else message.replace(" is kept", " are kept")
+        yield Finding(
+            "aside", Level.WARNING, message, "Save what matters of it, then remove it.", tuple(aside[:_SHOWN])
+        )
+
+
+def check_log(store: Store) -> Iterator[Finding]:
+    """Say what failed lately (spec R12)."""
+    journal = Journal(store.private)
+    since = store.context.clock() - _RECENT
+    recent = [failure for failure in journal.failures() if failure.at >= since]
+    if not recent:
+        yield Finding("log", Level.OK, "Nothing failed in the last seven days.")
+        return
+    details = tuple(
+        f"{failure.at:%Y-%m-%d %H:%M} {failure.command}: {' '.join(failure.message.split())}"
+        for failure in recent[-_SHOWN:]
+    )
+    message = f"{count(len(recent), 'failure')} in the last seven days; the last ones:"
+    yield Finding("log", Level.WARNING, message, f"All of it, with tracebacks: {journal.path}", details)
+
+
+def _conflicts(data: bytes) -> Iterator[int]:
+    """Yield the line in which each conflict begins: its three markers stand in this order, at the start of a line.
+
+    An entry's further lines are indented, so a memory about merging is no conflict.
+    """
+    begin, parted = 0, False
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.startswith(b"<<<<<<< "):
+            begin, parted = number, False
+        elif line.rstrip(b"\r") == b"=======":
+            parted = begin > 0
+        elif line.startswith(b">>>>>>> ") and parted:
+            yield begin
+            begin, parted = 0, False
+
+
+def _documents(store: Store) -> Iterator[tuple[str, bytes]]:
+    for path in known_files(store.repository.git):
+        if path.endswith(".md"):
+            data = _read(store, path)
+            if data is not None:
+                yield path, data
+
+
+def _read(store: Store, path: str) -> bytes | None:
+    with contextlib.suppress(OSError, GitmemError):  # a link, a folder, not ours to read: other checks say so
+        return store.read(path)
+    return None
+
+
+def _arrival(name: str) -> float:
+    """Return when an event arrived, from its name, in seconds since 1970."""
+    digits = name.partition("-")[0]
+    return int(digits) / 1e9 if digits.isascii() and digits.isdecimal() else 0.0

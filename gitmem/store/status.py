@@ -1,0 +1,100 @@
+"""How a store stands, on one screen: what it holds, what waits, what needs a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.git.integrity import known_files
+from gitmem.model.limits import Limits
+from gitmem.model.message import Op
+from gitmem.model.paths import ARCHIVE, MEMORY
+from gitmem.model.tokens import tokens_of_size
+from gitmem.store.checks import QUICK, examine
+from gitmem.store.findings import Finding, Level
+from gitmem.store.history import records
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class LastSave:
+    """The newest save: its commit, when it was said, and its subject."""
+
+    commit: str
+    at: datetime
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What `gitmem status` shows.
+
+    `edited` are files changed by hand and not committed yet; `attention` is what quick checks found worth saying.
+    """
+
+    store: str
+    branch: str
+    commits: int
+    last_save: LastSave | None
+    tokens: int
+    threshold: int
+    archives: int
+    days: int
+    newest_day: str | None
+    waiting: int
+    aside: int
+    edited: tuple[str, ...]
+    attention: tuple[Finding, ...]
+
+
+def read_status(store: Store) -> Status:
+    """Return how a store stands; nothing is changed."""
+    git = store.repository.git
+    born = git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)).strip()
+    names = known_files(git)
+    days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
+    rotation = store.config.rotation
+    return Status(
+        store=store.root,
+        branch=_branch(store),
+        commits=int(git.run("rev-list", "--count", "HEAD")) if born else 0,
+        last_save=_last_save(store) if born else None,
+        tokens=tokens_of_size(_size(store)),
+        threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
+        archives=sum(name.startswith(f"{ARCHIVE}/") for name in names),
+        days=len(days),
+        newest_day=days[-1] if days else None,
+        waiting=len(store.spool.names()),
+        aside=len(store.spool.aside()),
+        edited=_edited(store),
+        attention=tuple(finding for finding in examine(store, QUICK) if finding.level is not Level.OK),
+    )
+
+
+def _branch(store: Store) -> str:
+    said = store.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
+    return said.decode("utf-8", "replace").strip() or "none"
+
+
+def _last_save(store: Store) -> LastSave | None:
+    newest = next(iter(records(store, op=Op.SAVE.value, limit=1)), None)
+    return None if newest is None else LastSave(newest.commit, newest.date, newest.subject)
+
+
+def _size(store: Store) -> int:
+    try:
+        return len(store.read(MEMORY) or b"")
+    except GitmemError:  # a link in its place; `names` is a check of the doctor's
+        return 0
+
+
+def _edited(store: Store) -> tuple[str, ...]:
+    try:
+        return tuple(store.files.edited())
+    except GitmemError:  # conflicts in the index; the branch is in the middle of a merge, which is said
+        return ()
