@@ -54,7 +54,7 @@ def find_layout(work_tree: str) -> Layout | None:
     """Return the layout of the repository whose work tree's top is `work_tree`, None where there is none.
 
     Reads `.git`, and for a linked work tree `commondir`, as gitrepository-layout describes them; starts no git. A
-    linked work tree that `git worktree add` did not live to fill is none yet: all its files would seem to be removed.
+    linked work tree that `git worktree add` did not live to finish is none yet.
     """
     dot_git = os.path.join(work_tree, ".git")
     git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(work_tree)
@@ -72,8 +72,14 @@ def linked_git_dir(work_tree: str) -> str | None:
 
 
 def being_added(git_dir: str) -> bool:
-    """Say whether `git worktree add` has begun this linked work tree and not finished it: it locks it meanwhile."""
-    return read_text(os.path.join(git_dir, "locked")) == "initializing"
+    """Say whether `git worktree add` has begun this linked work tree and not finished it.
+
+    It locks the work tree meanwhile, and its `HEAD` is all zeros before it is on a branch.
+    """
+    if read_text(os.path.join(git_dir, "locked")) == "initializing":
+        return True
+    head = read_text(os.path.join(git_dir, "HEAD")).strip()
+    return bool(head) and not head.strip("0")
 
 
 def common_dir_of(git_dir: str) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping
 
 from gitmem.errors import GitmemError
@@ -22,11 +24,14 @@ _ROOT_IDENTITY = {
     "GIT_COMMITTER_DATE": "@0 +0000",
 }
 # For the user's own git commands in the store: no surprise jobs, readable names.
+_BUILDING = ".git.new-"
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
 
 
 def make_repository(path: str, environ: Mapping[str, str]) -> None:
     """Make a repository with a work tree at `path` whose branch holds the root commit: whole, or not at all.
+
+    Of several processes that do it at once one succeeds, and makes the others fail.
 
     Raises:
         OSError: the folder cannot be made.
@@ -34,16 +39,22 @@ def make_repository(path: str, environ: Mapping[str, str]) -> None:
 
     """
     git_version(environ)
-    building = os.path.join(path, ".git.new")
-    shutil.rmtree(building, ignore_errors=True)  # of one that was cut off
-    os.makedirs(building)
+    os.makedirs(path, exist_ok=True)
+    building = tempfile.mkdtemp(prefix=_BUILDING, dir=path)
     git_without_repository(environ).run("init", "--quiet", "--template=", f"--initial-branch={BRANCH}", "--", building)
     git = Git(os.path.join(building, ".git"), building, environ)
     for key, value in _SETTINGS.items():
         git.run("config", key, value)
     seed_branch(git)
     os.rename(os.path.join(building, ".git"), os.path.join(path, ".git"))
-    os.rmdir(building)
+    clear_building(path)
+
+
+def clear_building(path: str) -> None:
+    """Remove the repositories that were cut off, or came too late, before they became the one of this work tree."""
+    for name in os.listdir(path):
+        if name.startswith(_BUILDING):
+            shutil.rmtree(os.path.join(path, name), ignore_errors=True)
 
 
 def seed_branch(git: Git, ref: str = f"refs/heads/{BRANCH}") -> None:
@@ -63,7 +74,8 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
     """Add a linked work tree at `path`, on the memory branch of the repository at `common_dir`.
 
     A branch `origin/gitmem` that another machine pushed is begun from. What an earlier attempt that was cut off has
-    left is removed; a work tree whose project was moved is connected again. Not for two processes at once.
+    left is removed; a work tree whose project was moved is connected again. Not for two processes at once. If it is cut
+    off itself, there is no layout at `path`, or the branch is checked out and some of its files are missing.
 
     Raises:
         GitmemError: the repository has a branch of this name that is no memory, or it is checked out elsewhere.
@@ -87,20 +99,26 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
             )
     if ref not in refs:
         git.run("update-ref", "-m", "gitmem init", ref, remote if remote in refs else root, "")
-    git.run("worktree", "add", "--quiet", "--", path, BRANCH)
+    # Its files come in a second step: what is cut off then can be told from a work tree whose files were removed.
+    git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, BRANCH)
+    layout = find_layout(path)
+    if layout is not None:
+        Git(layout.git_dir, path, environ).run("reset", "--quiet", "--hard")
 
 
 def _forget_unfinished(common_dir: str, path: str) -> None:
-    """Remove a linked work tree at `path` that git did not live to fill, and the record of one that was deleted."""
+    """Remove a linked work tree at `path` that git did not live to make, and the record of one that was deleted."""
     folder = os.path.join(common_dir, "worktrees")
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         record = os.path.join(folder, name)
         place = os.path.dirname(read_text(os.path.join(record, "gitdir")).rstrip("\r\n"))
         if not place or os.path.realpath(place) != os.path.realpath(path):
             continue
-        if being_added(record):
-            shutil.rmtree(path, ignore_errors=True)
-        if not os.path.lexists(path) and (being_added(record) or not os.path.exists(os.path.join(record, "locked"))):
+        begun = being_added(record)
+        if begun:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(path, ".git"))
+        if begun or not (os.path.lexists(path) or os.path.exists(os.path.join(record, "locked"))):
             shutil.rmtree(record)
 
 

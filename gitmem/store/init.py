@@ -9,7 +9,7 @@ from gitmem.errors import GitFailedError, GitmemError, NotSavedError, RefusedErr
 from gitmem.git.locks import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import find_layout
-from gitmem.git.setup import add_linked_work_tree, exclude, make_repository
+from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make_repository, make_root
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
 from gitmem.resources import read_resource
@@ -23,7 +23,7 @@ from gitmem.store.locate import (
     is_store,
     user_store,
 )
-from gitmem.store.store import PRIVATE_FOLDER, Store
+from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -75,6 +75,7 @@ def init_store(start: str, context: Context, place: Place) -> Made:
     try:
         if new:
             _make_once(target, project, context, place)
+        clear_building(target)
         _exclude(project, context, place)
     except OSError as error:
         raise NotSavedError(
@@ -127,6 +128,7 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
         os.makedirs(private, mode=0o700, exist_ok=True)
         git = Git(project.common_dir, None, context.environ)
         with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
+            write_mark(private, make_root(git))  # should it be cut off, what is missing was not removed by hand
             add_linked_work_tree(project.common_dir, target, context.environ)
     else:
         make_repository(target, context.environ)

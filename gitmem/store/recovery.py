@@ -67,10 +67,15 @@ def _held(store: Store, seen: str, tip: str) -> str | None:
     if not store.repository.is_ancestor(seen, tip):
         return None
     commits = log(store.repository.git, f"{seen}..{tip}")
-    if not any(commit.value("Gitmem-Op") for commit in commits):
+    # The commit that every store begins with is where a work tree is that has been made and not been filled.
+    if not any(commit.value("Gitmem-Op") for commit in commits) and _has_parents(store, seen):
         return None
     first = next((commit for commit in commits if commit.parents == (seen,)), None)
     return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else seen
+
+
+def _has_parents(store: Store, commit: str) -> bool:
+    return len(store.repository.git.run("rev-list", "--parents", "--max-count=1", commit).split()) > 1
 
 
 def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:

@@ -127,11 +127,7 @@ class Store:
 
     def mark(self, commit: str) -> None:
         """Note that the work tree holds `commit` (docs/format.md, `checkout`)."""
-        path = os.path.join(self.private, "checkout")
-        temporary = f"{path}.new"  # one name: what a killed process leaves, the next one uses up
-        with open(temporary, "w", encoding="ascii") as file:
-            file.write(commit + "\n")
-        os.replace(temporary, path)
+        write_mark(self.private, commit)
 
     def marked(self) -> str | None:
         """Return the commit the work tree was last known to hold."""
@@ -240,6 +236,15 @@ class Store:
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
                 "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
             )
+
+
+def write_mark(private: str, commit: str) -> None:
+    """Note in a private folder that the work tree holds `commit`."""
+    path = os.path.join(private, "checkout")
+    temporary = f"{path}.new"  # one name: what a killed process leaves, the next one uses up
+    with open(temporary, "w", encoding="ascii") as file:
+        file.write(commit + "\n")
+    os.replace(temporary, path)
 
 
 def format_version(document: bytes) -> int | None:

@@ -113,8 +113,8 @@ def test_what_a_folder_holds_already_stays(tmp_path, environ, bare_git):
 
 def test_one_that_was_cut_off_is_begun_again(tmp_path, environ, bare_git):
     store = tmp_path / "store"
-    (store / ".git.new" / ".git" / "objects").mkdir(parents=True)
-    (store / ".git.new" / ".git" / "HEAD").write_text("rubbish")
+    (store / ".git.new-x" / ".git" / "objects").mkdir(parents=True)
+    (store / ".git.new-x" / ".git" / "HEAD").write_text("rubbish")
     make_repository(str(store), environ)
     assert sorted(path.name for path in store.iterdir()) == [".git"]
     assert bare_git(store, "rev-parse", "HEAD") == ROOT
@@ -265,21 +265,20 @@ def test_a_work_tree_that_was_deleted_is_added_again(watched, environ, bare_git)
     assert len(bare_git(watched, "worktree", "list").splitlines()) == 2
 
 
-@pytest.mark.parametrize("state", ["nothing yet", "no work tree", "an empty one", "half of the files", "no head"])
-def test_one_that_git_did_not_live_to_fill_is_added_again(watched, environ, bare_git, state):
+@pytest.mark.parametrize("state", ["locked", "no work tree", "no .git", "no head", "no head, not locked"])
+def test_one_that_git_did_not_live_to_make_is_added_again(watched, environ, bare_git, state):
     seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"x\n"})
     store = add(watched, environ)
     (record,) = (watched / ".git" / "worktrees").iterdir()
-    (record / "locked").write_text("initializing")
     (record / "index").unlink()
     (store / "memory.md").unlink()
+    if state != "no head, not locked":
+        (record / "locked").write_text("initializing")
     if state == "no work tree":
         shutil.rmtree(store)
-    elif state == "an empty one":
+    elif state == "no .git":
         (store / ".git").unlink()
-    elif state == "half of the files":
-        (store / "memory.md").write_bytes(b"")
-    elif state == "no head":
+    elif state.startswith("no head"):
         (record / "HEAD").write_text("0" * 40 + "\n")
     assert find_layout(str(store)) is None
     store = add(watched, environ)
