@@ -62,13 +62,18 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 
     Raises:
         BusyError: another process is doing it.
-        GitmemError: git failed, or an object was missing afterwards; then the packs from before are put back.
+        GitFailedError: git failed, or an object was missing afterwards; then the packs from before are put back.
+        GitmemError: the store cannot be written.
 
     """
     folder = os.path.join(store.private, _FOLDER)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    with _alone(store, folder):
-        return _maintain(store, folder, progress)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with _alone(store, folder):
+            return _maintain(store, folder, progress)
+    except OSError as error:
+        reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+        raise GitmemError(f"The store could not be packed: {reason}.", "Make room or give access.") from error
 
 
 def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Maintenance:
@@ -88,9 +93,11 @@ def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Mai
     lost = missing(ids, object_ids(git))
     if lost:
         put_back(kept, packs)
-        raise GitmemError(
+        raise GitFailedError(
             f"{len(lost)} objects were missing after packing, {lost[0]} among them; the packs from before are back.",
-            "Run 'gitmem doctor --deep', and please report this.",
+            status=0,
+            stderr="",
+            remedy="Run 'gitmem doctor --deep', and please report this.",
         )
     _forget(kept)
     progress("indexing which commit changed what")
@@ -151,7 +158,10 @@ def _beat(lock: Lock, done: threading.Event) -> None:
 
 
 def _keep(packs: str, kept: str) -> None:
-    """Give the packs second names, which cost no room, until it is certain that nothing went with them."""
+    """Give the packs second names, which cost no room, until it is certain that nothing went with them.
+
+    Whoever takes something out of history for good has to empty this folder, too.
+    """
     os.makedirs(kept, exist_ok=True)
     for name in os.listdir(packs):
         if name.endswith((".pack", ".idx", ".rev")):

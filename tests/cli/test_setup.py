@@ -250,14 +250,11 @@ def test_the_user_s_file_may_be_a_link_to_where_they_keep_such_files(run, home, 
     assert dotfiles.read_text() == "# mine\nlock:\n  kind: ref\n"
 
 
-@posix
-@pytest.mark.skipif(hasattr(os, "geteuid") and os.geteuid() == 0, reason="root may write everywhere")
 def test_a_user_s_file_that_cannot_be_written_is_said(run, home):
-    (home / ".gitmem").mkdir(mode=0o500)
+    (home / ".gitmem").write_text("no folder")
     code, _, err = run("config", "--user", "lock.kind", "ref")
     assert code == 1
     assert "could not be written" in err
-    assert os.listdir(home / ".gitmem") == []
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish", "powershell"])

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import BusyError, GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.packing import sizes
 from gitmem.memory.save import Save, drain, save
 from gitmem.model.ids import make_id
@@ -250,11 +250,19 @@ def test_objects_that_are_missing_afterwards_come_back_and_it_is_said_loudly(gro
             for path in grown.objects.glob("pack/*"):
                 path.unlink()
 
-    with pytest.raises(GitmemError, match=r"objects were missing after packing, \w+ among them; the packs from before"):
+    with pytest.raises(
+        GitFailedError, match=r"objects were missing after packing, \w+ among them; the packs from before"
+    ):
         maintain(grown.open(), lose_everything)
     grown.assert_whole(ids)
     maintain(grown.open())
     grown.assert_whole(ids)
+
+
+def test_a_store_that_cannot_be_written_is_said_in_words(grown):
+    (grown.root / ".git" / "gitmem" / "maintenance").write_text("no folder")
+    with pytest.raises(GitmemError, match=r"The store could not be packed: .*maintenance"):
+        maintain(grown.open())
 
 
 @posix
