@@ -31,7 +31,10 @@ EXECUTABLE = "100755"
 _MODES = (REGULAR, EXECUTABLE)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # counted from without a zone, so that no year is out of range
 _FURTHEST_ZONE = 14 * 60  # minutes
+_MAX_AWAITED = 1000  # commits whose ids have not been read: fewer than fill a pipe, or both sides would wait
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+# What maintenance will look at again is not worth a second's thought now: half of the time of a drain.
+_QUICK = ("-c", "pack.compression=1")
 # No deltas: fast-import makes them against the blob it stored before, which is another file's. Maintenance would keep
 # such a delta instead of looking for a good one, and end with ten times the size.
 _FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
@@ -122,8 +125,9 @@ class Writer:
         self._base = tip
         self._own = keep_pack
         self._started = time.time() - 1  # by a file system's clock, which may be a little behind
-        self._last: str | None = None
-        self._process = git.spawn(*_SYNC, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
+        self._ids: list[str] = []
+        self._awaited = 0
+        self._process = git.spawn(*_SYNC, *_QUICK, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
         self._mover: Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -153,8 +157,11 @@ class Writer:
         data = self._exactly(size + 1)[:-1]
         return Blob(mode, oid, data)
 
-    def commit(self, commit: NewCommit) -> str:
-        """Add a commit on top of the tip or the one before, and return its id; the branch does not move yet."""
+    def commit(self, commit: NewCommit) -> None:
+        """Add a commit on top of the tip or the one before; the branch does not move yet.
+
+        It returns while fast-import still works on it; that it failed is found out in `finish` at the latest.
+        """
         message = commit.message.replace("\0", "").encode("utf-8", "replace")
         parts = [
             b"commit %s\nmark :1\n" % self._ref.encode(),
@@ -168,11 +175,12 @@ class Writer:
         parts += _file_commands(commit.changes, commit.modes)
         parts.append(b"\nget-mark :1\n")
         self._send(b"".join(parts))
-        self._last = self._line().strip().decode()
-        return self._last
+        self._awaited += 1
+        if self._awaited >= _MAX_AWAITED:
+            self._read_ids()
 
-    def finish(self) -> None:
-        """Sync all objects, then move the branch; without a commit nothing happens.
+    def finish(self) -> tuple[str, ...]:
+        """Sync all objects, then move the branch; returns the commits' ids, oldest first. Without one nothing happens.
 
         Raises:
             TipMovedError: the branch is not where it was, or another process is moving it.
@@ -180,22 +188,29 @@ class Writer:
             GitFailedError: git failed in another way.
 
         """
-        if self._last is None or self._mover is None:
-            return
+        if self._mover is None:
+            return ()
+        self._read_ids()
+        last = self._ids[-1]
         self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
         _, stderr = self._process.communicate()
         if self._process.returncode != 0:
             raise self._failure(_FAST_IMPORT, self._process.returncode, stderr)
-        base = self._base or "0" * len(self._last)
-        _, stderr = self._mover.communicate(f"update {self._ref} {self._last} {base}\n".encode())
+        base = self._base or "0" * len(last)
+        _, stderr = self._mover.communicate(f"update {self._ref} {last} {base}\n".encode())
         if self._mover.returncode == 0:
-            return
+            return tuple(self._ids)
         lock = stderr.partition(b"Unable to create '")[2].partition(b"': File exists")
         if lock[1]:
             raise TipLockedError(os.fsdecode(lock[0]))
         if any(words in stderr for words in _MOVED):
             raise TipMovedError
         raise self._failure(_UPDATE_REF, self._mover.returncode, stderr)
+
+    def _read_ids(self) -> None:
+        while self._awaited:
+            self._ids.append(self._line().strip().decode())
+            self._awaited -= 1
 
     def _send(self, data: bytes) -> None:
         stdin = self._process.stdin

@@ -169,11 +169,12 @@ class Store:
         """Make the commits and move the branch, with all files ready to be put into place; or nothing at all."""
         staged: list[Staged] = []
         try:
-            commits = tuple(writer.commit(commit) for commit in transaction.commits(identity.result()))
+            for commit in transaction.commits(identity.result()):
+                writer.commit(commit)
             for path, content in transaction.files().items():
                 staged.append(self.files.stage(path, content, executable=transaction.is_executable(path)))
             _check_held(lock)
-            writer.finish()
+            commits = writer.finish()
         except BaseException:
             self.files.discard(staged)
             raise

@@ -179,10 +179,10 @@ def _commit(store: Store, lock: Lock, tip: str, message: str, changes: dict[str,
     identity = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     signature = Signature(identity.name, identity.email, now)
     with Writer(store.repository.git, branch_of(store), tip, keep_pack=store.own_repository) as writer:
-        commit = writer.commit(NewCommit(message, changes, signature, signature, {}))
+        writer.commit(NewCommit(message, changes, signature, signature, {}))
         if not lock.held():
             raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
-        writer.finish()
+        (commit,) = writer.finish()
     return commit
 
 

@@ -85,8 +85,8 @@ def put(
     git: Git, tip: str | None, changes: Mapping[str, bytes | None], *, keep_pack: bool = True, **more: object
 ) -> str:
     with Writer(git, REF, tip, keep_pack=keep_pack) as writer:
-        oid = writer.commit(new(changes, **more))
-        writer.finish()
+        writer.commit(new(changes, **more))
+        (oid,) = writer.finish()
     return oid
 
 
@@ -153,12 +153,24 @@ def test_a_commit_builds_on_the_tip_and_keeps_what_it_does_not_change(git):
 def test_one_writer_makes_a_chain_of_commits(git):
     base = put(git, None, {"log.md": b""})
     with Writer(git, REF, base) as writer:
-        oids = [writer.commit(new({"log.md": b"x" * count}, f"number {count}\n")) for count in range(1, 8)]
+        for count in range(1, 8):
+            writer.commit(new({"log.md": b"x" * count}, f"number {count}\n"))
         assert tip_of(git) == base
-        writer.finish()
-    assert git.run("rev-list", "--reverse", f"{base}..{REF}").decode().split() == oids
+        oids = writer.finish()
+    assert tuple(git.run("rev-list", "--reverse", f"{base}..{REF}").decode().split()) == oids
     assert git.run("log", "--format=%s", "-1", oids[3]).decode().strip() == "number 4"
     sound(git)
+
+
+@pytest.mark.slow
+def test_more_commits_than_a_pipe_holds_ids_of(git):
+    base = put(git, None, {"log.md": b""})
+    with Writer(git, REF, base) as writer:
+        for count in range(2500):
+            writer.commit(new({"log.md": b"%d" % count}, f"number {count}\n"))
+        oids = writer.finish()
+    assert len(set(oids)) == 2500
+    assert tip_of(git) == oids[-1]
 
 
 def test_a_finish_without_a_commit_changes_nothing(git):
@@ -360,8 +372,8 @@ NAMES = {
 def test_hostile_names_and_addresses(git, given, kept, where):
     signature = Signature(**{"name": "Ada", "email": "ada@example.org", "when": WHEN, where: given})
     with Writer(git, REF, None) as writer:
-        oid = writer.commit(NewCommit("m", {"a": b"a"}, signature, signature, {}))
-        writer.finish()
+        writer.commit(NewCommit("m", {"a": b"a"}, signature, signature, {}))
+        (oid,) = writer.finish()
     form = {"name": "%an%n%cn", "email": "%ae%n%ce"}[where]
     assert git.run("log", "-1", f"--format={form}", oid).decode().splitlines() == [kept, kept]
     sound(git)
@@ -386,8 +398,8 @@ TIMES = {
 def test_times(git, when, stored):
     signature = Signature("A", "a@a", when)
     with Writer(git, REF, None) as writer:
-        oid = writer.commit(NewCommit("m", {"a": b"a"}, signature, ADA, {}))
-        writer.finish()
+        writer.commit(NewCommit("m", {"a": b"a"}, signature, ADA, {}))
+        (oid,) = writer.finish()
     raw = git.run("cat-file", "commit", oid)
     assert b"author A <a@a> %s\n" % stored in raw
     assert b"committer Ada <ada@example.org> 1795266202 +0100\n" in raw
