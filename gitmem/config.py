@@ -36,12 +36,19 @@ class LockConfig(Value):
     wait_seconds: int = 30
 
 
+class MaintenanceConfig(Value):
+    """Whether a save that finds many packs starts `gitmem maintain` in the background (spec J10)."""
+
+    automatic: bool = True
+
+
 class Config(Value):
     """All settings, in groups. `problems` says what in the files could not be used, a sentence each."""
 
     rotation: RotationConfig = RotationConfig()
     redaction: RedactionConfig = RedactionConfig()
     lock: LockConfig = LockConfig()
+    maintenance: MaintenanceConfig = MaintenanceConfig()
     problems: tuple[str, ...] = ()
 
 
@@ -63,6 +70,7 @@ RULES = {
     "redaction.allow": Rule("texts or globs that are never redacted"),
     "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
     "lock.wait_seconds": Rule("how long a command waits for another one's lock"),
+    "maintenance.automatic": Rule("pack the repository in the background when it is time"),
 }
 
 

@@ -89,6 +89,15 @@ class Door(Value):
             self.notices((f"{error.message} {error.remedy}".strip(),))
         return store
 
+    def maintain_later(self, store: Store) -> None:
+        """Have the repository packed in the background if it is time; should that fail, again ten packs later."""
+        from gitmem.store.store import MAX_PACKS
+
+        if store.config.maintenance.automatic and store.packs() > MAX_PACKS and store.packs() % 10 == 1:
+            from gitmem.store.detached import start
+
+            start(store, "maintain", "--if-needed")
+
     def answer(self, args: argparse.Namespace, value: object, text: str) -> None:
         """Print `value` as JSON where `--json` was given, else `text`."""
         shown = json.dumps(value, ensure_ascii=False, indent=2) if args.json else text

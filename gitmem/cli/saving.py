@@ -64,6 +64,7 @@ def run_save(args: argparse.Namespace, door: Door) -> int:
     if saved.archive:
         lines.insert(0, f"[GITMEM_ROTATE] file={saved.archive}")
     door.answer(args, value, "\n".join(lines))
+    door.maintain_later(store)
     return ExitCode.OK
 
 

@@ -30,11 +30,11 @@ from gitmem.git.packing import (
     unfinished_files,
     write_commit_graph,
 )
+from gitmem.store.store import MAX_PACKS
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
 
-MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
 MAX_LOOSE = 2000
 ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file has lost its writer
 _BEAT_SECONDS = 15.0  # well under what makes a lock's holder seem dead
@@ -54,7 +54,7 @@ class Maintenance:
 def needed(store: Store) -> bool:
     """Say whether it is time; costs a look into five folders. A project's own repository is never due."""
     common = store.repository.layout.common_dir
-    return store.own_repository and (len(pack_names(common)) > MAX_PACKS or loose_estimate(common) > MAX_LOOSE)
+    return store.own_repository and (store.packs() > MAX_PACKS or loose_estimate(common) > MAX_LOOSE)
 
 
 def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
 PRIVATE_FOLDER = "gitmem"
+MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -120,6 +121,16 @@ class Store:
                 except TipMovedError:
                     continue
         raise busy
+
+    def packs(self) -> int:
+        """Count the packs of the store's own repository (one look at a folder); over `MAX_PACKS` they are to be joined."""
+        if not self.own_repository:
+            return 0
+        try:
+            names = os.listdir(os.path.join(self.repository.layout.common_dir, "objects", "pack"))
+        except OSError:
+            return 0
+        return sum(name.endswith(".pack") for name in names)
 
     def read(self, path: str) -> bytes | None:
         """Return a file of the work tree, None where there is none; raises RefusedError for links."""
