@@ -21,6 +21,7 @@ DEFAULTS = {
     "redaction.allow": (),
     "lock.kind": "auto",
     "lock.wait_seconds": 30,
+    "maintenance.automatic": True,
 }
 
 

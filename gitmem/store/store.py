@@ -123,7 +123,7 @@ class Store:
         raise busy
 
     def packs(self) -> int:
-        """Count the packs of the store's own repository (one look at a folder); over `MAX_PACKS` they are to be joined."""
+        """Count the packs of the store's own repository, by one look; over `MAX_PACKS` they are to be joined."""
         if not self.own_repository:
             return 0
         try:
