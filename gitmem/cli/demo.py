@@ -29,7 +29,7 @@ def main() -> None:
             tour.gitmem("save", text, *options)
         tour.show("memory.md", tour.store / "memory.md")
         (tour.store / "memory.md").open("a", encoding="utf-8").write("\nA line written by hand is kept, as an edit.\n")
-        (tour.store / "config.yaml").write_text("rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
+        (tour.store / "config.yaml").write_text("rotation:\n  threshold_tokens: 180\n  carryover_tokens: 60\n")
         tour.gitmem("check")
         tour.gitmem("save", "Saved after the rotation, into the new memory.md.")
         tour.git("-C", str(tour.store), "log", "--oneline", "--stat", "-4")
