@@ -16,7 +16,7 @@ import pytest
 from gitmem.errors import ExitCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from tests.faults.conftest import PlantedGit, Project, Victim, Victims
 
@@ -28,11 +28,12 @@ MOST_STEPS = 400
 FEWEST_STEPS = 20
 
 
-def sampled(*, alone: int = 0, group: int = 0) -> pytest.MarkDecorator:
-    """Have a test kill at every so many steps, and, as a slow test, at each."""
-    slow = [pytest.param(how, 1, marks=pytest.mark.slow) for how in ("alone", "group")]
+def sampled(*, alone: int = 0, group: int = 0, slow: int = 1) -> pytest.MarkDecorator:
+    """Have a test kill at every so many steps, and, as a slow test, at all, or at more of them."""
+    marks = (pytest.mark.slow, pytest.mark.timeout(600))
+    more = [pytest.param(how, slow, marks=marks) for how in ("alone", "group")]
     fast = [(how, every) for how, every in (("alone", alone), ("group", group)) if every]
-    return pytest.mark.parametrize("how, every", fast + slow)
+    return pytest.mark.parametrize("how, every", fast + more)
 
 
 def each_step(
@@ -59,6 +60,15 @@ def saving(project: Project, first: Callable[[], object] = lambda: None) -> Call
     return prepare
 
 
+def save(project: Project, victims: Victims, where: str = "", env: Mapping[str, str] | None = None) -> Victim:
+    """Save a text and be done with it."""
+    text = project.text()
+    done = victims.run(project.root, "save", "--json", "--", text, env=env)
+    assert done.code == 0, (where, done)
+    project.saved(done.said["id"], text)
+    return done
+
+
 def repair(project: Project, victims: Victims, victim: Victim, number: int, where: str = "") -> None:
     """Run plain commands after a kill; each leaves all in order, once what was left behind is old enough."""
     where = where or f"step {number}: killed when about to {victim.steps[-1]}"
@@ -68,10 +78,7 @@ def repair(project: Project, victims: Victims, victim: Victim, number: int, wher
         assert done.code in {0, ExitCode.BUSY}, (where, done)
     unfinished, aside = project.age(), len(project.aside())
     if number % 2:
-        text = project.text("afterwards")
-        done = victims.run(project.root, "save", "--json", "--", text)
-        assert done.code == 0, (where, done)
-        project.saved(done.said["id"], text)
+        done = save(project, victims, where)
     else:
         done = victims.run(project.root, "check")
         assert done.code == 0, (where, done)
@@ -89,35 +96,32 @@ def test_a_save(project: Project, victims: Victims, how: str, every: int):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=11)
+@sampled(alone=11, slow=2)
 def test_a_save_that_finds_an_edit_by_hand(project: Project, victims: Victims, how: str, every: int):
     for step, victim in each_step(victims, project, saving(project, project.edit), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=11)
+@sampled(alone=11, slow=2)
 def test_a_save_on_a_branch_of_the_project(projects: Callable[..., Project], victims: Victims, how: str, every: int):
     project = projects("project", "--branch")
     for step, victim in each_step(victims, project, saving(project), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=13)
+@sampled(alone=13, slow=3)
 def test_a_save_under_a_lock_that_is_a_ref(project: Project, victims: Victims, how: str, every: int):
     project.configure("lock:\n  kind: ref\n")
     for step, victim in each_step(victims, project, saving(project), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=13)
+@sampled(alone=13, slow=2)
 def test_what_a_dead_command_started_may_still_run(project: Project, victims: Victims, how: str, every: int):
     """The next command does not wait for the git processes of the one that was killed."""
     prepare = saving(project)
     for step, victim in each_step(victims, project, prepare, how, every, wait=False):
-        text = project.text()
-        done = victims.run(project.root, "save", "--json", "--", text)
-        assert done.code == 0, (victim.steps[-1], done)
-        project.saved(done.said["id"], text)
+        save(project, victims, victim.steps[-1])
         victims.wait(victim)
         repair(project, victims, victim, step)
 
@@ -147,7 +151,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
         assert len(project.archives()) == len(archives) + 1
 
 
-@sampled(alone=11)
+@sampled(alone=11, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
     pytest.importorskip("gitmem.cli.undoing")
     project.save(project.text())
@@ -174,6 +178,21 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
+@sampled(alone=23, slow=3)
+def test_a_maintenance(project: Project, victims: Victims, how: str, every: int):
+    def prepare() -> list[str]:
+        for _ in range(2):
+            save(project, victims)
+        return ["maintain"]
+
+    for step, victim in each_step(victims, project, prepare, how, every):
+        project.check_entries()
+        project.age()
+        done = victims.run(project.root, "maintain")
+        assert done.code == 0, (victim.steps[-1], done)
+        repair(project, victims, victim, step)
+
+
 KINDS = pytest.mark.parametrize("options", [(), ("--branch",), ("--home",)], ids=" ".join)
 
 
@@ -192,15 +211,12 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
     excluded = (project.root / ".git" / "info" / "exclude").read_text().splitlines()
     assert excluded.count("/.gitmem/") == (options != ("--home",)), where
     project.age()
-    text = project.text()
-    saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
-    assert saved.code == 0, (where, saved)
-    project.saved(saved.said["id"], text)
+    save(project, victims, where, environ)
     project.check()
 
 
 @KINDS
-@sampled(alone=17)
+@sampled(alone=17, slow=3)
 def test_an_init(  # noqa: PLR0917
     home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
 ):
@@ -216,7 +232,7 @@ def test_an_init(  # noqa: PLR0917
 
 
 @KINDS
-@pytest.mark.parametrize("cuts", [pytest.param(40, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cuts", [pytest.param(25, marks=pytest.mark.slow)])
 def test_a_power_cut_during_an_init(
     home: Path, projects: Callable[..., Project], victims: Victims, options: tuple[str, ...], cuts: int
 ):
@@ -234,7 +250,7 @@ def branch_has_moved(steps: tuple[str, ...]) -> int:
     return next(number for number, step in enumerate(steps, 1) if step.startswith("os.rename") and "/.tmp/" in step)
 
 
-@sampled(alone=11)
+@sampled(alone=11, slow=2)
 def test_the_repair_itself(project: Project, victims: Victims, how: str, every: int):
     """Killed when the branch has moved and nothing else, and the next command again, at each of its steps."""
     project.save(project.text())
@@ -256,7 +272,7 @@ def test_the_repair_itself(project: Project, victims: Victims, how: str, every: 
         repair(project, victims, victim, step)
 
 
-@pytest.mark.parametrize("cuts", [10, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cuts", [10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.timeout(600)
 def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int):
     """All processes of a command end at once, also in the middle of what git does."""
@@ -264,9 +280,7 @@ def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int
     chance = random.Random(5)
     for cut in range(cuts):
         project.edit(size=chance.choice([0, 700, 1500]))
-        text = project.text()
-        whole = victims.run(project.root, "save", "--json", "--", text)
-        project.saved(whole.said["id"], text)
+        whole = save(project, victims)
         text = project.text()
         victim = victims.run(project.root, "save", "--json", "--", text, after=whole.seconds * chance.uniform(0, 1.1))
         if victim.killed:

@@ -165,7 +165,8 @@ def main() -> None:
     while data := os.read(0, 1 << 16):
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
-            os.write(1, json.dumps(run(json.loads(line))).encode() + b"\n")
+            job = json.loads(line)
+            os.write(1, json.dumps({**run(job), "number": job["number"]}).encode() + b"\n")
 
 
 if __name__ == "__main__":
