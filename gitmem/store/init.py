@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from enum import Enum
 
-from gitmem.errors import GitFailedError, GitmemError, NotSavedError, RefusedError
+from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.git.locks import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import find_layout
@@ -110,7 +110,7 @@ def _check_same(existing: str, target: str, place: Place) -> None:
 def _make_once(target: str, project: Project, context: Context, place: Place) -> None:
     try:
         _make(target, project, context, place)
-    except (OSError, GitFailedError):
+    except (OSError, GitmemError):
         if not is_store(target):  # another process may have been quicker, and in the way
             raise
 

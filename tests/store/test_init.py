@@ -388,7 +388,7 @@ def test_killed_at_any_moment_and_done_again(project, init, boxes, home, bare_gi
     tip = bare_git(project, "commit-tree", "-p", "gitmem", "-m", "theirs", tree)
     bare_git(project, "update-ref", "refs/heads/gitmem", tip)
     code = KILLED.format(root=str(ROOT), home=str(home), project=str(project), place=place)
-    for delay in (0.004, 0.012, 0.025, 0.05, 0.1):
+    for delay in (0.008, 0.03, 0.08):
         victim = subprocess.Popen(
             [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
         )

@@ -45,7 +45,7 @@ def project(base, bare_git):
 
 
 @pytest.fixture
-def here(home):
+def here(home, base):
     """Ask from a folder; nothing at all may be made by that (spec V8)."""
 
     class Here:
@@ -53,9 +53,9 @@ def here(home):
             self.home = str(home)
 
         def store(self, folder: Path | str) -> str | None:
-            before = everything(home.parent)
+            before = everything(home), everything(base)
             found = find_store(str(folder), self.home)
-            assert everything(home.parent) == before
+            assert (everything(home), everything(base)) == before
             return found
 
         def project(self, folder: Path | str) -> Project:
@@ -65,7 +65,7 @@ def here(home):
 
 
 def everything(folder: Path) -> list[str]:
-    return sorted(str(path) for path in folder.rglob("*"))
+    return sorted(folder + name for folder, folders, files in os.walk(folder) for name in folders + files)
 
 
 # A project that is a git repository
