@@ -10,13 +10,15 @@ import contextlib
 import os
 import stat
 
-from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
+from gitmem.errors import RefusedError, UnfinishedError
 from gitmem.git.index import IndexUpdate, is_damage, read_entries, rebuild_index, set_entries
+from gitmem.git.process import failure
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from typing import Self
 
     from gitmem.git.process import Git
 
@@ -184,24 +186,12 @@ class WorkTree:
             UnfinishedError: the index holds conflicts of a merge.
 
         """
-        try:
-            said = self._git.run(*_STATUS)
-        except GitFailedError as error:
-            if not is_damage(error.stderr):
-                raise
-            rebuild_index(self._git)
-            said = self._git.run(*_STATUS)
-        paths: dict[str, None] = {}
-        for record in said.split(b"\0")[:-1]:
-            kind = record[:1]
-            if kind == b"u":
-                raise UnfinishedError(
-                    f"{os.fsdecode(record.split(b' ', 10)[10])} has conflicts that a merge left in the index.",
-                    "Resolve them with 'git add' and 'git commit', or 'git merge --abort'.",
-                )
-            if kind in b"1?":
-                paths[os.fsdecode(record[2:] if kind == b"?" else record.split(b" ", 8)[8])] = None
-        return list(paths)
+        with self.look() as look:
+            return look.edited()
+
+    def look(self) -> Look:
+        """Start looking for what `edited` returns, while something else is being done."""
+        return Look(self._git)
 
     def open_index(self) -> IndexUpdate:
         """Start bringing index entries in step; the process reads the index while the commit is being made."""
@@ -287,3 +277,45 @@ def _give_mode(temporary: str, full: str, *, executable: bool) -> None:
         if executable != bool(mode & stat.S_IXUSR):
             mode = mode | may_execute if executable else mode & ~0o111
         os.chmod(temporary, mode)
+
+
+class Look:
+    """One `git status`, started early and asked when its answer is needed. As a context manager it leaves nothing."""
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._process = git.spawn(*_STATUS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._process.returncode is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def edited(self) -> list[str]:
+        """See `WorkTree.edited`."""
+        said, stderr = self._process.communicate()
+        if self._process.returncode != 0:
+            error = failure(_STATUS, self._process.returncode, stderr)
+            if not is_damage(error.stderr):
+                raise error
+            rebuild_index(self._git)
+            said = self._git.run(*_STATUS)
+        return _paths(said)
+
+
+def _paths(status: bytes) -> list[str]:
+    """Return the paths that git status names, each once, in its order."""
+    paths: dict[str, None] = {}
+    for record in status.split(b"\0")[:-1]:
+        kind = record[:1]
+        if kind == b"u":
+            raise UnfinishedError(
+                f"{os.fsdecode(record.split(b' ', 10)[10])} has conflicts that a merge left in the index.",
+                "Resolve them with 'git add' and 'git commit', or 'git merge --abort'.",
+            )
+        if kind in b"1?":
+            paths[os.fsdecode(record[2:] if kind == b"?" else record.split(b" ", 8)[8])] = None
+    return list(paths)

@@ -9,21 +9,15 @@ from __future__ import annotations
 from datetime import datetime
 
 from gitmem.errors import GitmemError
-from gitmem.model.document import Document
-from gitmem.model.entry import Entry, clean_tag, clean_text
+from gitmem.model.entry import clean_tag
 from gitmem.model.ids import is_id
-from gitmem.model.kinds import TIMELINE, MemoryType
+from gitmem.model.kinds import MemoryType
 from gitmem.model.limits import Limits, needs_rotation
-from gitmem.model.log import add_entry, entry_ids
-from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import MEMORY, daily_path
-from gitmem.store.redact import redact
+from gitmem.model.paths import MEMORY
 from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gitmem.config import RotationConfig
     from gitmem.store.spool import Event
     from gitmem.store.store import Store
@@ -143,6 +137,8 @@ class _Batch:
 
     def plan(self, transaction: Transaction) -> None:
         """Turn the events into commits."""
+        from gitmem.memory.entries import add_save
+
         self._reset()
         for event in self._store.spool.events():
             if len(self.done) >= BATCH:
@@ -198,42 +194,3 @@ def parse_event(event: Event) -> Save:
         session=str(content.get("session") or ""),
         host=str(content.get("host") or ""),
     )
-
-
-def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool:
-    """Add the commit of one save to a transaction; False where its entry is there already."""
-    day = what.at.strftime("%Y-%m-%d")
-    path = daily_path(day)
-    daily = transaction.read(path) or new_daily(day)
-    if what.id.encode() in daily and what.id in entry_ids(daily.decode("utf-8", "surrogateescape")):
-        return False
-    text = clean_text(redact(what.text, allow=allow).text)
-    entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
-    dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
-    memory = transaction.read(MEMORY)
-    if memory is None:
-        from gitmem.store.init import new_memory
-
-        memory = new_memory(transaction.now)
-    trailers = (
-        (Trailer.OP.value, Op.SAVE.value),
-        (Trailer.TYPE.value, what.type.value),
-        (Trailer.ENTRY.value, what.id),
-        (Trailer.SESSION.value, what.session),
-        (Trailer.HOST.value, what.host),
-    )
-    message = Message(f"Save {what.type.label.lower()}: {text}", trailers)
-    changes = {path: _with(daily, what.type.label, entry), MEMORY: _with(memory, what.type.section, dated)}
-    return transaction.commit(message, changes, when=what.at)
-
-
-def _with(data: bytes, section: str, entry: Entry) -> bytes:
-    document = Document.parse(data)
-    return document.with_body(add_entry(document.body, section, entry, document.newline)).render()
-
-
-def new_daily(day: str) -> bytes:
-    """Return a daily log that holds nothing yet; every machine makes the same bytes of it (docs/format.md)."""
-    return (
-        f"---\nid: day-{day}\nkind: daily\ncreated: {day}T00:00:00Z\ndate: {day}\n---\n# {day}\n\n## {TIMELINE}\n"
-    ).encode()

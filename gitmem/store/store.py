@@ -156,8 +156,9 @@ class Store:
             self._check_format(b"" if blob is None else blob.data)
             notices = list(recover(self, tip))
             transaction = self._transaction(writer)
-            scanned = _read_edited(transaction, self.files) if scan else []
-            value = plan(transaction)
+            with self.files.look() if scan else contextlib.nullcontext() as look:
+                value = plan(transaction)  # while git looks
+                scanned = _read_edited(transaction, look.edited()) if look else []
             lock.heartbeat()
             files, paths = transaction.files(), {*transaction.touched(), *scanned}
             if not files and not paths:
@@ -281,13 +282,13 @@ def _read_small(path: str) -> bytes | None:
         return None
 
 
-def _read_edited(transaction: Transaction, files: WorkTree) -> list[str]:
+def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
     """Have a transaction read every file that a person changed or staged; returns their paths.
 
     What cannot be kept is noted, and does not keep the others from being saved.
     """
     paths = []
-    for path in files.edited():
+    for path in edited:
         if path.endswith("/"):
             transaction.notices.append(f"{path} is a git repository of its own and is not kept in the store.")
             continue

@@ -13,7 +13,6 @@ from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import check_path, fold, is_git_folder
-from gitmem.store.redact import redact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.git.identity import Identity
     from gitmem.git.worktree import WorkTree
     from gitmem.git.writer import Writer
+    from gitmem.store.redact import Redacted
 
 
 class Draft(Value):
@@ -97,7 +97,7 @@ class Transaction:
             raise
         if real:
             trailers = (*message.trailers, (Trailer.MACHINE.value, self._machine))
-            subject = redact(message.subject, allow=self._allow).text
+            subject = self._redact(message.subject).text
             message = message._replace(subject=subject, trailers=trailers)
             self.drafts.append(Draft(message, real, when or self.now))
         return bool(real)
@@ -158,11 +158,16 @@ class Transaction:
             raise RefusedError(f"{path} would have {len(content):,} bytes, more than gitmem handles.")
         return self._redacted(path, before or b"", content)
 
+    def _redact(self, text: str) -> Redacted:
+        from gitmem.store.redact import redact  # while git starts
+
+        return redact(text, allow=self._allow)
+
     def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
         """Return content without the secrets in those of its lines that `before` does not have at the same ends."""
         start, end = _changed_lines(before, content)
         text = content[start:end].decode("utf-8", "surrogateescape")
-        found = redact(text, allow=self._allow)
+        found = self._redact(text)
         if not found.findings:
             return content
         if edited:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import UnfinishedError
-from gitmem.memory.save import drain, new_daily, save
+from gitmem.memory.entries import new_daily
+from gitmem.memory.save import drain, save
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids, find_section
 

@@ -1,0 +1,60 @@
+"""What a save comes to in the store: an entry in the daily log and in `memory.md`, and the commit of both.
+
+Apart from `gitmem.memory.save` so that it is imported while git starts, which takes about as long.
+"""
+
+from __future__ import annotations
+
+from gitmem.model.document import Document
+from gitmem.model.entry import Entry, clean_text
+from gitmem.model.kinds import TIMELINE
+from gitmem.model.log import add_entry, entry_ids
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import MEMORY, daily_path
+from gitmem.store.redact import redact
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.memory.save import Save
+    from gitmem.store.transaction import Transaction
+
+
+def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool:
+    """Add the commit of one save to a transaction; False where its entry is there already."""
+    day = what.at.strftime("%Y-%m-%d")
+    path = daily_path(day)
+    daily = transaction.read(path) or new_daily(day)
+    if what.id.encode() in daily and what.id in entry_ids(daily.decode("utf-8", "surrogateescape")):
+        return False
+    text = clean_text(redact(what.text, allow=allow).text)
+    entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
+    dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
+    memory = transaction.read(MEMORY)
+    if memory is None:
+        from gitmem.store.init import new_memory
+
+        memory = new_memory(transaction.now)
+    trailers = (
+        (Trailer.OP.value, Op.SAVE.value),
+        (Trailer.TYPE.value, what.type.value),
+        (Trailer.ENTRY.value, what.id),
+        (Trailer.SESSION.value, what.session),
+        (Trailer.HOST.value, what.host),
+    )
+    message = Message(f"Save {what.type.label.lower()}: {text}", trailers)
+    changes = {path: _with(daily, what.type.label, entry), MEMORY: _with(memory, what.type.section, dated)}
+    return transaction.commit(message, changes, when=what.at)
+
+
+def _with(data: bytes, section: str, entry: Entry) -> bytes:
+    document = Document.parse(data)
+    return document.with_body(add_entry(document.body, section, entry, document.newline)).render()
+
+
+def new_daily(day: str) -> bytes:
+    """Return a daily log that holds nothing yet; every machine makes the same bytes of it (docs/format.md)."""
+    return (
+        f"---\nid: day-{day}\nkind: daily\ncreated: {day}T00:00:00Z\ndate: {day}\n---\n# {day}\n\n## {TIMELINE}\n"
+    ).encode()
