@@ -96,6 +96,7 @@ def test_a_missing_file_is_refused_by_name(shell):
 
 def test_text_and_file_together_are_refused(shell):
     shell.run("save", "x", "-f", "y", code=8)
+    assert "not both" in shell.err
 
 
 def test_no_store_has_its_own_exit_code_and_says_how_to_make_one(shell, tmp_path):
@@ -115,6 +116,7 @@ def test_errors_are_json_too(shell, tmp_path):
 
 def test_a_wrong_option_is_a_usage_error(shell):
     shell.run("save", "--nonsense", code=2)
+    assert "--nonsense" in shell.err
 
 
 def test_a_huge_line_is_saved_whole(shell):
