@@ -1151,6 +1151,40 @@ def test_a_folder_that_is_not_ours_to_write(box, boxes, closed):
         shutil.rmtree(folder)
 
 
+@root_needed
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_files_that_cannot_be_read_keep_nothing_else_from_being_saved(box, boxes):
+    box.put({"mine.md": b"one\n", "other.md": b"o\n"})
+    folder = Path(tempfile.mkdtemp(prefix="gitmem-"))
+    folder.chmod(0o755)
+    try:
+        shutil.copytree(box.root, folder / "store")
+        (folder / "store" / "mine.md").write_bytes(b"edited\n")
+        (folder / "store" / "new.md").write_bytes(b"new\n")
+        for path in (folder / "store", *(folder / "store").rglob("*")):
+            os.chown(path, 65534, 65534)
+        for name in ("mine.md", "new.md"):
+            (folder / "store" / name).chmod(0)
+        said = _as_nobody(lambda: repr(boxes(folder / "store").append("other.md", b"saved\n", scan=True).notices))
+        assert said == repr(
+            tuple(f"Not kept: {name} cannot be read: Permission denied." for name in ("mine.md", "new.md"))
+        )
+        said = _as_nobody(lambda: repr(boxes(folder / "store").append("mine.md", b"saved\n").notices))
+        assert said.startswith("NotSavedError: Nothing was saved to ")
+        assert "mine.md" in said
+        for path in (folder / "store", *(folder / "store").rglob("*")):
+            os.chown(path, 0, 0)
+        after = boxes(folder / "store")
+        assert after.tree()["other.md"] == b"o\nsaved\n"
+        for name in ("mine.md", "new.md"):
+            (folder / "store" / name).chmod(0o644)
+        after.settle()
+        assert after.tree()["mine.md"] == b"edited\n"
+        after.sound()
+    finally:
+        shutil.rmtree(folder)
+
+
 def _as_nobody(work) -> str:
     reading, writing = os.pipe()
     pid = os.fork()
