@@ -110,9 +110,10 @@ class Store:
             stack.callback(lock.release)
             identity = self._identity()
             stack.callback(identity.result)  # it is not left behind where nothing is committed
+            repaired: list[str] = []
             for _ in range(ATTEMPTS):
                 try:
-                    return self._attempt(plan, lock, identity, scan=scan)
+                    outcome = self._attempt(plan, lock, identity, repaired, scan=scan)
                 except TipLockedError as error:
                     clear_left_behind(error.lock)
                     busy = BusyError(
@@ -120,6 +121,8 @@ class Store:
                     )
                 except TipMovedError:
                     continue
+                else:
+                    return outcome._replace(notices=(*repaired, *outcome.notices))
         raise busy
 
     def packs(self) -> int:
@@ -146,7 +149,13 @@ class Store:
         return commit if is_object_id(commit) else None
 
     def _attempt(
-        self, plan: Callable[[Transaction], T], lock: Lock, identity: IdentityLookup, *, scan: bool
+        self,
+        plan: Callable[[Transaction], T],
+        lock: Lock,
+        identity: IdentityLookup,
+        repaired: list[str],
+        *,
+        scan: bool,
     ) -> Outcome[T]:
         branch = self.repository.branch()
         tip = self.repository.tip(branch) or self._begin(branch)
@@ -154,7 +163,7 @@ class Store:
             # While this one waited for the lock, a newer gitmem may have migrated the store.
             blob = writer.read(FORMAT)
             self._check_format(b"" if blob is None else blob.data)
-            notices = list(recover(self, tip))
+            repaired += recover(self, tip)
             transaction = self._transaction(writer)
             with self.files.look() if scan else contextlib.nullcontext() as look:
                 value = plan(transaction)  # while git looks
@@ -162,10 +171,10 @@ class Store:
             lock.heartbeat()
             files, paths = transaction.files(), {*transaction.touched(), *scanned}
             if not files and not paths:
-                return Outcome(value, (), (*notices, *transaction.notices))
+                return Outcome(value, (), tuple(transaction.notices))
             with self.files.open_index() as index:
                 commits, staged = self._commit(writer, transaction, lock, identity)
-                notices += transaction.notices
+                notices = list(transaction.notices)
                 try:
                     notices += self._publish(commits[-1] if commits else tip, staged, index, paths | files.keys())
                 except (OSError, GitmemError) as error:

@@ -9,6 +9,7 @@ import pytest
 from gitmem.errors import NotSavedError
 from gitmem.git.worktree import WorkTree
 from gitmem.git.writer import Writer
+from gitmem.model.message import Message
 from gitmem.store.recovery import blob_id
 
 POINTS = (
@@ -270,6 +271,24 @@ def test_an_edit_in_the_middle_of_a_repair_is_left_alone(box, crashed, monkeypat
     assert box.files()["memory.md"] == b"# Edited\n" + BEFORE["memory.md"]
     box.settle()
     assert box.files()["memory.md"] == b"# Edited\n" + AFTER["memory.md"]
+    saved(box)
+    box.sound()
+
+
+def test_what_was_repaired_is_said_though_the_branch_moves_meanwhile(box, crashed):
+    crashed(UNWRITTEN)
+    box.write("memory.md", b"# Edited\n" + BEFORE["memory.md"])
+    tries = []
+
+    def plan(transaction):
+        tries.append(transaction.read("memory.md"))
+        if len(tries) == 1:
+            box.git("commit", "-q", "--allow-empty", "--only", "-m", "race")
+        return transaction.commit(Message("ours", ()), {"other.md": b"o\n"})
+
+    outcome = box.store.transact(plan, purpose="test", scan=True)
+    assert len(tries) == 2
+    assert outcome.notices == ("memory.md was edited by hand while it was being changed; both were kept.",)
     saved(box)
     box.sound()
 
