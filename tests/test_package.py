@@ -29,7 +29,7 @@ print(json.dumps(sorted(loaded - set(sys.stdlib_module_names) - {"gitmem"})))
 def wheel(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run(command, check=True, capture_output=True, env={**os.environ, "HOME": str(out)})
     return next(out.glob("*.whl"))
 
 
@@ -61,7 +61,9 @@ def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path, environ):
     home = tmp_path / "an environment"
     venv.create(home, with_pip=True)
     python = home / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    # pip asks `rustc` for its version, which makes a folder in the home.
     installer = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTHON"))}
+    installer["HOME"] = str(tmp_path / "home of pip")
     subprocess.run([python, "-m", "pip", "install", "--quiet", str(wheel)], check=True, env=installer, cwd=tmp_path)
     project = tmp_path / "프로젝트 one"
     project.mkdir()
