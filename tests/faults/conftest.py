@@ -210,7 +210,8 @@ class Project:
             [*_GIT, "fsck", "--strict", "--no-dangling", "--no-progress"],
             cwd=self.store, env=os.environ, capture_output=True, timeout=_SECONDS, check=False,
         )  # fmt: skip
-        assert (fsck.returncode, fsck.stdout, fsck.stderr) == (0, b"", b"")
+        assert fsck.returncode == 0, fsck.stderr.decode()
+        assert (fsck.stdout, fsck.stderr) == (b"", b"")
         roots = self.git("rev-list", "--max-parents=0", "HEAD")
         assert (roots, self.git("rev-list", "--merges", "HEAD")) == (_ROOT_COMMIT, ""), "history is one line from there"
 

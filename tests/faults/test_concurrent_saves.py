@@ -172,6 +172,7 @@ def test_killed_again_and_again(project: Project, start: Callable[..., Saver], h
     for saver in savers:
         saver.kill("alone")
         saver.end()
+    project.age()
     settle(project)
     project.check()
     assert project.kept

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 ROTATES_SOON = "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
+NO_PACKING = "maintenance:\n  automatic: false\n"  # packs vanish under an fsck that is reading them
 SMALL = 1100  # bytes of a memory.md that was just rotated, at most
 MOST_STEPS = 400
 FEWEST_STEPS = 20
@@ -216,7 +217,7 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
 
 
 @KINDS
-@sampled(alone=17, slow=3)
+@sampled(alone=17, slow=5)
 def test_an_init(  # noqa: PLR0917
     home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
 ):
@@ -250,7 +251,7 @@ def branch_has_moved(steps: tuple[str, ...]) -> int:
     return next(number for number, step in enumerate(steps, 1) if step.startswith("os.rename") and "/.tmp/" in step)
 
 
-@sampled(alone=11, slow=2)
+@sampled(alone=11, slow=3)
 def test_the_repair_itself(project: Project, victims: Victims, how: str, every: int):
     """Killed when the branch has moved and nothing else, and the next command again, at each of its steps."""
     project.save(project.text())
@@ -276,7 +277,7 @@ def test_the_repair_itself(project: Project, victims: Victims, how: str, every: 
 @pytest.mark.timeout(600)
 def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int):
     """All processes of a command end at once, also in the middle of what git does."""
-    project.configure(ROTATES_SOON)
+    project.configure(ROTATES_SOON + NO_PACKING)
     chance = random.Random(5)
     for cut in range(cuts):
         project.edit(size=chance.choice([0, 700, 1500]))

@@ -191,5 +191,6 @@ class TestSaves(SaveMachine.TestCase):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 class TestManySaves(SaveMachine.TestCase):
-    settings = settings(max_examples=80, stateful_step_count=25)
+    settings = settings(max_examples=30, stateful_step_count=20)
