@@ -8,7 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: try test lint types layers format bench clean
+.PHONY: try test test-slow lint types layers format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gitmem needs Python 3.11 or later; say PYTHON=python3.13 make ...")'
@@ -22,8 +22,8 @@ try: $(READY)
 test: $(READY)
 	$(BIN)/python -m pytest -n auto -m 'not slow'
 
-test-all: $(READY)
-	$(BIN)/python -m pytest -n auto
+test-slow: $(READY)
+	$(BIN)/python -m pytest -n auto -m slow
 
 lint: $(READY)
 	$(BIN)/ruff check .
