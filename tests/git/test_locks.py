@@ -586,6 +586,7 @@ def test_a_record_whose_blob_is_lost_keeps_the_lock_for_its_time(git, project):
     assert ref_lock(git, project, FakeTime().clock()).acquire(STALE_SECONDS + 1).held()
 
 
+@pytest.mark.slow
 def test_packing_refs_meanwhile_does_not_make_it_stick(git, project, bare_git):
     bare_git(project, "commit", "-q", "--allow-empty", "-m", "first")
     workers = [Other(project, LockKind.REF, COUNT) for _ in range(3)]

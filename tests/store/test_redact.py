@@ -380,7 +380,7 @@ def test_every_format_is_gated_by_a_literal_and_has_a_source():
     for form in FORMATS:
         assert form.literals
         assert all(len(literal) > 1 for literal in form.literals)
-        assert form.source.startswith(("http", "RFC"))
+        assert form.source.startswith(("http", "RFC", "PyPI Help"))
         assert form.kind.replace("-", "").isalpha()
 
 
