@@ -1,0 +1,273 @@
+# ruff: noqa: RUF001  # punctuation of other scripts is the subject
+"""Sentences of what agents and people write: markdown, in English, Korean, Chinese and Japanese.
+
+Code fences, tables, headings, rules and lines of markup are no sentences; list markers and bold marks are taken off.
+Everything is linear in the length of the text, whatever it is made of.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+from functools import cache
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# What a cut text ends with; one character, as in a commit's subject.
+ELLIPSIS = "…"
+# A line at least this wide (a CJK character is two wide) that ends in no full stop was wrapped: its paragraph goes on.
+# Shorter lines are what chat writes one thought a line in; text is wrapped at 70 or more nearly everywhere.
+_WRAPPED_AT = 60
+# Letters of a conversation's text that are Hangul when it is Korean: prose of Korean developers is a third to a half
+# English words, and each of those has more letters than its Korean neighbours.
+_KOREAN_SHARE = 0.2
+_LOOK_AT = 20_000  # characters in which the language shows
+# A full stop after one of these ends no sentence.
+_ABBREVIATIONS = frozenset(
+    ("e.g", "i.e", "vs", "cf", "approx", "ver", "incl", "excl", "resp", "mr", "mrs", "ms", "dr", "prof", "st", "jr")
+) | {"sr", "fig", "eq", "sec", "ch", "vol", "pp", "al", "inc", "ltd", "dept", "est"}
+_LONGEST_WORD = 12  # characters in which an abbreviation, an initial or a number before a full stop shows
+_LIST_NUMBER = 2  # digits of a number that counts the items of a list within a line
+_CLOSERS = "\"')]}»”’」』】）〉》*_~`"
+
+
+class Kind(Enum):
+    """What a block of a text is."""
+
+    HEADING = "heading"
+    PARAGRAPH = "paragraph"
+    ITEM = "item"
+    QUOTE = "quote"
+
+
+class Block(Value):
+    """A paragraph, list item, quotation or heading on one line, its marker taken off."""
+
+    kind: Kind
+    text: str
+
+
+class _Forms(Value):
+    """The patterns, compiled when first used."""
+
+    fence: re.Pattern[str]
+    heading: re.Pattern[str]
+    item: re.Pattern[str]
+    quote: re.Pattern[str]
+    dropped: re.Pattern[str]
+    bold_line: re.Pattern[str]
+    bold: re.Pattern[str]
+    ticks: re.Pattern[str]
+    stop: re.Pattern[str]
+    wide: re.Pattern[str]
+    hangul: re.Pattern[str]
+    letter: re.Pattern[str]
+
+
+@cache
+def _forms() -> _Forms:
+    return _Forms(
+        fence=re.compile(r"[ \t]{0,12}(?:[-*+>][ \t]+)?(`{3,}|~{3,})([^\n]*)"),
+        heading=re.compile(r"#{1,6}(?:[ \t]+|$)(.*)"),
+        item=re.compile(r"(?:[-*+•‣◦▪–]|[0-9]{1,4}[.)]|[①-⑳])[ \t]+(?:\[[ xX]\][ \t]+)?"),
+        quote=re.compile(r"(?:>[ \t]?)+"),
+        # Tables, rules, setext underlines, lines of nothing but markup, the tree of a folder, and prompts of a shell.
+        dropped=re.compile(r"\||[├└│┌┐┘─]|[-=*_:| \t]+$|</?[A-Za-z!][^<>]*>$|[$%❯][ \t]"),
+        bold_line=re.compile(r"(?:\*\*|__)([^*\n]+)(?:\*\*|__):?"),
+        # `2**8` is no bold text.
+        bold=re.compile(r"(?<![0-9A-Za-z_])\*\*|\*\*(?![0-9A-Za-z_])"),
+        ticks=re.compile(r"`+"),
+        # After `.!?…` there must be a blank, if only after closing marks; CJK stops need nothing after them. A run of
+        # marks is looked at once, from its first.
+        stop=re.compile(
+            rf"(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)"
+            rf"|(?<![。！？．])[。！？．]++[{re.escape(_CLOSERS)}]*+"
+            r"|(?<=[다요함음됨임죠])\.(?=[가-힣])"
+        ),
+        wide=re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\uff00-\uff60]"),
+        hangul=re.compile(r"[\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3]"),
+        letter=re.compile(r"[^\W\d_]"),
+    )
+
+
+def split(text: str) -> list[str]:
+    """Return the sentences of a markdown text, in order, each on one line."""
+    return [sentence for block in blocks(text) if block.kind is not Kind.HEADING for sentence in sentences_of(block)]
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return the whole sentences from the start of `text` that fit into `limit` characters, as one paragraph.
+
+    A first sentence that does not fit is cut at a word. A text without a sentence (code, a heading) gives its
+    first line.
+    """
+    found = split(text)
+    if not found:
+        lines = (" ".join(line.strip("#`~*|-> \t\r").split()) for line in text.split("\n"))
+        return _cut(next(filter(None, lines), ""), limit)
+    shortened = found[0]
+    for sentence in found[1:]:
+        longer = shortened + _joint(shortened) + sentence
+        if len(longer) > limit:
+            break
+        shortened = longer
+    return _cut(shortened, limit)
+
+
+def is_korean(text: str) -> bool:
+    """Say whether a conversation's text is Korean, though it names files, commands and people in English."""
+    forms = _forms()
+    prose = " ".join(mask_code(block.text, " ") for block in blocks(text[:_LOOK_AT]))
+    hangul = len(forms.hangul.findall(prose))
+    return hangul > 0 and hangul >= _KOREAN_SHARE * len(forms.letter.findall(prose))
+
+
+def blocks(text: str) -> list[Block]:
+    """Return the paragraphs, list items, quotations and headings of a markdown text; code and tables are left out."""
+    found: list[tuple[Kind, list[str]]] = []
+    going_on = False  # whether the next line may belong to the last block
+    for line in _outside_fences(text):
+        block = _block(line)
+        if block is None:
+            going_on = False
+        elif going_on and _goes_on(*found[-1], block, line):
+            found[-1][1].append(block.text)
+        else:
+            found.append((block.kind, [block.text]))
+            going_on = block.kind is not Kind.HEADING
+    return [Block(kind, " ".join(lines)) for kind, lines in found]
+
+
+def sentences_of(block: Block) -> list[str]:
+    """Return the sentences of one block."""
+    text = mask_code(block.text)
+    found = []
+    start = 0
+    for stop in _forms().stop.finditer(text):
+        if _ends(text, start, stop):
+            found.append(block.text[start : stop.end()])
+            start = stop.end()
+    found.append(block.text[start:])
+    return [words for piece in found if (words := _plain(piece)) and _forms().letter.search(words)]
+
+
+def mask_code(text: str, filler: str = "x") -> str:
+    """Return `text` with each character between backticks replaced, so that nothing in there is taken for prose."""
+    if "`" not in text:
+        return text
+    runs = list(_forms().ticks.finditer(text))
+    closing: dict[int, int] = {}  # of a run's index, that of the next of the same length
+    last: dict[int, int] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        length = runs[index].end() - runs[index].start()
+        if length in last:
+            closing[index] = last[length]
+        last[length] = index
+    pieces = []
+    position = index = 0
+    while index < len(runs):
+        end = closing.get(index)
+        if end is None:
+            index += 1
+            continue
+        opened, closed = runs[index].end(), runs[end].start()
+        pieces += [text[position:opened], filler * (closed - opened)]
+        position = closed
+        index = end + 1
+    return "".join([*pieces, text[position:]])
+
+
+def _outside_fences(text: str) -> Iterator[str]:
+    """Yield the lines of a text outside code fences, and a blank one for each fence."""
+    form = _forms().fence
+    fence = ""
+    for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
+        mark = form.match(line)
+        if mark and not fence and (mark[1][0] == "~" or "`" not in mark[2]):
+            fence = mark[1]
+            yield ""
+        elif mark and fence and mark[1].startswith(fence) and not mark[2].strip():
+            fence = ""
+        elif not fence:
+            yield line
+
+
+def _block(line: str) -> Block | None:
+    """Return what a line outside code begins or goes on with, None where it is blank or no prose."""
+    forms = _forms()
+    words = line.strip()
+    if not words or forms.dropped.match(words):
+        return None
+    if heading := forms.heading.match(words):
+        title = _plain(heading[1].strip(" \t#"))
+        return Block(Kind.HEADING, title) if title else None
+    for kind, form in ((Kind.QUOTE, forms.quote), (Kind.ITEM, forms.item)):
+        if marker := form.match(words):
+            rest = words[marker.end() :]
+            return Block(kind, rest) if rest else None
+    bold = forms.bold_line.fullmatch(words)
+    if bold and not bold[1].rstrip().endswith((".", "!", "?", "。")) and ": " not in bold[1]:
+        return Block(Kind.HEADING, bold[1].strip(" :"))
+    return Block(Kind.PARAGRAPH, words)
+
+
+def _goes_on(kind: Kind, lines: Sequence[str], block: Block, line: str) -> bool:
+    """Say whether a line goes on with the block before it: of the same kind, after a line that was wrapped."""
+    if block.kind is not (Kind.PARAGRAPH if kind is Kind.ITEM else kind):
+        return False
+    if kind is Kind.ITEM and not line.startswith((" ", "\t")):
+        return False
+    tail = lines[-1][-2 * _WRAPPED_AT :]
+    width = len(tail) + len(_forms().wide.findall(tail))
+    return width >= _WRAPPED_AT and not tail.endswith((".", "!", "?", ":", "。", "！", "？"))
+
+
+def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
+    """Say whether what looks like the end of a sentence is one."""
+    mark = stop[0].rstrip(_CLOSERS)
+    following = text[stop.end() : stop.end() + 2].strip()[:1]
+    if mark != ".":
+        return (len(mark) == 1 and mark != "…") or not following.islower()
+    word = text[max(start, stop.start() - _LONGEST_WORD) : stop.start()].rpartition(" ")[2].lstrip("([\"'“‘*").lower()
+    if word == "no":
+        return not following.isdecimal()
+    if word == "etc":
+        return not following.islower()
+    if word.isdecimal() and len(word) <= _LIST_NUMBER:  # `2. ` where a list runs on in a line
+        return bool(text[start : stop.start() - len(word)].strip())
+    initial = len(word) == 1 and "a" <= word <= "z" and word not in "ix"  # `J. Doe`, not `so do I.`
+    return word not in _ABBREVIATIONS and not initial
+
+
+def _plain(piece: str) -> str:
+    """Return a piece of a block without bold marks and blanks at its ends, each run of blanks as one."""
+    if "**" in piece:
+        masked = mask_code(piece)
+        kept = []
+        position = 0
+        for mark in _forms().bold.finditer(masked):
+            kept.append(piece[position : mark.start()])
+            position = mark.end()
+        piece = "".join([*kept, piece[position:]])
+    return " ".join(piece.split())
+
+
+def _joint(before: str) -> str:
+    """Return what stands between a sentence and the next: items of a list have no full stop of their own."""
+    return " " if before.rstrip(_CLOSERS)[-1:] in ".!?:;…。！？,—" else "; "
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    if limit <= 0:
+        return ""
+    cut = text[: limit - 1]
+    if not text[limit - 1].isspace():
+        space = cut.rfind(" ")
+        cut = cut[:space] if space > limit // 3 else cut
+    return cut.rstrip(" ,;:.") + ELLIPSIS
