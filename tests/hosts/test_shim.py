@@ -1,0 +1,374 @@
+"""The commands hosts run at events, in every shell at hand, as a host runs them: `sh -c COMMAND` with JSON on stdin."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from gitmem.hosts.shim import ANSWER, DELIVER, command, is_ours, one_line
+from gitmem.store.locate import find_store
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
+ROOT = Path(__file__).resolve().parents[2]
+CANDIDATES = {
+    "sh": ["sh"],
+    "dash": ["dash"],
+    "bash": ["bash"],
+    "busybox": ["busybox", "sh"],
+    "zsh": ["zsh", "--emulate", "sh"],
+}
+SHELLS = {name: words for name, words in CANDIDATES.items() if shutil.which(words[0])}
+PAYLOAD = json.dumps({"hook_event_name": "PostToolUse", "text": "첫 번째 'quote\""}, ensure_ascii=False).encode()
+# As a person's `gitmem` would be found; it notes how it was called.
+STAND_IN = """#!/bin/sh
+{ printf '%s|' "$PWD" "$@"; cat; printf '\\n'; } >>"$GITMEM_CALLS"
+echo answered
+exit 2
+"""
+
+
+class Host:
+    """Runs hooks as a host does."""
+
+    def __init__(self, folder: Path, shell: list[str]) -> None:
+        self.shell = shell
+        self.calls = folder / "calls"
+        self.home = folder / "home"
+        self.home.mkdir()
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+        for tool in ("cat", "rm"):
+            (self.bin / tool).symlink_to(shutil.which(tool))
+        self.environ = {"HOME": str(self.home), "PATH": str(self.bin), "GITMEM_CALLS": str(self.calls)}
+
+    def install_gitmem(self) -> None:
+        (self.bin / "gitmem").write_text(STAND_IN.replace("cat;", f"{shutil.which('cat')};"))
+        (self.bin / "gitmem").chmod(0o755)
+
+    def run(self, cwd: Path, event="PostToolUse", payload: bytes = PAYLOAD, *, script=DELIVER, stdin=None, **environ):
+        done = subprocess.run(
+            [self.find(), *self.shell[1:], "-c", command(script, event)],
+            cwd=cwd,
+            env=self.environ | environ,
+            **({"input": payload} if stdin is None else {"stdin": stdin}),
+            capture_output=True,
+            timeout=30,
+            check=False,
+        )
+        assert done.returncode == 0
+        assert done.stderr == b""
+        return done.stdout
+
+    def find(self) -> str:
+        return shutil.which(self.shell[0])
+
+    def called(self) -> list[str]:
+        return self.calls.read_text().splitlines() if self.calls.exists() else []
+
+
+@pytest.fixture(params=SHELLS)
+def host(request, tmp_path) -> Host:
+    return Host(tmp_path, SHELLS[request.param])
+
+
+def repository(folder: Path, bare_git) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    bare_git(folder, "init", "-q")
+    bare_git(folder, "commit", "-q", "--allow-empty", "-m", "first")
+    return folder
+
+
+def own_store(project: Path) -> Path:
+    """Make the part of a store that the shim looks at; returns the folder of hook events."""
+    git = project / ".gitmem" / ".git"
+    (git / "gitmem" / "spool" / "hooks").mkdir(parents=True)
+    (git / "HEAD").write_text("ref: refs/heads/gitmem\n")
+    return git / "gitmem" / "spool" / "hooks"
+
+
+@pytest.fixture
+def project(tmp_path, bare_git) -> Path:
+    return repository(tmp_path / '프로젝트 it\'s "one" $HOME [a]*', bare_git)
+
+
+@pytest.fixture
+def spool(project) -> Path:
+    return own_store(project)
+
+
+def delivered(spool: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted(spool.iterdir())]
+
+
+def test_an_event_becomes_a_file_of_its_own_that_names_the_event_and_the_host(host, project, spool):
+    assert host.run(project) == b""
+    (file,) = spool.iterdir()
+    event, parent, own, number = file.name.removesuffix(".json").split("-")
+    assert (event, int(parent), number) == ("PostToolUse", os.getpid(), "1")
+    assert own.isdigit()
+    assert file.read_bytes() == PAYLOAD
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_the_store_is_found_from_a_subfolder_and_from_inside_the_store(host, project, spool):
+    below = project / "src" / "깊은 곳"
+    below.mkdir(parents=True)
+    host.run(below)
+    host.run(project / ".gitmem" / ".git" / "gitmem")
+    assert delivered(spool) == [PAYLOAD, PAYLOAD]
+    assert find_store(str(below), str(host.home)) == str(project / ".gitmem")
+
+
+@pytest.mark.parametrize("form", ["gitdir: {}\n", "gitdir: {}\r\n", "gitdir: {}"])
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_linked_work_tree_belongs_to_the_main_one(host, spool, bare_git, form, relative):
+    project = spool.parents[4]
+    tree = project.parent / "linked tree"
+    bare_git(project, "worktree", "add", "-q", "--detach", str(tree))
+    target = (tree / ".git").read_text().removeprefix("gitdir: ").strip()
+    if relative:
+        target = os.path.relpath(target, tree)
+    (tree / ".git").write_bytes(form.format(target).encode())
+    (tree / "sub").mkdir()
+    host.run(tree / "sub")
+    assert delivered(spool) == [PAYLOAD]
+    assert find_store(str(tree), str(host.home)) == str(project / ".gitmem")
+
+
+def test_a_bare_repository_in_a_hidden_folder_belongs_to_the_folder_around_it(host, tmp_path, bare_git):
+    top = tmp_path / "top"
+    first = repository(top / "first", bare_git)
+    bare_git(top, "clone", "-q", "--bare", str(first), ".bare")
+    bare_git(top / ".bare", "worktree", "add", "-q", str(top / "tree"), "-b", "tree")
+    spool = own_store(top)
+    host.run(top / "tree")
+    assert delivered(spool) == [PAYLOAD]
+
+
+def test_in_branch_mode_the_spool_is_in_the_projects_own_repository(host, project, tmp_path, bare_git):
+    tree = tmp_path / "linked"
+    bare_git(project, "worktree", "add", "-q", "--detach", str(tree))
+    bare_git(project, "worktree", "add", "-q", "--detach", str(project / ".gitmem"))
+    spool = project / ".git" / "gitmem" / "spool" / "hooks"
+    spool.mkdir(parents=True)
+    for cwd in (project, tree, project / ".gitmem"):
+        host.run(cwd)
+    assert delivered(spool) == [PAYLOAD] * 3
+
+
+def test_a_repository_inside_another_one_does_not_write_into_the_outer_ones_memory(host, project, spool, bare_git):
+    host.install_gitmem()
+    nested = repository(project / "vendor" / "lib", bare_git)
+    assert host.run(nested) == b""
+    assert (delivered(spool), host.called()) == ([], [])
+    assert find_store(str(nested), str(host.home)) is None
+
+
+def test_what_happens_in_such_a_place_during_a_session_belongs_to_the_sessions_project(host, project, spool, bare_git):
+    nested = repository(project / "vendor" / "lib", bare_git)
+    host.run(nested, CLAUDE_PROJECT_DIR=str(project))
+    assert delivered(spool) == [PAYLOAD]
+
+
+def test_a_project_without_git_has_its_store_in_the_folder(host, tmp_path):
+    plain = tmp_path / "plain" / "sub"
+    plain.mkdir(parents=True)
+    spool = own_store(plain.parent)
+    host.run(plain)
+    assert delivered(spool) == [PAYLOAD]
+
+
+def test_a_link_into_a_project_leads_to_the_project_and_not_to_where_the_link_is(
+    host, project, spool, tmp_path, bare_git
+):
+    other = repository(tmp_path / "other", bare_git)
+    wrong = own_store(other)
+    (other / "link").symlink_to(project)
+    host.run(other / "link", PWD=str(other / "link"))
+    assert (delivered(wrong), delivered(spool)) == ([], [PAYLOAD])
+
+
+def _bare(project: Path, git) -> Path:
+    git(project, "init", "-q", "--bare", "project.git")
+    return project / "project.git"
+
+
+def _submodule(project: Path, git) -> Path:
+    repository(project / "a", git)
+    git(project, "-c", "protocol.file.allow=always", "submodule", "add", "-q", "./a", "sub")
+    return project / "sub"
+
+
+def _separate(project: Path, git) -> Path:
+    git(project, "init", "-q", f"--separate-git-dir={project}/.elsewhere", "separate")
+    return project / "separate"
+
+
+@pytest.mark.parametrize("make", [_bare, _submodule, _separate])
+def test_what_is_rare_is_left_to_gitmem_with_the_event_whole(host, project, spool, bare_git, make):
+    host.install_gitmem()
+    place = make(project, bare_git)
+    assert host.run(place) == b"answered\n"
+    assert delivered(spool) == []
+    assert host.called() == [f"{place}|hook|claude|{PAYLOAD.decode()}"]
+
+
+def test_a_store_without_the_folder_a_link_in_its_place_or_one_in_the_home_is_left_to_gitmem(host, project, tmp_path):
+    host.install_gitmem()
+    spool = own_store(project)
+    spool.rmdir()
+    host.run(project)
+    shutil.move(project / ".gitmem", tmp_path / "moved")
+    (tmp_path / "moved" / ".git" / "gitmem" / "spool" / "hooks").mkdir()
+    (project / ".gitmem").symlink_to(tmp_path / "moved")
+    host.run(project)
+    mine = own_store(host.home)
+    host.run(host.home)
+    assert len(host.called()) == 3
+    assert delivered(mine) == []
+
+
+def test_where_stores_are_kept_under_the_home_gitmem_is_asked(host, project):
+    host.install_gitmem()
+    host.run(project)
+    assert host.called() == []
+    (host.home / ".gitmem" / "projects").mkdir(parents=True)
+    host.run(project)
+    assert len(host.called()) == 1
+
+
+def test_a_taken_name_is_never_written_to(host, project, spool):
+    # The number of the next process is not known, so that the shell itself takes the names first.
+    taken = f'for i in 1 2 3; do echo taken >"{spool.name}/PostToolUse-$PPID-$$-$i.json"; done; '
+    script = f'cd "$SPOOL/.."; {taken} cd "$BACK"; {command(DELIVER, "PostToolUse")}'
+    environ = host.environ | {"SPOOL": str(spool), "BACK": str(project)}
+    subprocess.run([host.find(), *host.shell[1:], "-c", script], cwd=project, env=environ, input=PAYLOAD, check=True)
+    contents = delivered(spool)
+    assert sorted(contents) == sorted([b"taken\n"] * 3 + [PAYLOAD])
+
+
+def test_nobody_loses_an_event_to_another_one(host, project, spool):
+    def run(number: int) -> None:
+        host.run(project, payload=json.dumps({"number": number}).encode())
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(run, range(400)))
+    assert sorted(json.loads(data)["number"] for data in delivered(spool)) == list(range(400))
+
+
+@pytest.mark.parametrize("size", [65_536, 1_000_000])
+def test_a_large_event_arrives_whole(host, project, spool, size):
+    payload = json.dumps({"text": "가" * (size // 3)}, ensure_ascii=False).encode()
+    host.run(project, payload=payload)
+    assert delivered(spool) == [payload]
+
+
+def test_nothing_on_standard_input_leaves_nothing(host, project, spool):
+    host.run(project, payload=b"")
+    host.run(project, stdin=subprocess.DEVNULL)
+    closed = [host.find(), *host.shell[1:], "-c", f"exec <&-; {command(DELIVER, 'Stop')}"]
+    done = subprocess.run(closed, cwd=project, env=host.environ, capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert delivered(spool) == []
+
+
+def test_a_folder_that_cannot_be_written_to_leaves_the_event_to_gitmem_whole(host, project, spool):
+    host.install_gitmem()
+    if os.geteuid() == 0:  # whom no mode keeps out: a name that is too long fails for everybody
+        long = "E" * 250
+        host.run(project, long)
+    else:
+        spool.chmod(0o500)
+        host.run(project)
+        spool.chmod(0o700)
+    assert [call.rpartition("|")[2] for call in host.called()] == [PAYLOAD.decode()]
+    assert delivered(spool) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_is_nobodys_trouble(host, project, spool):
+    limited = f"ulimit -f 8; trap '' XFSZ; {command(DELIVER, 'PostToolUse')}"
+    done = subprocess.run(
+        [host.find(), *host.shell[1:], "-c", limited],
+        cwd=project,
+        env=host.environ,
+        input=b"x" * 1_000_000,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_without_gitmem_nothing_is_said(host, project, spool):
+    for event in ("Stop", "PreCompact", "SessionEnd"):
+        host.run(project, event)
+    assert host.run(project, "SessionStart", script=ANSWER) == b""
+    shutil.rmtree(spool)
+    assert host.run(project, "Stop") == b""
+
+
+def test_the_answer_is_gitmems_and_its_exit_code_is_not(host, project):
+    host.install_gitmem()
+    assert host.run(project, "SessionStart", script=ANSWER) == b"answered\n"
+    assert host.called() == [f"{project}|hook|claude|{PAYLOAD.decode()}"]
+
+
+@pytest.mark.parametrize("script", [ANSWER, DELIVER])
+def test_hooks_can_be_switched_off(host, project, spool, script):
+    host.install_gitmem()
+    assert host.run(project, script=script, GITMEM_HOOKS="off") == b""
+    assert (delivered(spool), host.called()) == ([], [])
+
+
+@pytest.mark.parametrize("event", ["Stop", "PreCompact", "SessionEnd"])
+def test_at_these_events_what_is_there_is_drained_in_the_background(host, project, spool, event):
+    host.install_gitmem()
+    host.run(project, event)
+    assert _waited(host, 1) == [f"{project}|hook|claude|--drain|"]
+
+
+@pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
+def test_of_five_events_of_tools_one_drains(host, project, spool, event):
+    host.install_gitmem()
+    for _ in range(11):
+        host.run(project, event)
+    assert _waited(host, 2) == [f"{project}|hook|claude|--drain|"] * 2
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SubagentStop", "PostCompact"])
+def test_other_events_only_wait(host, project, spool, event):
+    host.install_gitmem()
+    for _ in range(5):
+        host.run(project, event)
+    assert _waited(host, 1, seconds=0.3) == []
+
+
+def _waited(host: Host, number: int, seconds: float = 5.0) -> list[str]:
+    import time
+
+    end = time.monotonic() + seconds
+    while len(host.called()) < number and time.monotonic() < end:
+        time.sleep(0.01)
+    return host.called()
+
+
+def test_the_installed_line_is_the_script_without_its_comments():
+    assert one_line("# a\nif x; then\n    y  # stays\nfi\n\n{\nz ||\n  w\n}\ncase a in\nb) c ;;\nesac\n") == (
+        "if x; then y  # stays; fi; { z || w; }; case a in b) c ;; esac"
+    )
+    for name in (DELIVER, ANSWER):
+        line = command(name, "Stop")
+        assert "\n" not in line
+        assert "#" not in line.replace("$#", "").replace("#}", "").replace("#gitdir", "").replace("##", "")
+        assert str(ROOT) not in line
+        assert is_ours(line)
+    assert not is_ours("gitmem hook claude")
+    assert not is_ours(None)
