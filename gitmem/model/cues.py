@@ -65,7 +65,8 @@ def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) 
         if cue is None and heading and index == 0 and block.kind is Kind.ITEM:
             cue = Cue(heading, sentence)
         if cue is None and (kind := _stated(sentence, after)):
-            cue = Cue(kind, sentence)
+            before = sentences[index - 1] if index and _re(cuewords.LEANS_BACK).match(sentence) else ""
+            cue = Cue(kind, f"{before} {sentence}".strip())
         if cue and _says_something(cue):
             yield cue
 
@@ -96,7 +97,9 @@ def _says_something(cue: Cue) -> bool:
     said = mask_code(cue.text)
     if not _SHORTEST <= len(said) <= _LONGEST or " " not in said or said.endswith(_LEADS_ON):
         return False
-    if _re(cuewords.NOT_AT_END).search(said) or _re(cuewords.DENIED[cue.type]).search(said):
+    if _re(cuewords.CODE).search(said) or _re(cuewords.NOT_AT_END).search(said):
+        return False
+    if _re(cuewords.DENIED[cue.type]).search(said):
         return False
     return cue.type is not MemoryType.ISSUE or not is_resolved(cue.text)
 

@@ -42,7 +42,7 @@ CUES = {
         r"|\bit was (?:decided|agreed) (?:to|that)\b|\bthe decision (?:is|was) to\b"
         r"|(?:\b(?:we|i)(?:'re|\sare|\sam|'m)\s|^)going with\b.*\b(?:instead|over|rather|because|since|as|for)\b"
         rf"|\b{_WE}(?:chose|picked|went with)\b.*\b(?:instead of|over|rather than|because|since)\b"
-        r"|기로\s?(?:했|하였|결정|합의|정했|정함|합니다|한다|함)"
+        r"|기로\s?(?:(?:했|하였)(?!으나|지만|던)|결정|합의|정했|정함|합니다|한다|함)"
         r"|[으기]?로\s?(?:결정|확정)(?:했|하였|되었|됐|합니다|한다|함|됨)"
         r"|결정.*로\s(?:한다|합니다|했)"
     ),
@@ -58,19 +58,27 @@ CUES = {
         r"|여전히\s.*(?:실패|오류|에러|깨[집지진져]|안\s?(?:됩|돼|되|됨)|발생|지\s?않|느[리립린]|재현)"
     ),
     MemoryType.LEARNING: (
-        r"\bturn(?:s|ed) out\b|\bit was (?:caused by|because)\b|\bthe culprit (?:was|is)\b"
+        r"(?:^|\b(?:it|this|that|which) |[,;:] )turn(?:s|ed) out "
+        r"(?!(?:to be )?(?:so|really|great|well|fine|good|nice)\b)"
+        r"|\bthe (?:bug|problem|issue|failure|error|crash|hang|leak) (?:is|was) (?:that|in|caused by|because|due to)\b"
+        r"|\b(?:was|were) causing the (?:bug|crash|failure|error|hang|leak)"
+        r"|\bit was (?:caused by|because)\b|\bthe culprit (?:was|is)\b"
         r"|\b(?:root|real|actual|underlying) cause (?:was|is|of\b.*\b(?:was|is))\b"
         rf"|\b{_WE}(?:learned|discovered) that\b"
-        r"|원인은\s.*(?:이?었|였|입니다|이다|임|때문|것|니다|했다)|원인이\s?었|알고\s?보니|(?:것을|걸|점을|사실을)\s알게\s?되"
+        r"|원인은\s.*(?:이?었|였|입니다|이다|임|때문|것|니다|했다)|원인이었(?:다|습니다|음|어요)(?![가-힣])|알고\s?보니|(?:것을|걸|점을|사실을)\s알게\s?되"
     ),
     MemoryType.ERROR_FIX: (
-        r"\b(?:fixed|resolved|solved|cured|worked around)\b.{0,120}?\bby [a-z]+ing\b"
-        r"|^(?:i(?:'ve| have)? )?(?:now )?fixed by\b|\b(?:was|is|got|be|been) (?:fixed|resolved|solved) by\b"
+        r"(?<![\w-])(?:fixed|resolved|solved|cured|worked around)\b.{0,120}?\bby [a-z]+ing\b"
+        r"|^(?:i(?:'ve| have)? )?(?:now )?(?:fixed|resolved|solved) "
+        r"(?:by\b|[^-–—;:].*(?: [-–—] (?!see\b)|; |,? so (?:that )?|\bbecause ))"
+        r"|\b(?:was|is|got|be|been) (?:fixed|resolved|solved) by\b"
         r"|\bthe (?:fix|solution|workaround) (?:was|is) "
         r"(?:to\b|that\b|adding|removing|using|setting|moving|passing|in `)"
         rf"|(?:로|해서|하여|하니|여서|어서|아서|자)\s(?:(?:문제|오류|에러|버그)[를을가이]\s)?{_MENDED}"
     ),
 }
+# A sentence that begins so is understood only with the one before it.
+LEANS_BACK = r"(?:i(?:'ve| have)? )?(?:now )?(?:fixed|resolved|solved|worked around) by\b|(?:이는|이것은|그래서)\s"
 # A sentence that begins so is an offer, a plan, a condition or a question.
 NOT_AT_START = (
     r"(?:(?:now|next|then|first|so|ok|okay|and|but|perfect|great|good)\b[,.!]?\s)*"
@@ -104,6 +112,8 @@ DENIED = {
         r"\b(?:not|n't|never|cannot|can't) (?:be |yet )?(?:fix|resolv|solv)|(?:해결|고쳐)[^.]{0,6}지\s?(?:않|못)"
     ),
 }
+# Code that stands outside a fence.
+CODE = r"[\])}>\"'\w];\s*(?:$|//)|=>|^\$\{|[{}]\s*$|\w\(\w*\)[,;]"
 # How an agent goes on with a problem it has just met.
 WORKING_ON_IT = (
     r"(?:now |next |so |ok |okay |then )?,?\s?(?:let me|let's|i'll|i will|i need|i'm going|fixing|checking)\b"

@@ -36,6 +36,8 @@ D, I, L, F = MemoryType.DECISION, MemoryType.ISSUE, MemoryType.LEARNING, MemoryT
         ("알고 보니 환경 변수가 두 번 읽히고 있었습니다.", L, None),
         ("Fixed the flaky test by waiting for the socket.", F, None),
         ("The fix was to flush before the rename.", F, None),
+        ("Fixed the order of locks - the index comes first now.", F, None),
+        ("The bug was in the parser, which took CR for an end.", L, None),
         ("Fix: compare bytes, not text.", F, "compare bytes, not text."),
         ("버퍼를 먼저 비우는 것으로 해결했습니다.", F, None),
         ("락을 다시 잡도록 해서 문제를 해결했다.", F, None),
@@ -79,6 +81,10 @@ def test_what_is_stated_is_found(text, kind, kept):
         "The test still fails.\n\nLet me look at the trace.",
         "Known issue: the leak, resolved in 1.2.3 (fixed).",
         "The test still fails with this error:",
+        "Listed the already-fixed comments by reading history.",
+        "It turned out really well.",
+        "await load(path), this is a known issue",
+        "Decision: string[]; // what was decided",
         "The weather is fine and nothing was said.",
         "오늘은 날씨가 좋고 아무 말도 하지 않았다.",
         "해결: " + "가나 " * 400,
@@ -92,6 +98,11 @@ def test_items_under_a_heading_that_says_so_are_memories():
     text = "## Decisions\n\n- Use uv, not pnpm.\n- Keep the log short. It grows.\n\n## Next\n\n- Write the tests now."
     assert find_cues(text) == [Cue(D, "Use uv, not pnpm."), Cue(D, "Keep the log short.")]
     assert find_cues("**알려진 문제**\n- 긴 경로에서 저장이 실패합니다.") == [Cue(I, "긴 경로에서 저장이 실패합니다.")]
+
+
+def test_a_fix_that_names_no_problem_is_kept_with_the_sentence_before_it():
+    [cue] = find_cues("It runs now. The loader read a stale cache. Fixed by removing the cache.")
+    assert cue == Cue(F, "The loader read a stale cache. Fixed by removing the cache.")
 
 
 def test_the_same_sentence_is_one_memory():
