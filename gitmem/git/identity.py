@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess  # noqa: TID251  # for the type of a process that git.process started
-
+from gitmem.git.child import ExpiredError
 from gitmem.git.process import Git
 from gitmem.values import Value
 
@@ -44,7 +43,7 @@ class IdentityLookup:
     def _read(self) -> Identity:
         try:
             stdout, _ = self._process.communicate(timeout=_SECONDS)
-        except subprocess.TimeoutExpired:
+        except ExpiredError:
             self._process.kill()
             self._process.communicate()
             return GITMEM

@@ -15,9 +15,9 @@ from gitmem.git.repository import clear_left_behind
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from subprocess import Popen  # noqa: TID251  # for the type of a process that gitmem.git.process started
     from typing import Self
 
+    from gitmem.git.child import Running
     from gitmem.git.process import Git
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -93,7 +93,7 @@ class IndexUpdate:
     def __init__(self, git: Git) -> None:
         self._git = git
         self._index = os.path.join(git.git_dir or "", "index")
-        self._process: Popen[bytes] | None = None
+        self._process: Running | None = None
         if not os.path.lexists(f"{self._index}.lock"):
             self._process = git.spawn(*_UPDATE)
 

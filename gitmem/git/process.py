@@ -15,23 +15,26 @@ On the hot path of a save: plain classes and `os.path`, because `dataclasses` co
 from __future__ import annotations
 
 import os
-import re
-import subprocess  # noqa: TID251  # this is the place where git is started
 import sys
 
 from gitmem.errors import GitFailedError, GitmemError
+from gitmem.git.child import ExpiredError
 
 TYPE_CHECKING = False  # `typing` is not imported for one constant: 3 ms
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
+    from gitmem.git.child import Running
+
+if TYPE_CHECKING or hasattr(os, "posix_spawn"):
+    from gitmem.git.child import Child
+else:
+    from gitmem.git.popen import Child
+
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters of what git said that an error keeps, from the end
 _GRACE = 2.0  # seconds between asking git to stop, which lets it remove its lock files, and killing it
 _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
-_NO_WINDOW = 0
-if sys.platform == "win32":
-    _NO_WINDOW = subprocess.CREATE_NO_WINDOW  # a console that flashes is a known complaint
 
 # A wrapped or portable git finds its own helpers through it, and git sets it to its own for whatever it starts.
 _KEPT = ("GIT_EXEC_PATH",)
@@ -215,37 +218,35 @@ class Git:
         statuses that are no failure, `env` is added to the cleaned environment (an identity, an index file).
         Raises GitFailedError on any other status, and when the time is over: git is then ended and reaped.
         """
-        process = self._start(args, subprocess.DEVNULL if stdin is None else subprocess.PIPE, env)
+        process = self._start(args, env, stdin=stdin is not None)
         try:
             stdout, stderr = process.communicate(stdin, timeout)
-        except subprocess.TimeoutExpired:
+        except ExpiredError:
             said = _end(process)
             message = f"git {_command(args)} did not finish within {timeout:g} s."
-            raise GitFailedError(message, status=process.returncode, stderr=_readable(said)) from None
+            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(said)) from None
         except BaseException:  # an interrupt, most of all: leave nothing running
             _end(process)
             raise
-        if process.returncode not in ok:
-            raise failure(args, process.returncode, stderr)
+        status = process.wait()
+        if status not in ok:
+            raise failure(args, status, stderr)
         return stdout
 
-    def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Running:
         """Start `git ARGS` with pipes for stdin, stdout and stderr, for callers that talk to it (fast-import).
 
         The caller reads both outputs to their end, waits, and looks at the status (see `failure`).
         """
-        return self._start(args, subprocess.PIPE, env)
+        return self._start(args, env, stdin=True)
 
-    def _start(self, args: tuple[str, ...], stdin: int, env: Mapping[str, str] | None) -> subprocess.Popen[bytes]:
+    def _start(self, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
         try:
-            return subprocess.Popen(
-                (self._executable, *args),
+            os.stat(self._folder)  # git would say so as well, but as if it had done its work
+            return Child(
+                (self._executable, "-C", self._folder, *args),
+                self._environment if env is None else {**self._environment, **env},
                 stdin=stdin,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                cwd=self._folder,
-                env=self._environment if env is None else {**self._environment, **env},
-                creationflags=_NO_WINDOW,
             )
         except OSError as error:
             raise GitmemError(f"git could not be started in {self._folder}: {error.strerror}.") from error
@@ -261,6 +262,8 @@ def git_without_repository(environ: Mapping[str, str], *, user_config: bool = Fa
 
 def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
     """Return the version of the git on the `PATH`; raises GitmemError if it is missing or older than `OLDEST_GIT`."""
+    import re
+
     said = git_without_repository(environ).run("--version").decode(errors="replace").strip()
     found = re.search(r"(\d+)\.(\d+)", said)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
@@ -290,11 +293,13 @@ def _command(args: tuple[str, ...]) -> str:
 
 
 def _readable(stderr: bytes) -> str:
+    import re  # not where all goes well
+
     text = stderr.decode("utf-8", "replace").strip()
     return re.sub(r"://[^/\s]*@", "://***@", text)[-STDERR_LIMIT:]
 
 
-def _end(process: subprocess.Popen[bytes]) -> bytes:
+def _end(process: Running) -> bytes:
     """End a process and reap it; returns what it said on stderr.
 
     Asked first, git removes its lock files and ends what it started; killed at once, it would leave them behind.
@@ -302,11 +307,9 @@ def _end(process: subprocess.Popen[bytes]) -> bytes:
     process.terminate()
     try:
         return process.communicate(timeout=_GRACE)[1]
-    except subprocess.TimeoutExpired as expired:
+    except ExpiredError as expired:
         process.kill()
         process.wait()
-        return expired.stderr or b""
+        return expired.stderr
     finally:
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                pipe.close()
+        process.close()

@@ -298,7 +298,7 @@ class Look:
         """See `WorkTree.edited`."""
         said, stderr = self._process.communicate()
         if self._process.returncode != 0:
-            error = failure(_STATUS, self._process.returncode, stderr)
+            error = failure(_STATUS, self._process.wait(), stderr)
             if not is_damage(error.stderr):
                 raise error
             rebuild_index(self._git)

@@ -21,9 +21,9 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from subprocess import Popen  # noqa: TID251  # for the type of a process that gitmem.git.process started
     from typing import Self
 
+    from gitmem.git.child import Running
     from gitmem.git.process import Git
 
 REGULAR = "100644"
@@ -128,7 +128,7 @@ class Writer:
         self._ids: list[str] = []
         self._awaited = 0
         self._process = git.spawn(*_SYNC, *_QUICK, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
-        self._mover: Popen[bytes] | None = None
+        self._mover: Running | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -195,7 +195,7 @@ class Writer:
         self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
         _, stderr = self._process.communicate()
         if self._process.returncode != 0:
-            raise self._failure(_FAST_IMPORT, self._process.returncode, stderr)
+            raise self._failure(_FAST_IMPORT, self._process.wait(), stderr)
         base = self._base or "0" * len(last)
         _, stderr = self._mover.communicate(f"update {self._ref} {last} {base}\n".encode())
         if self._mover.returncode == 0:
@@ -205,7 +205,7 @@ class Writer:
             raise TipLockedError(os.fsdecode(lock[0]))
         if any(words in stderr for words in _MOVED):
             raise TipMovedError
-        raise self._failure(_UPDATE_REF, self._mover.returncode, stderr)
+        raise self._failure(_UPDATE_REF, self._mover.wait(), stderr)
 
     def _read_ids(self) -> None:
         while self._awaited:
@@ -239,7 +239,7 @@ class Writer:
 
     def _died(self) -> Exception:
         _, stderr = self._process.communicate()
-        return self._failure(_FAST_IMPORT, self._process.returncode, stderr)
+        return self._failure(_FAST_IMPORT, self._process.wait(), stderr)
 
     def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
         error: GitFailedError = failure(command, status, stderr)
@@ -278,7 +278,7 @@ class Writer:
                 self._remove_unfinished()
 
 
-def _let_end(process: Popen[bytes], last_words: bytes = b"") -> None:
+def _let_end(process: Running, last_words: bytes = b"") -> None:
     if process.returncode is not None:
         return
     try:
@@ -288,10 +288,7 @@ def _let_end(process: Popen[bytes], last_words: bytes = b"") -> None:
         process.wait()
         raise
     finally:
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        process.close()
 
 
 def _file_commands(changes: Mapping[str, bytes | None], modes: Mapping[str, str]) -> list[bytes]:

@@ -20,8 +20,9 @@ from typing import IO
 
 _AUDITED = {
     *("os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate"),
-    *("os.utime", "fcntl.flock", "subprocess.Popen"),
+    *("os.utime", "fcntl.flock", "os.posix_spawn", "subprocess.Popen"),
 }
+_STARTS = ("os.posix_spawn", "subprocess.Popen")
 # What is buffered leaves with a flush, but what can be seen of it from outside is the same before both.
 _CALLED = {"write", "BufferedWriter.write", "TextIOWrapper.write", "fsync", "poll.poll", "waitpid", "_exit"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
@@ -47,7 +48,7 @@ class Steps:
             if isinstance(args[0], str) and isinstance(flags, int) and flags & _WRITES:
                 self._step(f"open {args[0]!s}")
         elif event in _AUDITED:
-            self._step(f"{event} {args[1] if event == 'subprocess.Popen' else args[0]!s}")
+            self._step(f"{event} {args[1] if event in _STARTS else args[0]!s}")
 
     def _profile(self, _frame: object, event: str, function: object) -> None:
         if event == "c_call" and getattr(function, "__qualname__", "") in _CALLED:

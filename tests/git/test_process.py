@@ -368,7 +368,7 @@ def test_an_interrupt_leaves_nothing_running(git, tmp_path, monkeypatch):
         monkeypatch.undo()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+    monkeypatch.setattr(process.Child, "communicate", interrupted)
     with pytest.raises(KeyboardInterrupt):
         git.run("-c", f"alias.hang=!echo $$ > {note}; exec sleep 60", "hang")
     with pytest.raises(ProcessLookupError):
