@@ -1,0 +1,233 @@
+"""JSON with comments, read so that it can be edited in place: every value knows where in the text it stands.
+
+An edit inserts or cuts a few characters and touches no other. Libraries that keep comments (json-five, jsonc-parser's
+bindings) write a changed document anew or in a style of their own, so that taking an edit back would not give the
+bytes there were; here `remove` is the inverse of `append`. Comments and trailing commas are understood, as hosts do.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import NoReturn
+
+_GAP = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_SCALAR = re.compile(r"(?:-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null)\b")
+_LINE_COMMENT = re.compile(r"(?:[ \t\r\n]+|/\*.*?\*/|//[^\r\n]*[\r\n])*//[^\r\n]*", re.DOTALL)
+_BLANK = " \t\r\n"
+_BOM = "\ufeff"
+_MAX_DEPTH = 100
+_DEFAULT_UNIT = "  "
+
+
+class JsoncError(ValueError):
+    """The text is not JSON, not even with comments; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A value: `text[start:end]`. `items` is None for a scalar, whose value is `scalar`."""
+
+    start: int
+    end: int
+    scalar: object
+    items: tuple[Item, ...] | None
+    is_object: bool = False
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is an array."""
+        return self.items is not None and not self.is_object
+
+    def get(self, key: str) -> Node | None:
+        """Return the member of an object that counts under this key, the last one; None where there is none."""
+        found = [item.node for item in self.items or () if self.is_object and item.key == key]
+        return found[-1] if found else None
+
+    def plain(self) -> object:
+        """Return what `json.loads` would have returned."""
+        if self.items is None:
+            return self.scalar
+        if self.is_object:
+            return {item.key: item.node.plain() for item in self.items}
+        return [item.node.plain() for item in self.items]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A member of an object, or an element of an array: `text[start:end]`; `comma` is where the one after it stands."""
+
+    start: int
+    end: int
+    key: str
+    node: Node
+    comma: int | None
+
+
+def parse(text: str) -> Node | None:
+    """Return the document's value, None for an empty document.
+
+    Raises:
+        JsoncError: it is not one JSON value.
+
+    """
+    start = len(_BOM) if text.startswith(_BOM) else 0
+    if not text[start:].strip(_BLANK):
+        return None
+    node = _value(text, _gap(text, start), 0)
+    end = _gap(text, node.end)
+    if end != len(text):
+        _fail(text, end)
+    return node
+
+
+def append(text: str, container: Node, value: object, key: str | None = None) -> str:
+    """Return the text with a value added at the end of an array, or under a new key at the end of an object.
+
+    Indentation, line ends and trailing commas follow what is there.
+    """
+    items = container.items or ()
+    last = items[-1] if items else None
+    anchor = _after(last) if last else container.start + 1
+    gap = text[anchor : container.end - 1]
+    place = anchor + len(gap.rstrip(_BLANK))
+    newline = "\r\n" if "\r\n" in text else "\n"
+    base, unit = _indentation(text, container.start), indent_unit(text)
+    indent = None if last and not _starts_line(text, last.start) else base + unit
+    if last and indent is not None:
+        indent = _indentation(text, last.start)
+    if indent is None and _LINE_COMMENT.fullmatch(gap.rstrip(_BLANK)):
+        indent = base + unit
+    new = (f"{newline}{indent}" if indent is not None else " ") + _written(value, key, indent, unit, newline)
+    if last and last.comma is not None:
+        new += ","
+    if not last and not set(newline) & set(text[place : container.end - 1]):
+        new += newline + base
+    comma = "," if last and last.comma is None else ""
+    return (
+        text[: last.end if last else anchor] + comma + text[last.end if last else anchor : place] + new + text[place:]
+    )
+
+
+def replace(text: str, item: Item, value: object, key: str | None = None) -> str:
+    """Return the text with another value in the place of an item."""
+    indent = _indentation(text, item.start) if _starts_line(text, item.start) else None
+    newline = "\r\n" if "\r\n" in text else "\n"
+    return text[: item.start] + _written(value, key, indent, indent_unit(text), newline) + text[item.end :]
+
+
+def remove(text: str, container: Node, index: int) -> str:
+    """Return the text without an item, the blanks before it, and the comma that it needs no more."""
+    items = container.items or ()
+    item, before = items[index], items[index - 1] if index else None
+    anchor = _after(before) if before else container.start + 1
+    gap = text[anchor : item.start].rstrip(_BLANK)
+    start = anchor + len(gap)
+    tail = text[item.end :] if item.comma is None else text[item.end : item.comma] + text[item.comma + 1 :]
+    if _LINE_COMMENT.fullmatch(gap) and not tail.lstrip(" \t").startswith(("\r", "\n")):
+        start = item.start  # what follows on the line would become part of the comment
+    head = text[:start]
+    if item.comma is None and before and before.comma is not None:
+        head = head[: before.comma] + head[before.comma + 1 :]
+    return head + tail
+
+
+def inside(text: str, container: Node) -> str:
+    """Return what stands between the brackets of a container."""
+    return text[container.start + 1 : container.end - 1]
+
+
+def indent_unit(text: str) -> str:
+    """Return by what a document indents: the blanks its first indented line begins with."""
+    found = re.search(r'[\r\n]([ \t]+)["{\[]', text)
+    return found[1] if found else _DEFAULT_UNIT
+
+
+def _after(item: Item) -> int:
+    return item.end if item.comma is None else item.comma + 1
+
+
+def _line_start(text: str, position: int) -> int:
+    return max(text.rfind("\n", 0, position), text.rfind("\r", 0, position)) + 1
+
+
+def _starts_line(text: str, position: int) -> bool:
+    start = _line_start(text, position)
+    return start > 0 and not text[start:position].strip(" \t")
+
+
+def _indentation(text: str, position: int) -> str:
+    start = _line_start(text, position)
+    line = text[start:position]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _written(value: object, key: str | None, indent: str | None, unit: str, newline: str) -> str:
+    name = "" if key is None else f"{json.dumps(key, ensure_ascii=False)}: "
+    if indent is None:
+        return name + json.dumps(value, ensure_ascii=False)
+    lines = json.dumps(value, ensure_ascii=False, indent=unit).split("\n")
+    return name + f"{newline}{indent}".join(lines)
+
+
+def _value(text: str, position: int, depth: int) -> Node:
+    first = text[position : position + 1]
+    if first in {"{", "["} and first:
+        if depth > _MAX_DEPTH:
+            _fail(text, position, "is nested too deeply")
+        return _container(text, position, depth)
+    if first == '"':
+        end, string = _string(text, position)
+        return Node(position, end, string, None)
+    found = _SCALAR.match(text, position)
+    if not found:
+        _fail(text, position)
+    return Node(position, found.end(), json.loads(found[0]), None)
+
+
+def _container(text: str, start: int, depth: int) -> Node:
+    is_object = text[start] == "{"
+    closing = "}" if is_object else "]"
+    items: list[Item] = []
+    position = _gap(text, start + 1)
+    while text[position : position + 1] != closing:
+        if items and items[-1].comma is None:
+            _fail(text, position)
+        begin, key = position, ""
+        if is_object:
+            position, key = _string(text, position)
+            position = _gap(text, position)
+            if text[position : position + 1] != ":":
+                _fail(text, position)
+            position = _gap(text, position + 1)
+        node = _value(text, position, depth + 1)
+        position = _gap(text, node.end)
+        comma = position if text[position : position + 1] == "," else None
+        items.append(Item(begin, node.end, key, node, comma))
+        if comma is not None:
+            position = _gap(text, comma + 1)
+    return Node(start, position + 1, None, tuple(items), is_object)
+
+
+def _string(text: str, position: int) -> tuple[int, str]:
+    found = _STRING.match(text, position)
+    if not found:
+        _fail(text, position)
+    try:
+        return found.end(), str(json.loads(found[0]))
+    except ValueError:
+        _fail(text, position)
+
+
+def _gap(text: str, position: int) -> int:
+    found = _GAP.match(text, position)
+    return found.end() if found else position
+
+
+def _fail(text: str, position: int, what: str = "cannot be read") -> NoReturn:
+    line = text.count("\n", 0, position) + 1
+    column = position - _line_start(text, position) + 1
+    where = "at its end" if position >= len(text) else f"in line {line}, column {column}"
+    raise JsoncError(f"{what} {where}")
