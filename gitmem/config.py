@@ -42,6 +42,30 @@ class MaintenanceConfig(Value):
     automatic: bool = True
 
 
+class SaveConfig(Value):
+    """What hooks save by themselves (spec P1, R4): `auto`, or `ask` the agent to write what goes into `memory.md`.
+
+    `interval` is in tool uses; at `context_percent` of the model's window what was learned is taken out (0: never).
+    """
+
+    mode: str = "auto"
+    interval: int = 5
+    context_percent: int = 50
+
+
+class SessionConfig(Value):
+    """What a session is given when it starts (spec R8), in tokens."""
+
+    budget_tokens: int = 2_000
+
+
+class TranscriptConfig(Value):
+    """Whether raw transcripts (L1) are kept, and how much of a tool's result (spec R14, in characters)."""
+
+    enabled: bool = True
+    tool_result_chars: int = 2_000
+
+
 class Config(Value):
     """All settings, in groups. `problems` says what in the files could not be used, a sentence each."""
 
@@ -49,6 +73,9 @@ class Config(Value):
     redaction: RedactionConfig = RedactionConfig()
     lock: LockConfig = LockConfig()
     maintenance: MaintenanceConfig = MaintenanceConfig()
+    save: SaveConfig = SaveConfig()
+    session: SessionConfig = SessionConfig()
+    transcripts: TranscriptConfig = TranscriptConfig()
     problems: tuple[str, ...] = ()
 
 
@@ -71,6 +98,12 @@ RULES = {
     "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
     "lock.wait_seconds": Rule("how long a command waits for another one's lock"),
     "maintenance.automatic": Rule("pack the repository in the background when it is time"),
+    "save.mode": Rule("who writes memory.md: gitmem, or the agent when asked", choices=("auto", "ask")),
+    "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000),
+    "save.context_percent": Rule("save what was learned when this much of the context is used, 0 never", maximum=100),
+    "session.budget_tokens": Rule("what a session is told at its start, at most", maximum=2_400),
+    "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
+    "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }
 
 

@@ -22,6 +22,12 @@ DEFAULTS = {
     "lock.kind": "auto",
     "lock.wait_seconds": 30,
     "maintenance.automatic": True,
+    "save.mode": "auto",
+    "save.interval": 5,
+    "save.context_percent": 50,
+    "session.budget_tokens": 2_000,
+    "transcripts.enabled": True,
+    "transcripts.tool_result_chars": 2_000,
 }
 
 

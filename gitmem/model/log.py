@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_entries, render_entry
+from gitmem.model.ids import TIME_LENGTH
 from gitmem.values import Value
 
 _HEADING = re.compile(r"^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$", re.MULTILINE)
@@ -127,6 +128,27 @@ def remove_entries(text: str, ids: Collection[str]) -> str:
             pieces.append(text[position : found.start])
             position = found.end
     return "".join([*pieces, text[position:]])
+
+
+def put_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
+    """Return the text with an entry: in place of the one whose id has the same digest, else where its id orders it."""
+    for found in find_entries(text):
+        if found.entry.id[TIME_LENGTH:] == entry.id[TIME_LENGTH:]:
+            return replace_entry(text, found.entry, entry._replace(id=found.entry.id), newline)
+    return restore_entries(text, [(section, entry)], newline)
+
+
+def replace_entry(text: str, old: Entry, new: Entry, newline: str = "\n") -> str:
+    """Return the text with another entry in the place of one, by its id."""
+    for found in find_entries(text):
+        if found.entry.id == old.id:
+            return text[: found.start] + render_entry(new, newline) + text[found.end :]
+    return text
+
+
+def entry_digests(text: str) -> set[str]:
+    """Return the digests in the ids of all entries: what is the same whenever it was captured (`ids.make_id`)."""
+    return {identifier[TIME_LENGTH:] for identifier in entry_ids(text)}
 
 
 def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: str = "\n") -> str:

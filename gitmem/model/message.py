@@ -22,6 +22,8 @@ class Op(StrEnum):
 
     INIT = "init"
     SAVE = "save"
+    TURN = "turn"
+    EXTRACT = "extract"
     ROTATE = "rotate"
     SUMMARIZE = "summarize"
     EDIT = "edit"

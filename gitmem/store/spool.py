@@ -29,10 +29,11 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 
 
 class Event(Value):
-    """A whole event: the name of its file and what it says."""
+    """A whole event: the name of its file, what it says, and when the file was written (seconds since 1970)."""
 
     name: str
     content: dict[str, object]
+    modified: float = 0.0
 
 
 class Spool:
@@ -59,18 +60,10 @@ class Spool:
             os.makedirs(folder, mode=0o700, exist_ok=True)
         while True:
             name = f"{time.time_ns():020d}-{os.getpid()}-{os.urandom(4).hex()}{_SUFFIX}"
-            path = os.path.join(self.folder, name)
             try:
-                descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
+                self._write(name, data)
             except FileExistsError:
                 continue
-            try:
-                with open(descriptor, "wb") as file:
-                    file.write(data)
-            except BaseException:
-                with contextlib.suppress(OSError):
-                    os.unlink(path)
-                raise
             return name
 
     def names(self) -> list[str]:
@@ -90,9 +83,9 @@ class Spool:
     def events(self) -> Iterator[Event]:
         """Yield the whole events, in order; what lost its writer is moved aside, what is being written is left."""
         for name in self.names():
-            content = self._read(name)
-            if content is not None:
-                yield Event(name, content)
+            event = self.event(name)
+            if event is not None:
+                yield event
 
     def remove(self, names: list[str]) -> None:
         """Forget events that are committed; one that cannot be removed is met again, and known by its id."""
@@ -111,7 +104,8 @@ class Spool:
                 target = os.path.join(folder, f"{name}.{number}")
             os.rename(os.path.join(self.folder, name), target)
 
-    def _read(self, name: str) -> dict[str, object] | None:
+    def event(self, name: str) -> Event | None:
+        """Return the event in a file, None where it is not whole (yet), is gone, or was moved aside."""
         path = os.path.join(self.folder, name)
         try:
             descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW)
@@ -126,7 +120,7 @@ class Spool:
                 self.put_aside(name)
                 return None
             with open(descriptor, "rb", closefd=False) as file:
-                content = _parse(file.read(MAX_EVENT_BYTES + 1))
+                content = self._parse(file.read(MAX_EVENT_BYTES + 1))
         except OSError:
             return None
         finally:
@@ -134,15 +128,26 @@ class Spool:
         # A clock that was set back makes a file of the future; it has lost its writer, too.
         if content is None and abs(self._now() - status.st_mtime) >= STILL_WRITING_SECONDS:
             self.put_aside(name)
-        return content
+        return None if content is None else Event(name, content, status.st_mtime)
 
+    def _write(self, name: str, data: bytes) -> None:
+        """Make a file exclusively; raises FileExistsError where the name is taken, OSError where nothing was stored."""
+        path = os.path.join(self.folder, name)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
+        try:
+            with open(descriptor, "wb") as file:
+                file.write(data)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
 
-def _parse(data: bytes) -> dict[str, object] | None:
-    """Return what an event says, None where it is not whole: an object ends with what no part of it does."""
-    if len(data) > MAX_EVENT_BYTES:
-        return None
-    try:
-        content = json.loads(data.decode("utf-8", "surrogatepass"))
-    except (ValueError, RecursionError):
-        return None
-    return content if isinstance(content, dict) else None
+    def _parse(self, data: bytes) -> dict[str, object] | None:
+        """Return what an event says, None where it is not whole: an object ends with what no part of it does."""
+        if len(data) > MAX_EVENT_BYTES:
+            return None
+        try:
+            content = json.loads(data.decode("utf-8", "surrogatepass"))
+        except (ValueError, RecursionError):
+            return None
+        return content if isinstance(content, dict) else None

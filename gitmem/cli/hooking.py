@@ -1,0 +1,237 @@
+"""`gitmem hook` and `gitmem replay`: what happened in an agent's session comes in.
+
+A hook never makes its host fail or wait (spec R12): whatever goes wrong, the exit code is 0, nothing but an answer is
+on stdout, and what happened stands in the log that `gitmem doctor` shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+
+from gitmem.errors import ExitCode, NotFoundError
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Sequence
+
+    from gitmem.cli.door import Door
+    from gitmem.memory.replay import Replayed
+    from gitmem.store.store import Store
+
+MAX_PAYLOAD = 64 * 1024 * 1024
+SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
+OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
+_ANSWERED = "SessionStart"
+_SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
+_STILL_KNOWN = ("resume", "fork")
+
+
+class Call(Value):
+    """The command line of a hook, which must be understood whatever it is."""
+
+    host: str
+    drain: bool
+    directory: str
+
+
+def configure_hook(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem hook`."""
+    parser.add_argument("host", metavar="HOST", help="the agent that calls: claude")
+    parser.add_argument("--drain", action="store_true", help="commit what was delivered, in the background")
+
+
+def run_hook(args: argparse.Namespace, door: Door) -> int:
+    """Take what an agent's host tells of a session (JSON on standard input) and answer it. Always exits with 0.
+
+    `gitmem install claude` writes the calls into the agent's settings; there is no need to call it by hand.
+
+    Examples:
+      gitmem hook claude < payload.json
+      gitmem hook claude --drain
+
+    """
+    return hook(("hook", args.host, *["--drain"] * args.drain), door)
+
+
+def hook(argv: Sequence[str], door: Door) -> int:
+    """Do the work of a hook; see `run_hook`. Needs no parser, which would cost half of its time."""
+    try:
+        call = parse_call(argv)
+        if door.environ.get(OFF) != "off":
+            _drain(call, door) if call.drain else _take(call, door)
+    except Exception as error:  # noqa: BLE001  # the host must not feel it
+        _log(door, f"{type(error).__name__}: {error}")
+    return ExitCode.OK
+
+
+def parse_call(argv: Sequence[str]) -> Call:
+    """Return what a command line asks for; what is not understood is passed over."""
+    words = list(argv)
+    directory = ""
+    if "-C" in words[:-1]:
+        at = words.index("-C")
+        directory = words[at + 1]
+        del words[at : at + 2]
+    named = [word for word in words if not word.startswith("-") and word != "hook"]
+    return Call(
+        {"claude": "claude-code"}.get(named[0], named[0]) if named else "claude-code", "--drain" in words, directory
+    )
+
+
+def _take(call: Call, door: Door) -> None:
+    """Put a payload into the spool; answer it where that is its due."""
+    from gitmem.store.hook_spool import HookSpool, parse
+
+    started = time.monotonic()
+    data = door.stdin.buffer.read(MAX_PAYLOAD + 1)
+    payload = parse(data)
+    if payload is None:
+        if data.strip():
+            _log(door, f"a payload of {len(data):,} bytes is no JSON object and was not kept")
+        return
+    event, cwd = payload.get("hook_event_name"), payload.get("cwd")
+    name = event if isinstance(event, str) else ""
+    root = _find(door, (call.directory, cwd if isinstance(cwd, str) else ""))
+    if root is None or not name:
+        return
+    spool = HookSpool(_private(root))
+    spool.accept(name, os.getppid() if os.name == "posix" else 0, data)
+    if name == _ANSWERED:
+        _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
+    elif name in _SETTLED_AFTER or len(spool.names()) % 5 == 0:
+        _settle_later(_open(door, root))
+
+
+def _answer_start(door: Door, root: str, payload: dict[str, object], late: Callable[[], bool]) -> None:
+    """Tell a session what earlier ones left, unless it still knows (spec R8)."""
+    from gitmem.memory.background import look
+    from gitmem.memory.context import MARKER, session_start
+    from gitmem.memory.project import project_state
+    from gitmem.memory.session_end import in_context
+
+    store = _open(door, root)
+    found = look(store)
+    transcript = payload.get("transcript_path")
+    known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and in_context(transcript, MARKER)
+    if not known:
+        project = None if late() else project_state(os.path.dirname(store.root), door.environ)
+        text = session_start(store, () if late() else found.turns, project, ())
+        if late():
+            _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
+        if text:
+            answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
+            print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
+    if found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
+        _settle_later(store)
+
+
+def _drain(call: Call, door: Door) -> None:
+    """Do what is due, in a process of its own that outlives the host (spec J10)."""
+    if hasattr(os, "setsid"):
+        with contextlib.suppress(OSError):  # it leads a session already
+            os.setsid()
+    root = _find(door, (call.directory, door.cwd))
+    if root is not None:
+        from gitmem.memory.background import settle
+
+        store = _open(door, root)
+        settle(store)
+        door.maintain_later(store)
+
+
+def _find(door: Door, folders: Sequence[str]) -> str | None:
+    """Return the store of the first of these folders that has one, else of the project the session began in."""
+    from gitmem.store.locate import find_store
+
+    for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
+        if folder and os.path.isabs(folder):
+            found = find_store(folder, door.home())
+            if found is not None:
+                return found
+    return None
+
+
+def _private(root: str) -> str:
+    from gitmem.git.repository import find_layout
+    from gitmem.store.store import PRIVATE_FOLDER
+
+    layout = find_layout(root)
+    if layout is None:
+        raise NotFoundError(f"The store at {root} is gone.")
+    return os.path.join(layout.common_dir, PRIVATE_FOLDER)
+
+
+def _open(door: Door, root: str) -> Store:
+    from gitmem.store.store import Store
+
+    return Store(root, door.context())
+
+
+def _settle_later(store: Store) -> None:
+    from gitmem.store.detached import start
+
+    start(store, "hook", "claude", "--drain")
+
+
+def _log(door: Door, message: str) -> None:
+    """Write to the log of the store, if there is one; a failure of that is nobody's."""
+    try:
+        from gitmem.cli.door import now
+        from gitmem.store.journal import Failure, Journal
+
+        root = _find(door, ())
+        if root is not None:
+            Journal(_private(root)).record(Failure(now(), "hook", message))
+    except Exception:  # noqa: BLE001, S110  # the host must not feel this either
+        pass
+
+
+def configure_replay(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem replay`."""
+    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_replay(args: argparse.Namespace, door: Door) -> int:
+    """Save recorded sessions as if their hooks had just been called, with their own times. Again, it adds nothing.
+
+    Examples:
+      gitmem replay session.jsonl
+      gitmem replay ~/.claude/projects/-home-me-project
+
+    """
+    from gitmem.memory.replay import find_transcripts, replay
+
+    paths = [os.path.join(door.cwd, name) for name in args.transcripts]
+    missing = [path for path in paths if not os.path.exists(path)]
+    if missing:
+        raise NotFoundError(f"There is no {missing[0]}.", "Give the transcript of a session, or a folder of them.")
+    store = door.settled(args)
+    found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
+    done: list[Replayed] = []
+    for number, path in enumerate(found, 1):
+        _progress(door, number, len(found), path)
+        done.append(replay(store, path))
+    _progress(door, 0, len(found), "")
+    for one in done:
+        door.notices(one.notices)
+    saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
+    archives = [archive for one in done for archive in one.archives]
+    value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
+    lines = [f"[GITMEM_ROTATE] file={archive}" for archive in archives]
+    lines.append(f"{len(found)} transcripts, {turns} turns: {saved} saved, {turns - saved} known or idle.")
+    door.answer(args, value, "\n".join(lines))
+    door.maintain_later(store)
+    return ExitCode.OK
+
+
+def _progress(door: Door, number: int, of: int, path: str) -> None:
+    """Show on a terminal how far it is; with 0, take the line away."""
+    if door.err.isatty():
+        text = f"[{number}/{of}] {os.path.basename(path)}"[:78] if number else ""
+        print(f"\r{text:78}\r{text}", end="", file=door.err, flush=True)

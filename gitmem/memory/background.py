@@ -1,0 +1,122 @@
+"""What happens behind a host's hook: turns are committed, sessions closed, lessons saved (spec J10).
+
+Each step stands for itself: what fails is written to the log that `gitmem doctor` shows, leaves its events in the spool
+and does not keep the others from being done (spec R12).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from functools import partial
+
+from gitmem.errors import GitmemError
+from gitmem.memory.capture import Captured, Waiting, capture, is_due, waiting
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.journal import Failure, Journal
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitmem.store.store import Store
+
+HOST = "claude-code"
+_MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
+
+
+def is_running(process: int) -> bool:
+    """Say whether a process runs; on Windows, where asking could end it, what is not known counts as running."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def look(store: Store, alive: Callable[[int], bool] = is_running) -> Waiting:
+    """Return what waits in the spool of the hooks."""
+    return waiting(HookSpool(store.private), HOST, store.context.clock(), alive)
+
+
+def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
+    """Do what is due and nothing else; cheap where nothing is. Failures are written to the log."""
+    spool = HookSpool(store.private)
+    if not spool.names():
+        return Captured()
+    found = look(store, alive)
+    steps = _Steps(store)
+    over, now = found.over(), store.context.clock()
+    if found.useless or found.unreadable or any(is_due(turn, over, store, now) for turn in found.turns):
+        steps.run("capture", partial(steps.capture, partial(look, store, alive)))
+    for event in found.compactions:
+        if steps.run("before compaction", partial(steps.before_compaction, event.session, event.transcript)):
+            spool.remove([event.source])
+    answered = {turn.session for turn in found.turns if turn.closed}
+    for session in found.sessions:
+        if session.over:
+            if steps.run("session end", partial(steps.close, session.name, session.transcript)):
+                spool.remove([*session.sources])
+        elif session.name in answered:
+            steps.run("half of the context", partial(steps.half_used, session.name, session.transcript))
+    return steps.captured
+
+
+class _Steps:
+    """What is done for a store, step by step."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.captured = Captured()
+
+    def run(self, what: str, step: Callable[[], None]) -> bool:
+        """Do a step; False, and a line in the log, where it failed."""
+        try:
+            step()
+        except (GitmemError, OSError) as error:
+            Journal(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", str(error)))
+            return False
+        return True
+
+    def capture(self, read: Callable[[], Waiting]) -> None:
+        """Commit what is due."""
+        self.captured = capture(self._store, read)
+
+    def before_compaction(self, session: str, transcript: str) -> None:
+        """Save what was learned before it leaves the context (spec J9)."""
+        from gitmem.memory.session_end import save_lessons
+
+        save_lessons(self._store, session, transcript, "before compaction")
+        self._unmark(session)
+
+    def half_used(self, session: str, transcript: str) -> None:
+        """Save what was learned when the context is half used, once until it is compacted (spec P1)."""
+        from gitmem.memory.session_end import context_used, save_lessons
+
+        percent, mark = self._store.config.save.context_percent, self._mark(session)
+        if not percent or os.path.exists(mark) or context_used(transcript) * 100 < percent:
+            return
+        save_lessons(self._store, session, transcript, f"with {percent} % of the context used")
+        os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError), open(mark, "xb"):
+            pass
+
+    def close(self, session: str, transcript: str) -> None:
+        """Keep the transcript of a session that is over (spec R14)."""
+        from gitmem.memory.session_end import keep_transcript
+
+        keep_transcript(self._store, session, transcript)
+        self._unmark(session)
+
+    def _mark(self, session: str) -> str:
+        from gitmem.store.transcripts import file_name
+
+        return os.path.join(self._store.private, _MARKS, file_name(session))
+
+    def _unmark(self, session: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._mark(session))

@@ -1,0 +1,293 @@
+"""From what hooks delivered to memory: each turn becomes entries of the daily log and of `memory.md`, in one commit.
+
+The events of a turn stay in the spool until it is committed, so a crash loses nothing: they are met again, and what is
+in the daily log already is known by the digest in its id. Runs behind the host's back (spec J10), at the end of a turn,
+every few tool uses, and before any other command.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from gitmem.model.document import Document
+from gitmem.model.entry import find_entries
+from gitmem.model.hook_event import HookEvent, HookKind, parse_payload
+from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.kinds import CURRENT_STATE
+from gitmem.model.log import entry_digests, put_entry, remove_entries, replace_entry
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.noise import BOOT_FILES, content_lines
+from gitmem.model.paths import MEMORY, daily_path
+from gitmem.model.turn_text import STATE, Placed, Remembered, remember
+from gitmem.model.turns import Turn, fold
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.redact import redact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from datetime import datetime
+
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+BETWEEN_SAVES = timedelta(seconds=60)  # of one long turn: a turn that is over sooner is one commit
+IDLE = timedelta(hours=1)  # after which a session whose host cannot be asked for counts as over
+BATCH = 200  # turns of one transaction
+_BOOT_BYTES = 262_144
+_KEPT_TO_THE_END = (HookKind.SESSION_START, HookKind.SESSION_END)
+
+
+class Session(Value):
+    """A session that the spool knows of; `over` says that it has ended, or that its host has."""
+
+    name: str
+    over: bool
+    transcript: str
+    sources: tuple[str, ...]
+
+
+class Waiting(Value):
+    """What the spool of the hooks holds: turns, sessions, compactions to come, and files that mean nothing."""
+
+    turns: tuple[Turn, ...]
+    sessions: tuple[Session, ...]
+    compactions: tuple[HookEvent, ...]
+    useless: tuple[str, ...]
+    unreadable: tuple[str, ...]
+
+    def over(self) -> frozenset[str]:
+        """Return the names of the sessions that are over."""
+        return frozenset(session.name for session in self.sessions if session.over)
+
+
+class Captured(Value):
+    """What was captured: commits, archives that a rotation made, notices for the user."""
+
+    commits: tuple[str, ...] = ()
+    archives: tuple[str, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def waiting(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], bool]) -> Waiting:
+    """Read the spool; `alive` says whether the process with an id still runs."""
+    events: list[HookEvent] = []
+    owners: dict[str, tuple[datetime, int]] = {}
+    useless, unreadable = [], []
+    for one in spool.delivered():
+        try:
+            event = parse_payload(one.payload, one.at, host)
+        except ValueError:
+            unreadable.append(one.name)
+            continue
+        if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
+            useless.append(one.name)
+            continue
+        events.append(event._replace(source=one.name))
+        owners[event.session] = max(owners.get(event.session, (one.at, 0)), (one.at, one.owner))
+    return Waiting(
+        tuple(fold(events)),
+        tuple(
+            _session(name, events, running=now - seen < IDLE and (not owner or alive(owner)))
+            for name, (seen, owner) in sorted(owners.items())
+        ),
+        tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
+        tuple(useless),
+        tuple(unreadable),
+    )
+
+
+def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Session:
+    ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
+    marks = [event for event in ours if event.kind in _KEPT_TO_THE_END]
+    ended = bool(marks) and marks[-1].kind is HookKind.SESSION_END and marks[-1].at >= ours[-1].at
+    transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
+    return Session(name, ended or not running, transcript, tuple(event.source for event in marks))
+
+
+class Capture:
+    """One pass over the turns of a store; its plan may run again, so it begins afresh each time."""
+
+    def __init__(self, store: Store, read: Callable[[], Waiting]) -> None:
+        self._store = store
+        self._read = read
+        self.waiting = Waiting((), (), (), (), ())
+        self.done: list[str] = []
+        self.archives: list[str] = []
+        self.full = False
+
+    def plan(self, transaction: Transaction) -> None:
+        """Turn what is due into commits."""
+        self.waiting = self._read()
+        self.done, self.archives, self.full = [], [], False
+        over = self.waiting.over()
+        due = [turn for turn in self.waiting.turns if is_due(turn, over, self._store, transaction.now)]
+        self.full = len(due) > BATCH
+        for turn in due[:BATCH]:
+            if archive := capture_turn(transaction, self._store, _closed(turn, over)):
+                self.archives.append(archive)
+            if turn.closed or turn.session in over:
+                self.done += turn.sources
+
+
+def capture(store: Store, read: Callable[[], Waiting]) -> Captured:
+    """Commit the turns that are over, and what there is of long ones; remove the events of the former.
+
+    Raises:
+        GitmemError: they could not be committed, and stay in the spool.
+
+    """
+    commits: list[str] = []
+    archives: list[str] = []
+    notices: list[str] = []
+    spool = HookSpool(store.private)
+    while True:
+        pass_ = Capture(store, read)
+        outcome = store.transact(pass_.plan, purpose="capture")
+        commits += outcome.commits
+        archives += pass_.archives
+        notices += outcome.notices
+        spool.remove([*pass_.done, *pass_.waiting.useless])
+        for name in pass_.waiting.unreadable:
+            spool.put_aside(name)
+            notices.append(f"What a hook delivered could not be understood and was kept aside: {name}.")
+        if not pass_.full:
+            return Captured(tuple(commits), tuple(archives), tuple(notices))
+
+
+def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
+    """Say whether a turn is to be saved now: it is over, or long and not saved for a while (spec R4)."""
+    if turn.closed or turn.session in over:
+        return True
+    if turn.tools < store.config.save.interval:
+        return False
+    text = (store.read(MEMORY) or b"").decode("utf-8", "surrogateescape")
+    digest = turn.entry_id()[TIME_LENGTH:]
+    saved = next((found.entry.time for found in find_entries(text) if found.entry.id[TIME_LENGTH:] == digest), "")
+    since = saved or turn.started.strftime("%Y-%m-%d %H:%M:%S")
+    return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def capture_turn(transaction: Transaction, store: Store, turn: Turn) -> str:
+    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive that one made, or ""."""
+    project = os.path.dirname(store.root)
+    what = remember(
+        redacted(turn, store.config.redaction.allow),
+        (project, turn.cwd),
+        boot_lines(project),
+        exchange=store.config.save.mode != "ask",
+    )
+    if what is None:
+        return ""
+    days = _new_of_days(transaction, what.daily)
+    if turn.closed and not days:
+        return ""  # captured before: a second delivery, or a crash before the events were removed
+    archive = rotate_first(transaction, store)
+    changes = {path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()}
+    changes[MEMORY] = _with_memory(_memory(transaction), what)
+    trailers = (
+        (Trailer.OP.value, Op.TURN.value),
+        *((Trailer.ENTRY.value, placed.entry.id) for placed in (*what.memory, *what.daily)),
+        (Trailer.SESSION.value, turn.session),
+        (Trailer.HOST.value, turn.host),
+    )
+    transaction.commit(Message(what.subject, trailers), changes, when=turn.ended)
+    return archive
+
+
+def rotate_first(transaction: Transaction, store: Store) -> str:
+    """Rotate if it is time, so that what follows lands in the new `memory.md` (spec R4); the archive made, or ""."""
+    from gitmem.memory.rotate import rotate
+
+    return rotate(transaction, store.config.rotation).archive or ""
+
+
+def save_entries(transaction: Transaction, daily: Sequence[Placed], memory: Sequence[Placed], message: Message) -> bool:
+    """Add a commit of entries that are not in their daily logs yet; False where there is none."""
+    days = _new_of_days(transaction, daily)
+    new = {placed.entry.id for _, news in days.values() for placed in news}
+    if not new:
+        return False
+    changes = {path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()}
+    changes[MEMORY] = _with(_memory(transaction), [placed for placed in memory if placed.entry.id in new])
+    return transaction.commit(message, changes)
+
+
+def boot_lines(project: str) -> frozenset[str]:
+    """Return the lines of the files an agent loads by itself in this project, so that they are not remembered again."""
+    texts = []
+    for name in BOOT_FILES:
+        path = os.path.join(project, name)
+        if os.path.isfile(path):
+            try:
+                with open(path, encoding="utf-8", errors="replace") as file:
+                    texts.append(file.read(_BOOT_BYTES))
+            except OSError:
+                continue
+    return content_lines(texts)
+
+
+def _closed(turn: Turn, over: Collection[str]) -> Turn:
+    return turn._replace(closed=True) if turn.session in over else turn
+
+
+def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
+    """Return a turn without secrets; before anything of it is shortened, which could hide where one ends."""
+
+    def clean(text: str) -> str:
+        return redact(text, allow=allow).text
+
+    failures = tuple(
+        failure._replace(command=clean(failure.command), error=clean(failure.error), fixed_by=clean(failure.fixed_by))
+        for failure in turn.failures
+    )
+    return turn._replace(prompt=clean(turn.prompt), answer=clean(turn.answer), failures=failures)
+
+
+def _new_of_days(transaction: Transaction, daily: Iterable[Placed]) -> dict[str, tuple[bytes, list[Placed]]]:
+    """Return, by daily log, its beginning and the entries that it does not hold yet."""
+    from gitmem.memory.entries import new_daily
+
+    days: dict[str, tuple[bytes, list[Placed]]] = {}
+    for placed in daily:
+        day = placed.at.strftime("%Y-%m-%d")
+        days.setdefault(daily_path(day), (new_daily(day), []))[1].append(placed)
+    new = {}
+    for path, (empty, entries) in days.items():
+        known = entry_digests((transaction.read(path) or b"").decode("utf-8", "surrogateescape"))
+        news = [placed for placed in entries if placed.entry.id[TIME_LENGTH:] not in known]
+        if news:
+            new[path] = (empty, news)
+    return new
+
+
+def _memory(transaction: Transaction) -> bytes:
+    memory = transaction.read(MEMORY)
+    if memory is None:
+        from gitmem.store.init import new_memory
+
+        return new_memory(transaction.now)
+    return memory
+
+
+def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
+    document = Document.parse(data)
+    body = document.body
+    for placed in entries:
+        body = put_entry(body, placed.section, placed.entry, document.newline)
+    return document.with_body(body).render()
+
+
+def _with_memory(data: bytes, what: Remembered) -> bytes:
+    """Return `memory.md` with what a turn comes to; where the work stands is replaced, if this turn is the latest."""
+    document = Document.parse(_with(data, what.memory))
+    body = document.body
+    if what.state is not None:
+        states = [found.entry for found in find_entries(body) if found.entry.label == STATE]
+        if all(state.time <= what.state.time for state in states):
+            body = remove_entries(body, {state.id for state in states[1:]})
+            body = replace_entry(body, states[0], what.state) if states else body
+            body = put_entry(body, CURRENT_STATE, what.state, document.newline)
+    return document.with_body(body).render()

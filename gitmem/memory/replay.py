@@ -1,0 +1,90 @@
+"""Recorded sessions through the path of the hooks, with their own times: to try gitmem, and to import years of them."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.memory.capture import BATCH, capture_turn
+from gitmem.memory.session_end import keep_transcript, read_records
+from gitmem.model.replaying import hook_events
+from gitmem.model.turns import Turn, fold
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+_SUFFIX = ".jsonl"
+_NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
+
+
+class Replayed(Value):
+    """What became of one transcript: its turns, how many of them were new, whether its L1 was, archives, notices."""
+
+    path: str
+    sessions: tuple[str, ...]
+    turns: int
+    saved: int
+    transcript: bool
+    archives: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def find_transcripts(path: str) -> list[str]:
+    """Return the transcripts below a folder, the oldest first; a file stands for itself."""
+    if not os.path.isdir(path):
+        return [path]
+    found = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if name not in _NOT_SESSIONS]
+        found += [os.path.join(folder, name) for name in names if name.endswith(_SUFFIX) and name[:6] != "agent-"]
+    return sorted(found, key=lambda one: (os.path.getmtime(one), one))
+
+
+def replay(store: Store, path: str) -> Replayed:
+    """Save the turns of a transcript that are not saved yet, and its L1. Doing it again changes nothing.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    stem = os.path.basename(path).removesuffix(_SUFFIX)
+    turns = [
+        turn._replace(closed=True, session=turn.session or stem) for turn in fold(hook_events(read_records(path), None))
+    ]
+    saved = 0
+    archives: list[str] = []
+    notices: list[str] = []
+    for start in range(0, len(turns), BATCH):
+        pass_ = _Pass(store, turns[start : start + BATCH])
+        outcome = store.transact(pass_.plan, purpose="replay")
+        saved += pass_.saved
+        archives += pass_.archives
+        notices += outcome.notices
+    sessions = tuple(dict.fromkeys(turn.session for turn in turns))
+    kept = [keep_transcript(store, session, path) for session in sessions[:1]]
+    return Replayed(path, sessions, len(turns), saved, any(kept), tuple(archives), tuple(dict.fromkeys(notices)))
+
+
+class _Pass:
+    """One transaction of a replay; its plan may run again."""
+
+    def __init__(self, store: Store, turns: Sequence[Turn]) -> None:
+        self._store = store
+        self._turns = turns
+        self.saved = 0
+        self.archives: list[str] = []
+
+    def plan(self, transaction: Transaction) -> None:
+        self.saved, self.archives = 0, []
+        for turn in self._turns:
+            before = len(transaction.drafts)
+            self.archives += self._archive(transaction, turn)
+            self.saved += len(transaction.drafts) > before
+
+    def _archive(self, transaction: Transaction, turn: Turn) -> Iterator[str]:
+        if archive := capture_turn(transaction, self._store, turn):
+            yield archive

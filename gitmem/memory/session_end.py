@@ -1,0 +1,138 @@
+"""The end of a session, behind the host's back: its transcript becomes L1 (spec R14), and what it taught is saved (J9).
+
+A session ends by its SessionEnd, or, where the host was killed, when nothing of it runs any more. Until all of it is
+committed its events stay in the spool.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from gitmem.memory.capture import boot_lines, save_entries
+from gitmem.model.kinds import MemoryType
+from gitmem.model.l1 import l1_lines
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.noise import human_text
+from gitmem.model.transcript import MAX_LINE, Record, Role, records
+from gitmem.model.turn_text import Placed, cue_entries, memory_entries
+from gitmem.store.redact import redact
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.store.store import Store
+
+MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
+_TAIL = 262_144  # bytes at the end of a transcript in which the last message's usage stands
+_LOOKED_AT = 8 * 1024 * 1024  # bytes at the end of a transcript in which what a session was told is looked for
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(
+    os, "O_BINARY", 0
+)  # a pipe that is called a transcript is passed over
+_WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
+_LARGE_WINDOW = 1_000_000
+_TAUGHT = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
+
+
+def read_lines(path: str) -> Iterator[str]:
+    """Yield the lines of a transcript, read one at a time; nothing where there is no such file.
+
+    Only regular files are read, so a pipe that is called a transcript keeps nobody waiting.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+    except (OSError, ValueError):
+        return
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return
+        left = MAX_TRANSCRIPT
+        while left > 0 and (line := file.readline(min(left, MAX_LINE))):
+            left -= len(line)
+            yield line.decode("utf-8", "replace")
+
+
+def read_records(path: str) -> Iterator[Record]:
+    """Yield the parts of a transcript that can be read."""
+    return records(read_lines(path))
+
+
+def keep_transcript(store: Store, session: str, path: str) -> str | None:
+    """Write a session's transcript to the l1 branch; returns the commit, None where there is nothing new to keep.
+
+    Raises:
+        GitmemError: it could not be stored.
+
+    """
+    if not store.config.transcripts.enabled:
+        return None
+    started = next((part.at for part in read_records(path) if part.role is Role.USER), None)
+    if started is None:
+        return None
+    from gitmem.store.transcripts import put
+
+    return put(store, session, started, l1_lines(read_records(path), store.config.transcripts.tool_result_chars))
+
+
+def context_used(path: str) -> float:
+    """Return how much of the model's window the last message of a transcript took, from 0 to 1 (spec P1)."""
+    lines = _end(path, _TAIL)[0].decode("utf-8", "replace").split("\n")
+    used = [part for part in records(lines) if part.tokens and not part.sidechain]
+    if not used:
+        return 0.0
+    large = "[1m]" in used[-1].model or max(part.tokens for part in used) > _WINDOW
+    return min(1.0, used[-1].tokens / (_LARGE_WINDOW if large else _WINDOW))
+
+
+def save_lessons(store: Store, session: str, path: str, why: str) -> str | None:
+    """Save the decisions, learnings and fixes that a transcript's answers state and that are not saved yet (spec J9).
+
+    Each is one entry for ever, by the digest of its words: doing it again saves only what is new. Returns the commit.
+    """
+    allow = store.config.redaction.allow
+    boot = boot_lines(os.path.dirname(store.root))
+    daily: dict[str, Placed] = {}
+    for part in read_records(path):
+        if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
+            said = human_text(redact(part.text, allow=allow).text)
+            for placed in cue_entries(said, part.at.astimezone(), boot, _TAUGHT):
+                daily.setdefault(placed.entry.id[10:], placed)
+    found = tuple(daily.values())
+    if not found:
+        return None
+    message = Message(
+        f"Save what was learned {why}: {len(found)} entries",
+        (
+            (Trailer.OP.value, Op.EXTRACT.value),
+            *((Trailer.ENTRY.value, placed.entry.id) for placed in found),
+            (Trailer.SESSION.value, session),
+        ),
+    )
+    outcome = store.transact(
+        lambda transaction: save_entries(transaction, found, memory_entries(found), message), purpose="extract"
+    )
+    return outcome.commits[-1] if outcome.value else None
+
+
+def in_context(path: str, marker: str) -> bool:
+    """Say whether a transcript holds `marker` after its last compaction: the session was told it and still knows it.
+
+    Its end is looked at; where that is silent and there is more before it, the session was told when it began.
+    """
+    data, whole = _end(path, _LOOKED_AT)
+    told, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
+    return told > compacted or (not whole and compacted < 0)
+
+
+def _end(path: str, size: int) -> tuple[bytes, bool]:
+    """Return the last bytes of a regular file, and whether they are all of it."""
+    try:
+        with open(os.open(path, os.O_RDONLY | _NO_WAIT), "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                return b"", True
+            file.seek(max(0, status.st_size - size))
+            return file.read(size), status.st_size <= size
+    except (OSError, ValueError):
+        return b"", True

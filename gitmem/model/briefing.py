@@ -1,0 +1,55 @@
+"""What a session is told when it starts, within a budget (spec R8): whole pieces, the most binding first. Pure."""
+
+from __future__ import annotations
+
+from gitmem.model.tokens import estimate_tokens
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+class Part(Value):
+    """A part of the text: its title, and its pieces in the order in which they are to be read.
+
+    `share` is how many hundredths of the budget it may take at most. What does not fit is left out piece by piece: from
+    the end, or with `keep_last` from the beginning, as in a log whose newest entries stand last.
+    """
+
+    title: str
+    pieces: tuple[str, ...]
+    share: int = 100
+    keep_last: bool = False
+
+
+def compose(lead: str, parts: Iterable[Part], close: str, budget: int) -> str:
+    """Return the text of these parts between two lines that always stand, of at most `budget` tokens."""
+    left = budget - estimate_tokens(lead + close) - 2
+    told = []
+    for part in parts:
+        text = _part(part, min(left, budget * part.share // 100))
+        if text:
+            told.append(text)
+            left -= estimate_tokens(text) + 1
+    return "\n\n".join([lead, *told, close])
+
+
+def _part(part: Part, budget: int) -> str:
+    head = f"## {part.title}"
+    left = budget - estimate_tokens(head) - 2
+    kept = _that_fit(part.pieces[::-1], left)[::-1] if part.keep_last else _that_fit(part.pieces, left)
+    return "\n".join([head, *kept]) if kept else ""
+
+
+def _that_fit(pieces: Sequence[str], budget: int) -> list[str]:
+    """Return the first pieces that fit; one that is larger than all the room is passed over, it ends nothing."""
+    kept, left = [], budget
+    for piece in pieces:
+        size = estimate_tokens(piece + "\n")
+        if size <= left:
+            kept.append(piece)
+            left -= size
+        elif size <= budget:
+            break
+    return kept

@@ -1,0 +1,126 @@
+"""What an agent's host tells through its hooks, as one value whatever the host (spec J1 to J10, field-notes §1).
+
+The JSON of Claude Code is read, and what Codex sends in the same shape. Nothing of it is trusted: a field of the wrong
+type counts as missing, and texts are bounded.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+MAX_TEXT = 200_000  # characters of a prompt or an answer that are looked at; the transcript holds the rest
+MAX_DETAIL = 4_000  # characters of a command or an error
+_MAX_NAME = 1_000  # characters of an id or a path
+_EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
+_PATH_KEYS = ("file_path", "notebook_path", "path")
+_PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
+
+
+class HookKind(StrEnum):
+    """What happened; the value is the host's own name for it."""
+
+    SESSION_START = "SessionStart"
+    PROMPT = "UserPromptSubmit"
+    TOOL = "PostToolUse"
+    TOOL_FAILED = "PostToolUseFailure"
+    STOP = "Stop"
+    SUBAGENT_STOP = "SubagentStop"
+    PRE_COMPACT = "PreCompact"
+    POST_COMPACT = "PostCompact"
+    SESSION_END = "SessionEnd"
+
+
+class HookEvent(Value):
+    """One event of a session.
+
+    `turn` is the host's id of the turn ("" where it has none); `text` is the prompt, the last answer, the error, the
+    source of a start or the reason of an end; `command` is what a tool ran, `files` what it changed; `agent` is the
+    subagent it happened in ("" for the main one); `source` is the name under which it was delivered.
+    """
+
+    kind: HookKind
+    session: str
+    at: datetime
+    host: str
+    cwd: str = ""
+    transcript: str = ""
+    turn: str = ""
+    text: str = ""
+    tool: str = ""
+    tool_id: str = ""
+    command: str = ""
+    files: tuple[str, ...] = ()
+    agent: str = ""
+    source: str = ""
+
+
+_TEXT_OF = {
+    HookKind.SESSION_START: "source",
+    HookKind.PROMPT: "prompt",
+    HookKind.TOOL_FAILED: "error",
+    HookKind.STOP: "last_assistant_message",
+    HookKind.SUBAGENT_STOP: "last_assistant_message",
+    HookKind.PRE_COMPACT: "trigger",
+    HookKind.POST_COMPACT: "compact_summary",
+    HookKind.SESSION_END: "reason",
+}
+
+
+def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
+    """Return the event a hook's JSON tells of; None for events that mean nothing to a memory.
+
+    `at` is when it was delivered. `host` is who is asked for; a payload of Codex is told by its `turn_id`.
+
+    Raises:
+        ValueError: it is no hook's payload: it has no event name or no session.
+
+    """
+    name, session = _string(payload, "hook_event_name"), _string(payload, "session_id", _MAX_NAME)
+    if not name or not session.strip():
+        raise ValueError("a hook's payload has a hook_event_name and a session_id")
+    try:
+        kind = HookKind(name)
+    except ValueError:
+        return None
+    given = payload.get("tool_input")
+    tool_input: Mapping[str, object] = given if isinstance(given, dict) else {}
+    tool = _string(payload, "tool_name", _MAX_NAME)
+    return HookEvent(
+        kind=kind,
+        session=session,
+        at=at,
+        host="codex" if "turn_id" in payload else host,
+        cwd=_string(payload, "cwd", _MAX_NAME),
+        transcript=_string(payload, "transcript_path", _MAX_NAME),
+        turn=_string(payload, "prompt_id", _MAX_NAME) or _string(payload, "turn_id", _MAX_NAME),
+        text=_string(payload, _TEXT_OF.get(kind, ""), MAX_TEXT),
+        tool=tool,
+        tool_id=_string(payload, "tool_use_id", _MAX_NAME),
+        command=_string(tool_input, "command", MAX_DETAIL),
+        files=changed_files(tool, tool_input),
+        agent=_string(payload, "agent_id", _MAX_NAME),
+    )
+
+
+def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
+    """Return the files that a call of a tool changes, as the call names them."""
+    if tool not in _EDITORS:
+        return ()
+    named = [_string(tool_input, key, _MAX_NAME) for key in _PATH_KEYS]
+    patch = _string(tool_input, "patch", MAX_TEXT) or _string(tool_input, "command", MAX_TEXT)
+    if "*** Begin Patch" in patch:
+        for line in patch.split("\n"):
+            named += [line[len(start) :].strip()[:_MAX_NAME] for start in _PATCH_LINES if line.startswith(start)]
+    return tuple(dict.fromkeys(name for name in named if name))
+
+
+def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> str:
+    value = payload.get(key) if key else None
+    return value[:limit] if isinstance(value, str) else ""

@@ -1,0 +1,195 @@
+"""What a host's transcript holds, read tolerantly (field-notes §1, "Transcripts").
+
+The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
+that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.
+Read are Claude Code's JSON lines (seen from 1.0.98 to 2.1.330) and the messages and tool calls of Codex.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MAX_LINE = 64 * 1024 * 1024  # characters; a longer line is passed over
+_TRIES = 50  # places of a damaged line where another object may begin
+_DECODER = json.JSONDecoder(strict=False)
+_BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Role(StrEnum):
+    """Whose part of a transcript it is."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    CALL = "call"
+    RESULT = "result"
+    SUMMARY = "summary"
+
+
+class Record(Value):
+    """One part of a transcript.
+
+    `text` is what was said, or a tool's result; `turn` is the host's id of the turn, else of the record; `input` is
+    what a tool was called with; `injected` says that no person and no model wrote it; `sidechain` that a subagent did.
+    `tokens` is how much of the context was in use, where the host says so.
+    """
+
+    role: Role
+    at: datetime
+    session: str
+    text: str = ""
+    turn: str = ""
+    tool: str = ""
+    tool_id: str = ""
+    input: dict[str, object] | None = None
+    failed: bool = False
+    injected: bool = False
+    sidechain: bool = False
+    cwd: str = ""
+    model: str = ""
+    tokens: int = 0
+
+
+def records(lines: Iterable[str]) -> Iterator[Record]:
+    """Yield the parts of a transcript in its order; a time that is missing is that of the record before."""
+    last = _BEFORE_TIME
+    session = ""
+    for line in lines:
+        for item in objects(line):
+            session = _string(item, "sessionId") or session
+            last = _time(item.get("timestamp")) or last
+            payload = item.get("payload")
+            if item.get("type") == "session_meta" and isinstance(payload, dict):  # Codex
+                session = _string(payload, "id") or session
+            elif item.get("type") == "response_item" and isinstance(payload, dict):
+                yield from _codex(payload, last, session)
+            else:
+                yield from _claude(item, last, session)
+
+
+def objects(line: str) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects on a line; what is damaged is passed over, up to where another object begins."""
+    if len(line) > MAX_LINE:
+        return
+    position, tries = line.find("{"), 0
+    while position >= 0 and tries < _TRIES:
+        try:
+            item, position = _DECODER.raw_decode(line, position)
+        except (ValueError, RecursionError):
+            tries += 1
+            position = line.find('{"', position + 1)
+            continue
+        if isinstance(item, dict):
+            yield item
+        position = line.find("{", position)
+
+
+def _claude(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
+    message = item.get("message")
+    kind = item.get("type")
+    if kind not in {"user", "assistant"} or not isinstance(message, dict):
+        return
+    base = Record(
+        Role.USER if kind == "user" else Role.ASSISTANT,
+        at,
+        session,
+        turn=_string(item, "promptId") or _string(item, "uuid"),
+        injected=any(item.get(name) is True for name in ("isMeta", "isVisibleInTranscriptOnly")),
+        sidechain=item.get("isSidechain") is True,
+        cwd=_string(item, "cwd"),
+        model=_string(message, "model"),
+        tokens=_tokens(message.get("usage")),
+    )
+    if item.get("isCompactSummary") is True:
+        yield base._replace(role=Role.SUMMARY, text=_text(message.get("content")), injected=True)
+        return
+    content = message.get("content")
+    if isinstance(content, str):
+        yield base._replace(text=content)
+        return
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict):
+            yield from _block(block, base)
+
+
+def _block(block: dict[str, object], base: Record) -> Iterator[Record]:
+    kind = block.get("type")
+    if kind == "text" and _string(block, "text"):
+        yield base._replace(text=_string(block, "text"))
+    elif kind == "tool_use":
+        given = block.get("input")
+        yield base._replace(
+            role=Role.CALL,
+            tool=_string(block, "name"),
+            tool_id=_string(block, "id"),
+            input=given if isinstance(given, dict) else {},
+        )
+    elif kind == "tool_result":
+        yield base._replace(
+            role=Role.RESULT,
+            text=_text(block.get("content")),
+            tool_id=_string(block, "tool_use_id"),
+            failed=block.get("is_error") is True,
+        )
+
+
+def _codex(payload: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
+    kind = payload.get("type")
+    if kind == "message" and payload.get("role") in {"user", "assistant"}:
+        role = Role.USER if payload["role"] == "user" else Role.ASSISTANT
+        text = _text(payload.get("content"))
+        yield Record(role, at, session, text=text, turn=f"{at.timestamp():.3f}")
+    elif kind in {"function_call", "custom_tool_call"}:
+        given = payload.get("arguments") or payload.get("input")
+        found = next(objects(given), None) if isinstance(given, str) else None
+        call_input: dict[str, object] = {"command": given if isinstance(given, str) else ""}
+        call_input = call_input if found is None else found
+        yield Record(
+            Role.CALL,
+            at,
+            session,
+            tool=_string(payload, "name"),
+            tool_id=_string(payload, "call_id"),
+            input=call_input,
+        )
+    elif kind in {"function_call_output", "custom_tool_call_output"}:
+        text = _text(payload.get("output"))
+        yield Record(Role.RESULT, at, session, text=text, tool_id=_string(payload, "call_id"))
+
+
+def _text(content: object) -> str:
+    """Return the text of a message's or a result's content: a string, or the texts among its blocks."""
+    if isinstance(content, str):
+        return content
+    blocks = content if isinstance(content, list) else []
+    return "\n".join(text for block in blocks if isinstance(block, dict) and (text := _string(block, "text")))
+
+
+def _tokens(usage: object) -> int:
+    if not isinstance(usage, dict):
+        return 0
+    names = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
+    values = (usage.get(name) for name in names)
+    return sum(value for value in values if isinstance(value, int) and not isinstance(value, bool) and value > 0)
+
+
+def _time(value: object) -> datetime | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        at = datetime.fromisoformat(value)
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
+def _string(item: dict[str, object], key: str) -> str:
+    value = item.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,289 @@
+"""What of a turn is remembered, and in which words: entries of the daily log and of `memory.md` (spec J3, J7, P2).
+
+Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
+entries whenever and by whomever it is captured.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gitmem.model.cues import find_cues
+from gitmem.model.entry import Entry, clean_text
+from gitmem.model.kinds import RECENT_CONTEXT, TIMELINE, MemoryType
+from gitmem.model.noise import human_text, is_restated, is_trivial
+from gitmem.model.sentences import is_korean, shorten, split
+from gitmem.model.turns import Turn, derived_id, program
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from gitmem.model.turns import Failure
+
+PROMPT_LENGTH = 1_500  # characters; the transcript holds the rest
+ANSWER_LENGTH = 600
+ASKED_LENGTH = 200
+DONE_LENGTH = 400
+ERROR_LENGTH = 200
+COMMAND_LENGTH = 120
+_FILES_SHOWN = 12
+_FAILURES_SHOWN = 3
+_IDLE_ANSWER = 200  # characters: a shorter answer to "ok" says nothing of its own
+_SESSION_LENGTH = 8
+_NEXT = timedelta(milliseconds=1)  # what happened in one moment keeps its order, which ids give
+
+_COURTESIES = 3  # sentences of courtesy before an answer begins
+_LOOK_AT = 1_000  # characters in which they stand
+_COURTESY = (
+    *(
+        "perfect!",
+        "excellent!",
+        "great!",
+        "great,",
+        "awesome",
+        "good catch",
+        "good point",
+        "good question",
+        "good idea",
+    ),
+    *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
+    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "great question", "done!", "all done!"),
+    *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
+)
+# Words that the line of an error has which says what is wrong.
+_TELLING = (
+    *("error:", "fatal:", "panic:", "exception", "failed", "failure", "--- fail", "cannot", "can't", "not found"),
+    *("no such", "denied", "undefined", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
+)
+
+USER_PROMPT = "User Prompt"
+RESPONSE = "Assistant Response"
+TOOL_USAGE = "Tool Usage"
+ERROR = "Error"
+EXCHANGE = "Exchange"
+STATE = "State"
+
+
+class Placed(Value):
+    """An entry, the section it stands in, and when it happened: in a daily log, the day whose log it is."""
+
+    section: str
+    entry: Entry
+    at: datetime
+
+
+class Words(Value):
+    """The words between a person's and an agent's, in one language."""
+
+    done: str
+    files: str
+    failed: str
+    fixed: str
+    open: str
+    unfixed: str
+    more: str
+
+
+ENGLISH = Words("Done", "Files", "Failed", "then worked", "Open", "not fixed in this turn", "{} more")
+KOREAN = Words("한 일", "파일", "실패", "이후 성공", "남은 문제", "이 턴에서는 해결되지 않음", "외 {}개")
+
+
+class Remembered(Value):
+    """What a turn comes to: entries of the daily log, and of `memory.md`, and the subject of its commit."""
+
+    daily: tuple[Placed, ...]
+    memory: tuple[Placed, ...]
+    state: Entry | None
+    subject: str
+
+
+def remember(
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, exchange: bool = True
+) -> Remembered | None:
+    """Return what of a turn is to be remembered; None where it was idle: "ok", an empty prompt, a notification.
+
+    `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
+    agent's own boot files say (`noise.content_lines`). Without `exchange`, the host's model writes what goes into
+    `memory.md`.
+    """
+    turn = turn._replace(failures=tuple(failure for failure in turn.failures if _error(failure.error)))
+    asked, done = human_text(turn.prompt), human_text(turn.answer)
+    if is_trivial(asked) or is_restated(asked, boot_lines):
+        asked = ""
+    if is_restated(done, boot_lines):
+        done = ""
+    idle = not turn.files and not turn.failures
+    if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
+        return None
+    files = relative_files(turn.files, roots)
+    found = _cues(turn, done, boot_lines)
+    daily = (*_timeline(turn, asked, done, files), *found)
+    head = shorten(asked or done, ASKED_LENGTH) or _list(files, ENGLISH)
+    memory = memory_entries(found)
+    state = None
+    if exchange:
+        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended), *memory)
+        state = _state(turn, head, files)
+    return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
+
+
+def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
+    """Return names of files as a person in one of the folders `roots` says them, with `/`, each once."""
+    prefixes = [root.replace("\\", "/").rstrip("/") + "/" for root in roots if root]
+    names = (name.replace("\\", "/") for name in files)
+    return tuple(dict.fromkeys(_below(name, prefixes) for name in names))
+
+
+def _below(name: str, prefixes: Sequence[str]) -> str:
+    return next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
+
+
+def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[Placed]:
+    """Return the lines of the daily log in the seed's form."""
+    entries = []
+    if asked:
+        entries.append(_line(turn, turn.started, USER_PROMPT, shorten_prompt(asked), "prompt"))
+    for failure in turn.failures:
+        words = _words(asked or done)
+        end = f" → {words.fixed}: {_code(failure.fixed_by)}" if failure.fixed_by else ""
+        text = f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}"
+        entries.append(_line(turn, failure.at, ERROR, text, "error", failure.tool_id or failure.command))
+    if done and turn.closed:
+        entries.append(_line(turn, turn.ended, RESPONSE, _whole(done, ANSWER_LENGTH), "answer", done[:200]))
+    if files and turn.closed:
+        text = f"Files modified: {', '.join(files)}"
+        entries.append(_line(turn, turn.ended + _NEXT, TOOL_USAGE, text, "files", *sorted(files)))
+    return entries
+
+
+def shorten_prompt(text: str) -> str:
+    """Return a prompt as its writer formatted it, cut at the end of a line if it is long."""
+    clean = clean_text(text)
+    if len(clean) <= PROMPT_LENGTH:
+        return clean
+    cut = clean[:PROMPT_LENGTH]
+    end = cut.rfind("\n")
+    return (cut[:end] if end > PROMPT_LENGTH // 2 else cut.rstrip()) + " …"
+
+
+def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
+    """Return the entry of `memory.md`: what was asked, done, changed, and what failed and how it ended."""
+    words = _words(asked or done)
+    lines = [shorten(asked, ASKED_LENGTH)] if asked else []
+    if done:
+        lines.append(f"{words.done}: {_whole(done, DONE_LENGTH)}")
+    if files:
+        lines.append(f"{words.files}: {_list(files, words)}")
+    for failure in _last_of_each(turn.failures):
+        end = f"{words.fixed}: {_code(failure.fixed_by)}" if failure.fixed_by else words.unfixed
+        lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {_error(failure.error)} → {end}")
+    text = clean_text("\n".join(lines))
+    return Entry(turn.entry_id(), _stamp(turn.ended), EXCHANGE, text, _session_tag(turn.session))
+
+
+def _last_of_each(failures: Sequence[Failure]) -> list[Failure]:
+    """Return the last failures of different programs: a test that is run until it passes is one failure."""
+    last = {(failure.tool, program(failure.command)): failure for failure in failures}
+    return list(last.values())[-_FAILURES_SHOWN:]
+
+
+def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
+    """Return the line of Current State: where the work stands after this turn."""
+    words = _words(head)
+    parts = [head]
+    if files:
+        parts.append(f"{words.files}: {_list(files[:5], words, of=len(files))}")
+    left = [failure for failure in turn.failures if not failure.fixed_by]
+    if left:
+        parts.append(f"{words.open}: {_code(left[-1].command or left[-1].tool)}")
+    return Entry(
+        turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _session_tag(turn.session)
+    )
+
+
+_TYPES = {kind.label: kind.value for kind in MemoryType}
+_KEPT_CUES = (MemoryType.DECISION, MemoryType.ISSUE)
+
+
+def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:
+    """Return what a text says of these types, as entries of the daily log; the same words are one entry for ever."""
+    found = []
+    for cue in find_cues(text):
+        if cue.type in types and not is_restated(cue.text, boot_lines):
+            words = " ".join(cue.text.casefold().split())
+            clock = at.strftime("%H:%M:%S")
+            entry = Entry(derived_id(at, cue.type.value, words), clock, cue.type.label, clean_text(cue.text))
+            found.append(Placed(cue.type.label, entry, at))
+    return found
+
+
+def _cues(turn: Turn, done: str, boot_lines: Collection[str]) -> list[Placed]:
+    return cue_entries(done, turn.ended, boot_lines, _KEPT_CUES) if turn.closed else []
+
+
+def memory_entries(daily: Sequence[Placed]) -> tuple[Placed, ...]:
+    """Return entries of types of memory as `memory.md` has them: with the date, in the section of their type."""
+    return tuple(
+        Placed(MemoryType(_TYPES[one.entry.label]).section, one.entry._replace(time=_stamp(one.at)), one.at)
+        for one in daily
+    )
+
+
+def _line(turn: Turn, at: datetime, label: str, text: str, *what: str) -> Placed:
+    """Return a line of the timeline; `what` tells it from the other lines of its turn."""
+    entry = Entry(turn.entry_id(*what, at=at), at.strftime("%H:%M:%S"), label, clean_text(text))
+    return Placed(TIMELINE, entry, at)
+
+
+def _stamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _session_tag(session: str) -> tuple[str, ...]:
+    """Return the tag by which entries of one session are known: the first characters of its id that fit a tag."""
+    fit = "".join(
+        character for character in session if character.isascii() and (character.isalnum() or character == "-")
+    )
+    return (fit[:_SESSION_LENGTH].strip("-"),) if fit[:_SESSION_LENGTH].strip("-") else ()
+
+
+def _words(text: str) -> Words:
+    return KOREAN if is_korean(text) else ENGLISH
+
+
+def _list(files: Sequence[str], words: Words, of: int = 0) -> str:
+    shown = ", ".join(files[:_FILES_SHOWN])
+    more = (of or len(files)) - len(files[:_FILES_SHOWN])
+    return f"{shown}, {words.more.format(more)}" if more > 0 else shown
+
+
+def _code(text: str) -> str:
+    """Return a command on one line, as code."""
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{line[:COMMAND_LENGTH]}…`" if len(line) > COMMAND_LENGTH else f"`{line}`"
+
+
+def _error(text: str) -> str:
+    """Return the line of an error that says most; "" where a program only said no by its exit code, as grep does."""
+    lines = [line for line in (line.strip() for line in text.split("\n")) if line]
+    if lines and lines[0].casefold().startswith("exit code"):
+        lines = lines[1:]
+    telling = (line for line in lines if any(word in line.casefold() for word in _TELLING))
+    line = next(telling, lines[0] if lines else "")
+    return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line
+
+
+def _whole(text: str, limit: int) -> str:
+    """Return a text shortened, without words of courtesy before it and a last sentence that leads on to nothing."""
+    for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
+        if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
+            break
+        text = text.lstrip()[len(sentence) :] or text
+    short = shorten(text, limit)
+    sentences = split(short)
+    if len(sentences) > 1 and sentences[-1].endswith(":"):
+        return short[: short.rfind(sentences[-1])].rstrip()
+    return short

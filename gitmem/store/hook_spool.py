@@ -1,0 +1,91 @@
+"""The spool of what hosts' hooks deliver (docs/format.md, "The spool"): a host's own JSON, a file each.
+
+A shell can deliver without Python: it makes `<Event>-<process of the host>-<own process>-<n>.json` exclusively. When it
+was made is the file's time. The events of a turn stay until the turn is committed, so nothing of it lives elsewhere.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from datetime import datetime
+
+from gitmem.errors import RefusedError
+from gitmem.store.spool import MAX_EVENT_BYTES, Spool
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FOLDER = "hooks"
+_NAME = re.compile(r"[A-Za-z]{1,40}-(?P<owner>[0-9]{1,10})-")
+_UNFIT = re.compile(r"[^A-Za-z]")
+_MAX_TRIES = 1_000
+
+
+class Delivered(Value):
+    """A payload that was delivered: its file's name, when, and the process id of the host (0: not known)."""
+
+    name: str
+    at: datetime
+    owner: int
+    payload: dict[str, object]
+
+
+class HookSpool(Spool):
+    """The payloads that wait in one store."""
+
+    def __init__(self, private: str) -> None:
+        super().__init__(os.path.join(private, "spool", FOLDER))
+
+    def make(self) -> None:
+        """Make the folder, by which a shell knows that it may deliver here."""
+        for folder in (os.path.dirname(os.path.dirname(self.folder)), os.path.dirname(self.folder), self.folder):
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+
+    def accept(self, event: str, owner: int, data: bytes) -> str:
+        """Accept a payload as it came; returns its name.
+
+        Raises:
+            RefusedError: it is larger than what could be read back.
+            OSError: it could not be stored; nothing of it remains.
+
+        """
+        if len(data) > MAX_EVENT_BYTES:
+            raise RefusedError(f"A hook's payload of {len(data):,} bytes is more than gitmem handles.")
+        self.make()
+        kind = _UNFIT.sub("", event)[:40] or "Unknown"
+        for number in range(_MAX_TRIES):
+            name = f"{kind}-{owner}-{os.getpid()}-{number}.json"
+            try:
+                self._write(name, data)
+            except FileExistsError:
+                continue
+            return name
+        raise OSError(f"no name is free in {self.folder}")
+
+    def delivered(self) -> Iterator[Delivered]:
+        """Yield the whole payloads, in no order; what lost its writer is moved aside, what is being written is left."""
+        for name in self.names():
+            event = self.event(name)
+            if event is not None:
+                found = _NAME.match(name)
+                at = datetime.fromtimestamp(event.modified).astimezone()
+                yield Delivered(name, at, int(found["owner"]) if found else 0, event.content)
+
+    def _parse(self, data: bytes) -> dict[str, object] | None:
+        return parse(data)
+
+
+def parse(data: bytes) -> dict[str, object] | None:
+    """Return the JSON object a host wrote, None where it is not whole; what follows it does not count."""
+    if len(data) > MAX_EVENT_BYTES:
+        return None
+    text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
+    try:
+        content, _ = json.JSONDecoder(strict=False).raw_decode(text)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict) else None
