@@ -1,6 +1,11 @@
 """Git's index of a store: its entries follow the files that gitmem writes.
 
 A stale entry is no cosmetic matter: the user's next plain `git commit` would take back what the branch got meanwhile.
+
+Nobody can tell whose an `index.lock` is that git left when it was killed just before it would have renamed it: one that
+is filled is the user's, whose editor is open. So gitmem makes that lock itself, with a text that says so, and has git
+write a second name of the index, which it then puts in place. A lock with that text, met by who holds the store's lock,
+has lost its gitmem.
 """
 
 from __future__ import annotations
@@ -23,19 +28,32 @@ if TYPE_CHECKING:
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
 _SET = ("update-index", "-z", "--add", "--replace", "--index-info")
-_OURS = "index.gitmem"  # a copy of the index; only who holds the store's lock makes one
+_MINE = b"gitmem\n"  # what an `index.lock` of ours says
+DRAFT = "index.gitmem"  # how the names of an index in the making begin; only who holds the store's lock makes one
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # Git commands hold `index.lock` for milliseconds, but for a `git commit -a` whose editor is open, and those that died.
 _PAUSE = 0.02
 _PATIENCE = 1.0
 
 
 def clear_left_lock(git_dir: str) -> None:
-    """Remove an `index.lock` that a killed git left; the one of a `git commit -a` whose editor is open has content."""
+    """Remove an `index.lock` that a killed gitmem left, or a killed git; only under the store's lock.
+
+    The one of a `git commit -a` whose editor is open is a filled index, and stays.
+    """
     lock = os.path.join(git_dir, "index.lock")
     with contextlib.suppress(OSError):
-        if os.lstat(lock).st_size == 0:
+        begins = _beginning(lock)
+        if begins == _MINE:
+            os.unlink(lock)
+        elif not begins.strip(b"\0"):
             clear_left_behind(lock)
+
+
+def _beginning(path: str) -> bytes:
+    with open(os.open(path, os.O_RDONLY | _NO_FOLLOW), "rb") as file:
+        return file.read(len(_MINE))
 
 
 def is_damage(stderr: str) -> bool:
@@ -84,6 +102,73 @@ def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None
         _update(git, _SET, b"".join(lines))
 
 
+class _Draft:
+    """The index under a second name, for git to write."""
+
+    def __init__(self, index: str, *, locked: bool) -> None:
+        """Make the name, and before it the lock, if `locked`.
+
+        Raises:
+            FileExistsError: somebody holds the lock.
+            OSError: it could not be made; nothing of it remains.
+
+        """
+        self._index, self._lock = index, f"{index}.lock"
+        self._held: os.stat_result | None = None
+        self.path = os.path.join(os.path.dirname(index), f"{DRAFT}-{os.getpid()}-{os.urandom(4).hex()}")
+        try:
+            if locked:
+                with open(self._lock, "xb", buffering=0) as file:
+                    self._held = os.fstat(file.fileno())
+                    file.write(_MINE)
+            _give_second_name(index, self.path)
+        except OSError:
+            self.drop()
+            raise
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What git is to be started with."""
+        return {"GIT_INDEX_FILE": self.path}
+
+    def publish(self) -> bool:
+        """Put what git has written in place; False where that was not possible, or the lock was taken away."""
+        try:
+            if self._held is not None and not self._still_held():
+                return False
+            with contextlib.suppress(FileNotFoundError):  # there was none, and nothing to put into one
+                os.replace(self.path, self._index)
+        except OSError:
+            return False
+        else:
+            return True
+        finally:
+            self.drop()
+
+    def drop(self) -> None:
+        """Give up the name and the lock."""
+        with contextlib.suppress(OSError):  # it is still there where git changed nothing: both names are one file's
+            os.unlink(self.path)
+        with contextlib.suppress(OSError):
+            if self._still_held():
+                os.unlink(self._lock)
+        self._held = None
+
+    def _still_held(self) -> bool:
+        return self._held is not None and os.path.samestat(self._held, os.lstat(self._lock))
+
+
+def _give_second_name(path: str, name: str) -> None:
+    try:
+        os.link(path, name)  # git never writes into it, and its time, by which git judges entries, stays
+    except FileNotFoundError:
+        pass
+    except OSError:  # there are no hard links here
+        import shutil  # 6 ms
+
+        shutil.copy2(path, name)
+
+
 class IndexUpdate:
     """One `git update-index`, started early and told the paths once the files are in place.
 
@@ -92,10 +177,14 @@ class IndexUpdate:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._index = os.path.join(git.git_dir or "", "index")
         self._process: Running | None = None
-        if not os.path.lexists(f"{self._index}.lock"):
-            self._process = git.spawn(*_UPDATE)
+        with contextlib.suppress(OSError):  # somebody holds the lock: `finish` waits for it
+            self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
+            try:
+                self._process = git.spawn(*_UPDATE, env=self._draft.env)
+            except BaseException:
+                self._draft.drop()
+                raise
 
     def __enter__(self) -> Self:
         return self
@@ -103,6 +192,7 @@ class IndexUpdate:
     def __exit__(self, *exc: object) -> None:
         if self._process is not None:
             self._process.communicate()
+            self._draft.drop()
 
     def finish(self, paths: Sequence[str]) -> None:
         """Bring the entries of these paths in step with the files; with no paths nothing changes.
@@ -114,9 +204,12 @@ class IndexUpdate:
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         process, self._process = self._process, None
         if process is not None:
-            process.communicate(names)
-            if process.returncode == 0:
-                return
+            try:
+                process.communicate(names)
+                if process.returncode == 0 and self._draft.publish():
+                    return
+            finally:
+                self._draft.drop()
         if names:  # whatever it was, it is met again, and told apart
             _update(self._git, _UPDATE, names)
 
@@ -126,35 +219,32 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
 
     The lock is waited for a little. A git command of the user's that goes on holding it (a `git commit -a` with its
     editor open) will find the branch moved and fail by itself; a lock that a killed git left would keep the index stale
-    for ever. So the update is made to a copy, which is renamed into place.
+    for ever. So the index is then replaced without it.
     """
     index = os.path.join(git.git_dir or "", "index")
     clear_left_lock(os.path.dirname(index))
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end and not _is_old(f"{index}.lock"):
-        try:
-            git.run(*command, stdin=stdin)
-        except GitFailedError as error:
-            if is_damage(error.stderr):
-                rebuild_index(git)
-            elif "index.lock" not in error.stderr:
-                raise
-            time.sleep(_PAUSE)
-        else:
-            return
-    import shutil  # 6 ms, and hardly ever needed
+        with contextlib.suppress(OSError):
+            if _write(git, command, stdin, _Draft(index, locked=True)):
+                return
+        time.sleep(_PAUSE)
+    if not _write(git, command, stdin, _Draft(index, locked=False)):
+        raise OSError(f"{index} could not be replaced")
 
-    copy = os.path.join(os.path.dirname(index), _OURS)
+
+def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> bool:
     try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(f"{copy}.lock")
-        with contextlib.suppress(FileNotFoundError):
-            shutil.copyfile(index, copy)
-        git.run(*command, stdin=stdin, env={"GIT_INDEX_FILE": copy})
-        os.replace(copy, index)
+        git.run(*command, stdin=stdin, env=draft.env)
+        return draft.publish()
+    except GitFailedError as error:
+        draft.drop()  # making it anew takes the lock
+        if not is_damage(error.stderr):
+            raise
+        rebuild_index(git)
+        return False
     finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(copy)
+        draft.drop()
 
 
 def _is_old(path: str) -> bool:

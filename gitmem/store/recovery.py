@@ -12,7 +12,7 @@ import os
 import re
 
 from gitmem.errors import GitFailedError, RefusedError
-from gitmem.git.index import clear_left_lock
+from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.git.repository import clear_left_behind, read_text
 from gitmem.git.writer import CRASH_REPORT
 
@@ -175,7 +175,7 @@ def _remove_litter(store: Store) -> None:
     clear_left_lock(git_dir)
     clear_left_behind(os.path.join(git_dir, "HEAD.lock"))
     clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{store.repository.branch()}.lock"))
-    litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith(CRASH_REPORT)]
+    litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
     if store.own_repository:
         litter += _left_keeps(os.path.join(git_dir, "objects", "pack"))
     for path in litter:
