@@ -33,6 +33,8 @@ class Command(Value):
 
 COMMANDS = {
     "init": Command("setup", "make a store for this project"),
+    "install": Command("installing", "have an agent's sessions remembered"),
+    "uninstall": Command("installing", "take the hooks out of an agent's settings again"),
     "save": Command("saving", "remember a text"),
     "check": Command("saving", "rotate memory.md if it has grown too large"),
     "show": Command("reading", "print a memory document, or one entry"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 
 from gitmem.hosts.shim import ANSWER, DELIVER, command
@@ -15,30 +14,22 @@ TITLE = "Claude Code"
 _TIMEOUT = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """An event with the script of `hooks/` that is run at it; `matcher` None for every tool, source or reason."""
-
-    event: str
-    script: str = DELIVER
-    matcher: str | None = None
-
-
-HOOKS = (
-    Hook("SessionStart", ANSWER),
-    Hook("UserPromptSubmit"),
-    Hook("PostToolUse"),
-    Hook("PostToolUseFailure"),
-    Hook("Stop"),
-    Hook("SubagentStop"),
-    Hook("PreCompact"),
-    Hook("PostCompact"),
-    Hook("SessionEnd"),
-)
+# By event the script of `hooks/` that is run at it: for every tool, source and reason.
+EVENTS = {
+    "SessionStart": ANSWER,
+    "UserPromptSubmit": DELIVER,
+    "PostToolUse": DELIVER,
+    "PostToolUseFailure": DELIVER,
+    "Stop": DELIVER,
+    "SubagentStop": DELIVER,
+    "PreCompact": DELIVER,
+    "PostCompact": DELIVER,
+    "SessionEnd": DELIVER,
+}
 
 
 class Scope(Enum):
-    """Which settings: the project's, which a team shares; those for this machine alone; or the person's, for all projects."""
+    """Whose settings: the project's, which a team shares; a person's for this project; a person's for all."""
 
     PROJECT = "project"
     LOCAL = "local"
@@ -48,8 +39,8 @@ class Scope(Enum):
 def hooks() -> dict[str, Mapping[str, object]]:
     """Return by event what settings hold under it."""
     return {
-        hook.event: {"type": "command", "command": command(hook.script, hook.event), "timeout": _TIMEOUT}
-        for hook in HOOKS
+        event: {"type": "command", "command": command(script, event), "timeout": _TIMEOUT}
+        for event, script in EVENTS.items()
     }
 
 
@@ -58,3 +49,11 @@ def settings_file(scope: Scope, project: str, home: str, environ: Mapping[str, s
     if scope is Scope.USER:
         return os.path.join(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "settings.json")
     return os.path.join(project, ".claude", "settings.json" if scope is Scope.PROJECT else "settings.local.json")
+
+
+def plugin_hooks() -> str:
+    """Return `hooks/hooks.json`: the same hooks for those who install gitmem as a plugin."""
+    import json
+
+    listed = {event: [{"hooks": [hook]}] for event, hook in hooks().items()}
+    return json.dumps({"description": "Remember sessions with gitmem", "hooks": listed}, indent=2)

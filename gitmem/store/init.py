@@ -13,7 +13,9 @@ from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
 from gitmem.resources import read_resource
+from gitmem.store.hook_spool import HookSpool
 from gitmem.store.locate import (
+    HOME_HOSTS,
     HOME_PROJECTS,
     STORE_FOLDER,
     Project,
@@ -81,7 +83,9 @@ def init_store(start: str, context: Context, place: Place) -> Made:
         raise NotSavedError(
             f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
         ) from error
-    return Made(_complete(Store(target, context)), new=new)
+    store = _complete(Store(target, context))
+    HookSpool(store.private).make()
+    return Made(store, new=new)
 
 
 def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
@@ -138,10 +142,11 @@ def _exclude(project: Project, context: Context, place: Place) -> None:
     """Keep the store out of the git project around it; done again each time, after an `init` that was cut off, too."""
     if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
         exclude(project.common_dir, f"/{STORE_FOLDER}/")
-    if place in {Place.HOME, Place.USER}:  # the projects' stores stand inside the folder of the user's own
+    if place in {Place.HOME, Place.USER}:  # the projects' stores and more stand inside the folder of the user's own
         user = find_layout(user_store(context.home))
         if user is not None:
             exclude(user.common_dir, f"/{HOME_PROJECTS}/")
+            exclude(user.common_dir, f"/{HOME_HOSTS}/")
 
 
 def _complete(store: Store) -> Store:

@@ -9,6 +9,7 @@ from gitmem.values import Value
 
 STORE_FOLDER = ".gitmem"
 HOME_PROJECTS = "projects"
+HOME_HOSTS = "hosts"
 _NAMELESS = "project"
 
 

@@ -25,7 +25,7 @@ def groups(text: str) -> dict[str, list[object]]:
 
 
 @pytest.mark.parametrize(
-    ("before", "after"),
+    "before, after",
     [
         pytest.param("", '{\n  "hooks": {\n    "Stop": [\n      HOOK\n    ]\n  }\n}\n', id="no file"),
         pytest.param("{}", '{\n  "hooks": {\n    "Stop": [\n      HOOK\n    ]\n  }\n}', id="empty"),
@@ -47,7 +47,8 @@ def groups(text: str) -> dict[str, list[object]]:
         ),
         pytest.param(
             f'{{\r\n    "hooks": {{\r\n        "Stop": [\r\n            {THEIRS}\r\n        ]\r\n    }}\r\n}}\r\n',
-            f'{{\r\n    "hooks": {{\r\n        "Stop": [\r\n            {THEIRS},\r\n            HOOK\r\n        ]\r\n    }}\r\n}}\r\n',
+            f'{{\r\n    "hooks": {{\r\n        "Stop": [\r\n            {THEIRS},\r\n            HOOK'
+            "\r\n        ]\r\n    }\r\n}\r\n",
             id="beside theirs, CRLF",
         ),
         pytest.param(

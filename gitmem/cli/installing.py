@@ -1,0 +1,210 @@
+"""`gitmem install` and `uninstall`: hooks into the settings of a host, and out of them again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from gitmem.cli.answers import plain
+from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
+from gitmem.hosts import claude_code
+from gitmem.hosts.claude_code import Scope
+from gitmem.hosts.installation import Change, Manifest, carry_out, hooked_events, plan_install, plan_uninstall
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+
+_MANIFEST = "claude-code.json"
+
+
+def configure_install(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem install`."""
+    _configure(parser)
+    parser.add_argument("--init", action="store_true", help="make a store for the project if there is none")
+
+
+def configure_uninstall(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem uninstall`."""
+    _configure(parser)
+
+
+def _configure(parser: argparse.ArgumentParser) -> None:
+    import argparse
+
+    parser.add_argument("host", choices=[claude_code.NAME], help="the program that is to remember")
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument("--project", action="store_true", help=".claude/settings.json, which a team shares (default)")
+    scope.add_argument("--local", action="store_true", help=".claude/settings.local.json: this project, only you")
+    # No default, so that `gitmem --user install claude` says the same.
+    scope.add_argument(
+        "--user", action="store_true", default=argparse.SUPPRESS, help="~/.claude/settings.json: all projects"
+    )
+    parser.add_argument("-n", "--dry-run", action="store_true", help="print what would change, and change nothing")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_install(args: argparse.Namespace, door: Door) -> int:
+    """Have a host tell gitmem what happens in its sessions, by hooks in its settings.
+
+    Without a flag it asks on a terminal, and takes the project's settings elsewhere. What is in the file stays as it
+    is, comments too; installing again brings older hooks up to date. GITMEM_HOOKS=off in the environment switches
+    hooks off for a session.
+
+    Examples:
+      gitmem install claude --init     a store and the hooks, for this project
+      gitmem install claude --local    the same without a file that your team gets to see
+      gitmem install claude --user     for all your projects that have a store
+      gitmem install claude --dry-run
+
+    """
+    scope = _scope(args) or _asked(door)
+    if scope is not Scope.USER:
+        _prepare_store(args, door)
+    manifest = _manifest(args, door, scope)
+    path = _settings_file(args, door, scope)
+    change = plan_install(path, claude_code.hooks(), manifest.records().get(path) if manifest else None)
+    if not args.dry_run:
+        carry_out(change, manifest)
+    if shutil.which("gitmem", path=door.environ.get("PATH")) is None:
+        door.notices(("'gitmem' is not on your PATH. The hooks keep events, but only a gitmem they find saves them.",))
+    text = f"There is nothing to do: {claude_code.TITLE}'s hooks are in {path}."
+    if change.changes:
+        text = f"{claude_code.TITLE} remembers from its next session on, by hooks in {path}."
+    _report(args, door, [(scope, change)], text)
+    return ExitCode.OK
+
+
+def run_uninstall(args: argparse.Namespace, door: Door) -> int:
+    """Take gitmem's hooks out of a host's settings: exactly what was put in, and the store stays.
+
+    Without a flag all of the project's settings are looked at, the shared and the local ones.
+
+    Examples:
+      gitmem uninstall claude
+      gitmem uninstall claude --user
+      gitmem uninstall claude --dry-run
+
+    """
+    chosen = _scope(args)
+    changes = []
+    for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
+        path, manifest = _settings_file(args, door, scope), _manifest(args, door, scope)
+        change = plan_uninstall(path, manifest.records().get(path) if manifest else None)
+        if not args.dry_run:
+            carry_out(change, manifest)
+        changes.append((scope, change))
+    done = [change for _, change in changes if change.changes]
+    text = "\n".join(
+        f"Took gitmem's hooks out of {change.path}" + ("." if change.after is not None else ", and the file with them.")
+        for change in done
+    )
+    if not done:
+        text = f"There is nothing to do: no hooks of gitmem's in {' or '.join(change.path for _, change in changes)}."
+        user = _settings_file(args, door, Scope.USER)
+        if chosen is None and hooked_events(user):
+            text += f"\nThere are some in {user}: 'gitmem uninstall claude --user'."
+    _report(args, door, changes, text)
+    return ExitCode.OK
+
+
+def _scope(args: argparse.Namespace) -> Scope | None:
+    if args.project and args.user:  # `gitmem --user install claude --project`
+        raise UsageError("--user and --project exclude each other.")
+    return next((scope for scope in Scope if getattr(args, scope.value)), None)
+
+
+def _asked(door: Door) -> Scope:
+    """Return what a person at a terminal wants; the project elsewhere."""
+    if not (door.stdin.isatty() and door.err.isatty()):
+        return Scope.PROJECT
+    print("Whose sessions are to be remembered?", file=door.err)
+    print("  p  this project's, by .claude/settings.json, which your team shares (default)", file=door.err)
+    print("  l  this project's, by .claude/settings.local.json, for you alone", file=door.err)
+    print("  u  those of all your projects that have a store, by your own settings", file=door.err)
+    print("[p/l/u] ", end="", file=door.err, flush=True)
+    answer = door.stdin.readline().strip().lower()[:1]
+    found = [scope for scope in Scope if scope.value.startswith(answer or "p")]
+    if not found:
+        raise UsageError("Nothing was changed: the answer was none of p, l and u.")
+    return found[0]
+
+
+def _prepare_store(args: argparse.Namespace, door: Door) -> None:
+    """See that there is a store, and the folder in it that the hooks deliver to."""
+    from gitmem.store.hook_spool import HookSpool
+    from gitmem.store.init import Place, init_store
+
+    try:
+        store = door.open(args)
+    except StoreNotFoundError as error:
+        if not args.init:
+            remedy = "'gitmem init' makes one, 'gitmem install claude --init' does both."
+            raise StoreNotFoundError(error.message, remedy) from None
+        if args.dry_run:
+            return
+        store = init_store(door.folder(args), door.context(), Place.PROJECT).store
+        print(f"Made a store at {store.root}.", file=door.err)
+    if not args.dry_run:
+        HookSpool(store.private).make()
+
+
+def _manifest(args: argparse.Namespace, door: Door, scope: Scope) -> Manifest | None:
+    """Return where it is recorded what was written: with the project's store, or with what is the person's."""
+    from gitmem.store.locate import HOME_HOSTS, user_store
+
+    if scope is Scope.USER:
+        return Manifest(os.path.join(user_store(door.home()), HOME_HOSTS, _MANIFEST))
+    try:
+        return Manifest(os.path.join(door.open(args).private, HOME_HOSTS, _MANIFEST))
+    except StoreNotFoundError:
+        return None
+
+
+def _settings_file(args: argparse.Namespace, door: Door, scope: Scope) -> str:
+    return claude_code.settings_file(scope, _top(door.folder(args)), door.home(), door.environ)
+
+
+def _top(start: str) -> str:
+    """Return the top of the work tree around a folder, which is where a host is started; a linked one has its own."""
+    folder = os.path.realpath(start)
+    while os.path.basename(folder) == ".gitmem" or not any(
+        os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")
+    ):
+        above = os.path.dirname(folder)
+        if above == folder:
+            return os.path.realpath(start)
+        folder = above
+    return folder
+
+
+def _report(args: argparse.Namespace, door: Door, changes: list[tuple[Scope, Change]], text: str) -> None:
+    values = [
+        {
+            "scope": scope.value,
+            "file": change.path,
+            "changed": change.changes,
+            "removed": change.before is not None and change.after is None,
+        }
+        for scope, change in changes
+    ]
+    value = {"host": claude_code.NAME, "dry_run": args.dry_run, "files": values}
+    if args.dry_run:
+        value["diff"] = "".join(_diff(change) for _, change in changes)
+        text = plain(str(value["diff"]).rstrip("\n")) or text
+    door.answer(args, value, text)
+
+
+def _diff(change: Change) -> str:
+    from difflib import unified_diff
+
+    before, after = (
+        (data or b"").decode("utf-8", "replace").splitlines(keepends=True) for data in (change.before, change.after)
+    )
+    old, new = (change.path if data is not None else os.devnull for data in (change.before, change.after))
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+        for line in unified_diff(before, after, old, new)
+    )

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+
+import pytest
+
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+from gitmem.hosts.claude_code import EVENTS, hooks
+from gitmem.hosts.installation import hooked_events
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def project(tmp_path, bare_git):
+    folder = tmp_path / "프로젝트 one"
+    folder.mkdir()
+    bare_git(folder, "init", "-q")
+    return folder
+
+
+@pytest.fixture
+def run(project, home, environ):
+    """Give a function that runs a command in the project and returns exit code, output and complaint."""
+
+    def run(*args, cwd=project, answer=None, environ=environ):
+        out, err = io.StringIO(), io.StringIO()
+        stdin = io.TextIOWrapper(io.BytesIO()) if answer is None else Terminal(io.BytesIO(answer.encode()))
+        if answer is not None:
+            err.isatty = lambda: True
+        door = Door(environ, str(cwd), stdin, out, err)
+        return main(args, lambda: door), out.getvalue(), err.getvalue()
+
+    return run
+
+
+@pytest.fixture
+def settings(project):
+    return project / ".claude" / "settings.json"
+
+
+@pytest.fixture
+def gitmem(run, environ, tmp_path):
+    """Like `run`, in a project with a store and with gitmem on the PATH."""
+    name = "gitmem.exe" if sys.platform == "win32" else "gitmem"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).write_bytes(b"#!/bin/sh\n")
+    (tmp_path / "bin" / name).chmod(0o755)
+    environ["PATH"] = f"{environ['PATH']}{os.pathsep}{tmp_path / 'bin'}"
+    assert run("init")[0] == 0
+    return run
+
+
+def test_install_and_uninstall_leave_the_project_as_it_was(gitmem, project, settings, bare_git):
+    assert gitmem("install", "claude") == (
+        0,
+        f"Claude Code remembers from its next session on, by hooks in {settings}.\n",
+        "",
+    )
+    assert set(json.loads(settings.read_text())["hooks"]) == set(EVENTS)
+    assert gitmem("install", "claude")[1] == f"There is nothing to do: Claude Code's hooks are in {settings}.\n"
+    assert gitmem("uninstall", "claude") == (
+        0,
+        f"Took gitmem's hooks out of {settings}, and the file with them.\n",
+        "",
+    )
+    assert gitmem("uninstall", "claude")[1].startswith("There is nothing to do: no hooks of gitmem's in ")
+    assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
+    assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
+
+
+def test_install_makes_the_folder_that_hooks_deliver_to(gitmem, project):
+    folder = project / ".gitmem" / ".git" / "gitmem" / "spool" / "hooks"
+    if folder.exists():
+        folder.rmdir()
+    gitmem("install", "claude", "--dry-run")
+    assert not folder.exists()
+    gitmem("install", "claude")
+    assert folder.is_dir()
+
+
+def test_without_a_store_it_says_what_to_do_or_makes_one(run, project, settings):
+    code, out, err = run("install", "claude")
+    assert (code, out) == (3, "")
+    assert "'gitmem init' makes one, 'gitmem install claude --init' does both." in err
+    assert not settings.exists()
+    assert run("install", "claude", "--init", "--dry-run")[0] == 0
+    assert sorted(path.name for path in project.iterdir()) == [".git"]
+    assert run("install", "claude", "--init")[0] == 0
+    assert (project / ".gitmem" / "memory.md").exists()
+    assert settings.exists()
+
+
+def test_local_settings_are_the_persons_own(gitmem, settings):
+    assert gitmem("install", "claude", "--local")[0] == 0
+    assert os.listdir(settings.parent) == ["settings.local.json"]
+    assert gitmem("install", "claude")[0] == 0
+    assert gitmem("uninstall", "claude", "--local")[0] == 0
+    assert os.listdir(settings.parent) == ["settings.json"]
+    assert gitmem("install", "claude", "--local")[0] == 0
+    assert len(gitmem("uninstall", "claude")[1].splitlines()) == 2
+    assert not settings.parent.exists()
+
+
+@pytest.mark.parametrize("words", [("install", "claude", "--user"), ("--user", "install", "claude")])
+def test_user_settings_need_no_store_and_leave_no_trace(run, home, words):
+    path = home / ".claude" / "settings.json"
+    assert run(*words)[0] == 0
+    assert hooked_events(str(path)) == tuple(EVENTS)
+    assert f"There are some in {path}" in run("uninstall", "claude")[1]
+    assert run("uninstall", "claude", "--user")[0] == 0
+    assert list(home.iterdir()) == []
+
+
+def test_the_record_of_user_settings_is_no_part_of_the_users_store(run, home, bare_git):
+    assert run("init", "--user")[0] == 0
+    assert run("install", "claude", "--user")[0] == 0
+    assert bare_git(home / ".gitmem", "status", "--porcelain") == ""
+    assert run("save", "something", "--user")[0] == 2  # before the command
+    assert run("--user", "save", "something")[0] == 0
+    assert "hosts" not in bare_git(home / ".gitmem", "ls-files")
+
+
+@pytest.mark.parametrize(
+    "answer, name", [("\n", "settings.json"), ("p\n", "settings.json"), ("L\n", "settings.local.json")]
+)
+def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
+    code, _, err = gitmem("install", "claude", answer=answer)
+    assert (code, os.listdir(settings.parent)) == (0, [name])
+    assert "Whose sessions" in err
+
+
+def test_on_a_terminal_an_answer_that_is_none_changes_nothing(gitmem, settings, home):
+    assert gitmem("install", "claude", answer="what?\n")[0] == 2
+    assert not settings.exists()
+    assert gitmem("install", "claude", answer="user\n")[0] == 0
+    assert (home / ".claude" / "settings.json").exists()
+
+
+def test_a_dry_run_prints_the_change_and_makes_none(gitmem, project, settings):
+    code, out, _ = gitmem("install", "claude", "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, f"--- {os.devnull}")
+    assert "+++ " + str(settings) in out
+    assert not settings.exists()
+    gitmem("install", "claude")
+    said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
+    assert said["dry_run"] is True
+    assert said["files"][0] == {"scope": "project", "file": str(settings), "changed": True, "removed": True}
+    assert said["diff"].splitlines()[1] == f"+++ {os.devnull}"
+    assert settings.exists()
+
+
+def test_scripts_get_json(gitmem, settings):
+    said = json.loads(gitmem("install", "claude", "--json")[1])
+    changed = {"scope": "project", "file": str(settings), "changed": True, "removed": False}
+    assert said == {"host": "claude", "dry_run": False, "files": [changed]}
+
+
+def test_broken_settings_are_refused(gitmem, settings):
+    settings.parent.mkdir()
+    settings.write_text('{"a": 1,\n "b"}')
+    for command in ("install", "uninstall"):
+        code, _, err = gitmem(command, "claude")
+        assert code == 8
+        assert f"{settings} is not JSON: it cannot be read in line 2, column 5." in err
+    assert settings.read_text() == '{"a": 1,\n "b"}'
+
+
+def test_a_linked_work_tree_has_settings_of_its_own(gitmem, project, tmp_path, bare_git):
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "first")
+    bare_git(project, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
+    (tmp_path / "tree" / "sub").mkdir()
+    assert gitmem("install", "claude", cwd=tmp_path / "tree" / "sub")[0] == 0
+    assert hooked_events(str(tmp_path / "tree" / ".claude" / "settings.json")) == tuple(hooks())
+    assert gitmem("uninstall", "claude", cwd=tmp_path / "tree")[0] == 0
+    assert not (tmp_path / "tree" / ".claude").exists()
+
+
+def test_uninstall_works_when_the_store_is_gone(gitmem, project, settings):
+    gitmem("install", "claude")
+    shutil.rmtree(project / ".gitmem")
+    assert gitmem("uninstall", "claude")[0] == 0
+    assert settings.read_text() == "{\n}\n"
+
+
+def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, project, environ, tmp_path):
+    git = shutil.which("git")
+    (tmp_path / "only git").mkdir()
+    (tmp_path / "only git" / os.path.basename(git)).symlink_to(git)
+    environ["PATH"] = str(tmp_path / "only git")
+    assert "'gitmem' is not on your PATH" in gitmem("install", "claude")[2]
+
+
+def test_a_project_and_the_user_at_once_is_a_wrong_command(run):
+    assert run("--user", "install", "claude", "--project")[0] == 2
+    assert run("install", "claude", "--project", "--local")[0] == 2
+    assert run("install", "emacs")[0] == 2
