@@ -82,6 +82,10 @@ class Door(Value):
         try:
             if store.spool.names() or store.tip != store.marked():
                 self.notices(drain(store).notices)
+            if os.path.isdir(os.path.join(store.spool.folder, "hooks")):
+                from gitmem.memory.background import settle
+
+                self.notices(settle(store).notices)
         except GitmemError as error:
             from gitmem.store.journal import Failure, Journal
 

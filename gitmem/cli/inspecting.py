@@ -67,6 +67,8 @@ def _screen(status: Status, door: Door) -> str:
         ("daily logs", days),
         ("spool", waiting if status.waiting or status.aside else "empty"),
     ]
+    if status.unfinished:
+        rows.append(("sessions", f"{count(status.unfinished, 'event')} of turns that go on"))
     if status.edited:
         names = ", ".join(status.edited[:_SHOWN]) + (", ..." if len(status.edited) > _SHOWN else "")
         rows.append(("by hand", f"{names}: will be kept with the next save"))

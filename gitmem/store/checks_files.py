@@ -17,6 +17,7 @@ from gitmem.git.integrity import known_files
 from gitmem.model.document import Document
 from gitmem.model.paths import check_path, fold
 from gitmem.store.findings import Finding, Level, age, count
+from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Journal
 from gitmem.store.redact import redact
 
@@ -113,7 +114,8 @@ def check_names(store: Store) -> Iterator[Finding]:
 
 def check_spool(store: Store) -> Iterator[Finding]:
     """Say what was accepted and is not committed yet, and what could not be read."""
-    waiting, aside = store.spool.names(), store.spool.aside()
+    hooks = HookSpool(store.private)
+    waiting, aside = store.spool.names(), [*store.spool.aside(), *hooks.aside()]
     if waiting:
         since = store.context.clock().timestamp() - _arrival(waiting[0])
         level = Level.WARNING if since > _PATIENCE else Level.NOTE
@@ -122,7 +124,7 @@ def check_spool(store: Store) -> Iterator[Finding]:
     else:
         yield Finding("spool", Level.OK, "Nothing waits to be committed.")
     if aside:
-        folder = os.path.join(store.spool.folder, "aside")
+        folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
         message = f"{count(len(aside), 'event')} could not be understood and is kept in {folder}."
         message = message if len(aside) == 1 else message.replace(" is kept", " are kept")
         yield Finding(

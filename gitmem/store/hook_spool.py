@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FOLDER = "hooks"
 _NAME = re.compile(r"[A-Za-z]{1,40}-(?P<owner>[0-9]{1,10})-")
 _UNFIT = re.compile(r"[^A-Za-z]")
+_BEGINNING = "SessionStart-"
 _MAX_TRIES = 1_000
 
 
@@ -65,6 +66,10 @@ class HookSpool(Spool):
                 continue
             return name
         raise OSError(f"no name is free in {self.folder}")
+
+    def unfinished(self) -> int:
+        """Count what waits for the end of a turn; that a session has begun waits for nothing."""
+        return sum(not name.startswith(_BEGINNING) for name in self.names())
 
     def delivered(self) -> Iterator[Delivered]:
         """Yield the whole payloads, in no order; what lost its writer is moved aside, what is being written is left."""

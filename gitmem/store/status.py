@@ -14,6 +14,7 @@ from gitmem.model.tokens import tokens_of_size
 from gitmem.store.checks import QUICK, examine
 from gitmem.store.findings import Finding, Level
 from gitmem.store.history import records
+from gitmem.store.hook_spool import HookSpool
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LastSave:
-    """The newest save: its commit, when it was said, and its subject."""
+    """The newest save or captured turn: its commit, when it was said, and its subject."""
 
     commit: str
     at: datetime
@@ -34,7 +35,8 @@ class LastSave:
 class Status:
     """What `gitmem status` shows.
 
-    `edited` are files changed by hand and not committed yet; `attention` is what quick checks found worth saying.
+    `unfinished` counts what hooks delivered of turns that go on; `edited` are files changed by hand and not committed
+    yet; `attention` is what quick checks found worth saying.
     """
 
     store: str
@@ -47,6 +49,7 @@ class Status:
     days: int
     newest_day: str | None
     waiting: int
+    unfinished: int
     aside: int
     edited: tuple[str, ...]
     attention: tuple[Finding, ...]
@@ -59,6 +62,7 @@ def read_status(store: Store) -> Status:
     names = known_files(git)
     days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
     rotation = store.config.rotation
+    hooks = HookSpool(store.private)
     return Status(
         store=store.root,
         branch=_branch(store),
@@ -70,7 +74,8 @@ def read_status(store: Store) -> Status:
         days=len(days),
         newest_day=days[-1] if days else None,
         waiting=len(store.spool.names()),
-        aside=len(store.spool.aside()),
+        unfinished=hooks.unfinished(),
+        aside=len(store.spool.aside()) + len(hooks.aside()),
         edited=_edited(store),
         attention=tuple(finding for finding in examine(store, QUICK) if finding.level is not Level.OK),
     )
@@ -82,7 +87,8 @@ def _branch(store: Store) -> str:
 
 
 def _last_save(store: Store) -> LastSave | None:
-    newest = next(iter(records(store, op=Op.SAVE.value, limit=1)), None)
+    found = (next(iter(records(store, op=op.value, limit=1)), None) for op in (Op.SAVE, Op.TURN, Op.EXTRACT))
+    newest = max((record for record in found if record), key=lambda record: record.committed, default=None)
     return None if newest is None else LastSave(newest.commit, newest.date, newest.subject)
 
 
