@@ -135,9 +135,11 @@ class WorkTree:
     def publish(self, staged: Iterable[Staged]) -> list[str]:
         """Rename staged files into place, and remove those that are to go, with folders that become empty.
 
-        Returns the paths that were left alone, because the file is not what it was when it was read.
+        Returns the paths that were left alone, because the file is not what it was when it was read; also one that
+        somebody had open and wrote into while it was being replaced.
         """
         left = []
+        replaced = []
         for item in sorted(staged, key=lambda item: item.temporary is not None):  # a file may replace a folder
             full = self._resolve(item.path, to_write=True)
             if item.path in self._seen and self._seen[item.path] != _look_at(full):
@@ -149,9 +151,21 @@ class WorkTree:
                 self._remove_empty_parents(full)
             else:
                 os.makedirs(os.path.dirname(full), exist_ok=True)
+                if was := self._seen.get(item.path):
+                    replaced.append((item.path, full, self._keep(full), was))
                 os.replace(item.temporary, full)
             self._seen.pop(item.path, None)
+        left += [path for path, full, kept, was in replaced if kept is not None and _put_back(full, kept, was)]
         return left
+
+    def _keep(self, full: str) -> str | None:
+        """Give a file that is about to be replaced a second name."""
+        kept = os.path.join(self._temporary, f"{os.getpid()}-{os.urandom(6).hex()}")
+        try:
+            os.link(full, kept)
+        except OSError:  # no hard links here
+            return None
+        return kept
 
     def discard(self, staged: Iterable[Staged]) -> None:
         """Remove temporary files that are not needed after all."""
@@ -253,8 +267,21 @@ def _check_regular(path: str, mode: int) -> None:
         raise RefusedError(f"{path} is not a regular file.", "Move it out of the store.")
 
 
+_CHANGE = 4  # of these: the time of the last change of what is known of the file, which a second name makes another
+
+
 def _look(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+
+
+def _put_back(full: str, kept: str, was: tuple[int, ...]) -> bool:
+    """Put a file that was replaced back if it is not what it was; else forget it."""
+    with contextlib.suppress(OSError):
+        if _look(os.lstat(kept))[:_CHANGE] != was[:_CHANGE]:
+            os.replace(kept, full)
+            return True
+        os.unlink(kept)
+    return False
 
 
 def _look_at(full: str) -> tuple[int, ...] | None:

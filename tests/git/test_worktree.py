@@ -335,6 +335,25 @@ def test_an_edit_between_read_and_publish_is_left_alone(store, tree):
     assert list((store / ".tmp").iterdir()) == []
 
 
+def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(store, tree, monkeypatch):
+    """Whoever opened it before writes into a file that has no name any more."""
+    assert tree.read("memory.md") == b"one\n"
+    staged = [tree.stage("memory.md", b"one\ntwo\n"), tree.stage("new.md", b"new\n")]
+    replace = os.replace
+    with (store / "memory.md").open("ab", buffering=0) as by_hand:
+
+        def at_this_moment(source: str, target: str) -> None:
+            replace(source, target)
+            if source == staged[0].temporary:
+                by_hand.write(b"by hand\n")
+
+        monkeypatch.setattr(os, "replace", at_this_moment)
+        assert tree.publish(staged) == ["memory.md"]
+    assert (store / "memory.md").read_bytes() == b"one\nby hand\n"
+    assert (store / "new.md").read_bytes() == b"new\n"
+    assert list((store / ".tmp").iterdir()) == []
+
+
 def test_a_file_that_was_removed_between_read_and_publish_stays_removed(store, tree):
     tree.read("memory.md")
     staged = [tree.stage("memory.md", b"ours")]
