@@ -92,7 +92,8 @@ class Project:
 
     `kept` are the texts whose save said that it was done, by id; `perhaps` those whose save was killed or failed, which
     may be there once or not at all, `promised` those that wait in the spool, `forgotten` those that are lost and were
-    said to be, `undone` the ids of what was taken back; `edits` are lines written by hand.
+    said to be, `undone` the ids of what was taken back; `edits` are lines written by hand. `settings` ends every
+    configuration of it.
     """
 
     def __init__(self, root: Path, *, store: Path | None = None) -> None:
@@ -104,6 +105,7 @@ class Project:
         self.forgotten: set[str] = set()
         self.undone: set[str] = set()
         self.edits: list[str] = []
+        self.settings = ""
         self._number = 0
 
     @cached_property
@@ -140,16 +142,19 @@ class Project:
         return f"{what} number {self._number}\nzweite Zeile ☕ 기억 {self._number}\n\n  and an indented one"
 
     def edit(self, path: str = "memory.md", size: int = 0) -> None:
-        """Append a line to a document, as a person would."""
+        """Append a line to a document, as a person would whose editor sees when the file was replaced under it."""
         self._number += 1
         line = f"A line by hand, number {self._number}." + " lorem" * (size // 6)
-        with (self.store / path).open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        replaced = True
+        while replaced:
+            with (self.store / path).open("ab", buffering=0) as file:
+                file.write(f"{line}\n".encode())
+                replaced = not os.path.samestat(os.fstat(file.fileno()), (self.store / path).stat())
         self.edits.append(line)
 
     def configure(self, text: str) -> None:
         """Set the store's configuration, and have it committed."""
-        (self.store / "config.yaml").write_text(text, encoding="utf-8")
+        (self.store / "config.yaml").write_text(text + self.settings, encoding="utf-8")
         assert self.gitmem("check").code == 0
 
     def git(self, *args: str, ok: Sequence[int] = (0,)) -> str:
