@@ -5,7 +5,8 @@
 # process but `cat`. It runs in dash, bash, busybox's ash and zsh as sh: POSIX, and `-ef`, which all of them have.
 #
 # Whatever happens, the exit code is 0 and nothing is printed: 2 would block the host. That is why no special built-in
-# (`exec`, `:`) is redirected: where that fails, dash ends with 2. For the same reason gitmem is not started by `exec`.
+# (`exec`, `:`) is redirected: where that fails, dash ends with 2. Where gitmem takes over, it is by `exec`, so that its
+# parent is the host, as ours is: by the number of that process it is known later whether a session still runs.
 {
 [ "$GITMEM_HOOKS" = off ] && exit 0
 umask 077
@@ -68,7 +69,7 @@ if [ "$d" ]; then
     Stop? | PreCompact? | SessionEnd? | PostToolUse*0) gitmem hook claude --drain </dev/null >/dev/null & ;;
     esac
 elif [ "$ask" ]; then
-    command -v gitmem >/dev/null && gitmem hook claude
+    command -v gitmem >/dev/null && exec gitmem hook claude
 fi
 } 2>/dev/null
 exit 0
