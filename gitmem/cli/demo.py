@@ -1,20 +1,22 @@
-"""`make try`: the main job in a temporary project, with the real command, and what a user gets of it."""
+"""`make try`: two recorded sessions in a temporary project, and what a user gets of them.
+
+The sessions were written for this (templates/demo). They go through the path of the hooks, and memory.md, kept small
+for the occasion, rotates on the way.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess  # noqa: TID251  # runs the command as a user would
 import sys
 import tempfile
 from pathlib import Path
 
-_SAVES = (
-    ("Use uv for packages, not pnpm: one lock file for all services.", "--type", "decision", "--tag", "build"),
-    ("결정: JWT 만료시간은 15분으로 한다.", "--type", "decision", "--tag", "auth"),
-    ("The test suite hangs when port 5432 is taken; set PGPORT.", "--type", "issue"),
-    ("`ls /no/such` failed: the folder is called src/ now.", "--type", "error_fix", "--session", "demo-2"),
-    ("deploy with token ghp_" + "0123456789abcdefghijABCDEFGHIJ012345" + " from the vault", "--session", "demo-2"),
-)
+from gitmem.resources import resource
+
+_SETTINGS = "rotation:\n  threshold_tokens: 700\n  carryover_tokens: 200\n"
+_START = {"hook_event_name": "SessionStart", "session_id": "the-next-session", "source": "startup"}
 
 
 def main() -> None:
@@ -25,18 +27,20 @@ def main() -> None:
         tour = _Tour(project, Path(folder))
         tour.git("init", "--quiet")
         tour.gitmem("init")
-        for text, *options in _SAVES:
-            tour.gitmem("save", text, *options)
+        (tour.store / "config.yaml").write_text(_SETTINGS)
+        for name in ("1-login.jsonl", "2-orders.jsonl"):
+            tour.gitmem("replay", resource("templates", "demo", name), shown=f"replay {name}")
+        tour.tree()
         tour.show("memory.md", tour.store / "memory.md")
-        (tour.store / "memory.md").open("a", encoding="utf-8").write("\nA line written by hand is kept, as an edit.\n")
-        (tour.store / "config.yaml").write_text("rotation:\n  threshold_tokens: 180\n  carryover_tokens: 60\n")
-        tour.gitmem("check")
-        tour.gitmem("save", "Saved after the rotation, into the new memory.md.")
         tour.git("-C", str(tour.store), "log", "--oneline", "--stat", "-4")
-        tour.gitmem("blame", "memory.md")
-        tour.gitmem("index")
-        tour.gitmem("status")
-        print(f"\nThat was in {project}, which is gone now. In a project of yours: gitmem init")
+        tour.gitmem("blame", f"memory.md:{_line_of(tour.store / 'memory.md', '**Decision**')}")
+        tour.next_session()
+        print(f"\nThat was in {project}, which is gone now. In a project of yours: gitmem init; gitmem install claude")
+
+
+def _line_of(path: Path, text: str) -> int:
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
 class _Tour:
@@ -44,10 +48,10 @@ class _Tour:
         self.store = project / ".gitmem"
         self._project = project
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        self._environ.update(HOME=str(home), GIT_CONFIG_NOSYSTEM="1", PYTHONUTF8="1")
+        self._environ.update(HOME=str(home), GIT_CONFIG_NOSYSTEM="1", PYTHONUTF8="1", TZ="UTC")
 
-    def gitmem(self, *args: str) -> None:
-        print("\n$ gitmem " + " ".join(f'"{arg}"' if " " in arg else arg for arg in args), flush=True)
+    def gitmem(self, *args: str, shown: str = "") -> None:
+        print("\n$ gitmem " + (shown or " ".join(f'"{arg}"' if " " in arg else arg for arg in args)), flush=True)
         self._run(sys.executable, "-m", "gitmem", *args)
 
     def git(self, *args: str) -> None:
@@ -57,10 +61,31 @@ class _Tour:
     def show(self, name: str, path: Path) -> None:
         print(f"\n$ cat .gitmem/{name}\n{path.read_text(encoding='utf-8')}", end="", flush=True)
 
-    def _run(self, *command: str) -> None:
-        done = subprocess.run(command, cwd=self._project, env=self._environ, check=False)
+    def tree(self) -> None:
+        """Show the files of the store."""
+        print("\n$ git -C .gitmem ls-files", flush=True)
+        self._run("git", "-C", str(self.store), "ls-files")
+
+    def next_session(self) -> None:
+        """Show what an agent is told when it starts here again."""
+        print("\n# what the next session of the agent starts with:", flush=True)
+        payload = json.dumps({**_START, "cwd": str(self._project)})
+        said = self._run(sys.executable, "-m", "gitmem", "hook", "claude", text=payload)
+        print(json.loads(said)["hookSpecificOutput"]["additionalContext"])
+
+    def _run(self, *command: str, text: str | None = None) -> str:
+        done = subprocess.run(
+            command,
+            cwd=self._project,
+            env=self._environ,
+            check=False,
+            input=text,
+            stdout=None if text is None else subprocess.PIPE,
+            encoding="utf-8",
+        )
         if done.returncode:
             raise SystemExit(done.returncode)
+        return done.stdout or ""
 
 
 if __name__ == "__main__":

@@ -206,6 +206,7 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.memory.replay import find_transcripts, replay
+    from gitmem.store.findings import count
 
     paths = [os.path.join(door.cwd, name) for name in args.transcripts]
     missing = [path for path in paths if not os.path.exists(path)]
@@ -224,7 +225,9 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
     archives = [archive for one in done for archive in one.archives]
     value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
     lines = [f"[GITMEM_ROTATE] file={archive}" for archive in archives]
-    lines.append(f"{len(found)} transcripts, {turns} turns: {saved} saved, {turns - saved} known or idle.")
+    lines.append(
+        f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {saved} saved, {turns - saved} known or idle."
+    )
     door.answer(args, value, "\n".join(lines))
     door.maintain_later(store)
     return ExitCode.OK

@@ -240,7 +240,12 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
         return redact(text, allow=allow).text
 
     failures = tuple(
-        failure._replace(command=clean(failure.command), error=clean(failure.error), fixed_by=clean(failure.fixed_by))
+        failure._replace(
+            command=clean(failure.command),
+            error=clean(failure.error),
+            fixed_by=clean(failure.fixed_by),
+            meanwhile=clean(failure.meanwhile),
+        )
         for failure in turn.failures
     )
     return turn._replace(prompt=clean(turn.prompt), answer=clean(turn.answer), failures=failures)

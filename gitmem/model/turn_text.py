@@ -82,13 +82,16 @@ class Words(Value):
     files: str
     failed: str
     fixed: str
+    after: str
     open: str
     unfixed: str
     more: str
 
 
-ENGLISH = Words("Done", "Files", "Failed", "then worked", "Open", "not fixed in this turn", "{} more")
-KOREAN = Words("한 일", "파일", "실패", "이후 성공", "남은 문제", "이 턴에서는 해결되지 않음", "외 {}개")
+ENGLISH = Words("Done", "Files", "Failed", "then worked", "worked after", "Open", "not fixed in this turn", "{} more")
+KOREAN = Words(
+    "한 일", "파일", "실패", "이후 성공", "다음 작업 후 성공", "남은 문제", "이 턴에서는 해결되지 않음", "외 {}개"
+)
 
 
 class Remembered(Value):
@@ -148,7 +151,7 @@ def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[P
         entries.append(_line(turn, turn.started, USER_PROMPT, shorten_prompt(asked), "prompt"))
     for failure in turn.failures:
         words = _words(asked or done)
-        end = f" → {words.fixed}: {_code(failure.fixed_by)}" if failure.fixed_by else ""
+        end = f" → {_mended(failure, words)}" if failure.fixed_by else ""
         text = f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}"
         entries.append(_line(turn, failure.at, ERROR, text, "error", failure.tool_id or failure.command))
     if done and turn.closed:
@@ -178,10 +181,17 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     if files:
         lines.append(f"{words.files}: {_list(files, words)}")
     for failure in _last_of_each(turn.failures):
-        end = f"{words.fixed}: {_code(failure.fixed_by)}" if failure.fixed_by else words.unfixed
+        end = _mended(failure, words) if failure.fixed_by else words.unfixed
         lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {_error(failure.error)} → {end}")
     text = clean_text("\n".join(lines))
     return Entry(turn.entry_id(), _stamp(turn.ended), EXCHANGE, text, _session_tag(turn.session))
+
+
+def _mended(failure: Failure, words: Words) -> str:
+    """Return what made a failure good: what then worked, or what was done before the same command did."""
+    if failure.fixed_by == failure.command and failure.meanwhile:
+        return f"{words.after}: {_code(failure.meanwhile)}"
+    return f"{words.fixed}: {_code(failure.fixed_by)}"
 
 
 def _last_of_each(failures: Sequence[Failure]) -> list[Failure]:

@@ -22,7 +22,10 @@ _MAX_FAILURES = 20  # of a turn that are told one by one
 
 
 class Failure(Value):
-    """A tool that failed: what it ran, what it said, and what then worked ("" where nothing did)."""
+    """A tool that failed: what it ran, what it said, and what then worked ("" where nothing did).
+
+    `meanwhile` is what was last changed or run in between: where the same command worked then, that is what mended it.
+    """
 
     at: datetime
     tool: str
@@ -30,6 +33,7 @@ class Failure(Value):
     command: str
     error: str
     fixed_by: str = ""
+    meanwhile: str = ""
 
 
 class Turn(Value):
@@ -129,10 +133,7 @@ def _with_prompt(turn: Turn, event: HookEvent) -> Turn:
 
 def _with_tool(turn: Turn, event: HookEvent) -> Turn:
     files = dict.fromkeys((*turn.files, *event.files))
-    failures = tuple(
-        failure if failure.fixed_by or not _is_retry(failure, event) else failure._replace(fixed_by=_what(event))
-        for failure in turn.failures
-    )
+    failures = tuple(_after(failure, event) for failure in turn.failures)
     return turn._replace(files=tuple(files), failures=failures, tools=turn.tools + 1)
 
 
@@ -151,6 +152,15 @@ _CHANGES = {
     HookKind.TOOL_FAILED: _with_failure,
     HookKind.STOP: _with_answer,
 }
+
+
+def _after(failure: Failure, event: HookEvent) -> Failure:
+    """Return a failure as it stands after something that worked."""
+    if failure.fixed_by:
+        return failure
+    if _is_retry(failure, event):
+        return failure._replace(fixed_by=_what(event))
+    return failure._replace(meanwhile=_what(event)) if event.files or event.command else failure
 
 
 def _what(event: HookEvent) -> str:
