@@ -23,7 +23,6 @@ _ELEMENTS = (
     "local-command-stderr",
     "local-command-caveat",
     "command-message",
-    "command-name",
     "command-contents",
     "bash-input",
     "bash-stdout",
@@ -47,6 +46,30 @@ _NOT_SAID = (
     "Stop hook feedback:",
     "<analysis>",
 )
+_TAGS = ("<command-name>", "</command-name>", "<command-args>", "</command-args>")
+# Commands that are about the host itself, not about the work (Claude Code 2.1).
+_HOST_COMMANDS = tuple(
+    f"/{name}"
+    for name in (
+        *(
+            "add-dir",
+            "agents",
+            "bug",
+            "clear",
+            "compact",
+            "config",
+            "context",
+            "cost",
+            "doctor",
+            "effort",
+            "exit",
+            "export",
+        ),
+        *("fast", "help", "hooks", "ide", "login", "logout", "mcp", "memory", "model", "output-style", "permissions"),
+        *("plugin", "privacy-settings", "quit", "rename", "resume", "rewind", "status", "statusline", "stats", "tasks"),
+        *("terminal-setup", "theme", "todos", "upgrade", "usage", "vim"),
+    )
+)
 # Of these alone a turn is made that says nothing: English, Korean, Japanese, Chinese.
 _TRIVIAL = """
     a ack again agreed ahead all alright and awesome continue cool do done fine go good great hello hey hi it k keep let
@@ -66,7 +89,12 @@ _MOSTLY = 0.5
 
 def human_text(text: str) -> str:
     """Return what the person said of a prompt: without what the host or a hook put into it, "" if nothing is left."""
-    text = without_elements(text, _ELEMENTS).strip()
+    if any(f"<command-name>{name}</command-name>" in text for name in _HOST_COMMANDS):
+        return ""
+    text = without_elements(text, _ELEMENTS)
+    for tag in _TAGS:  # a command of the person's own: its name and what it was given
+        text = text.replace(tag, " ")
+    text = text.strip()
     return "" if text.startswith(_NOT_SAID) else text
 
 

@@ -50,7 +50,8 @@ _COURTESY = (
         "good idea",
     ),
     *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
-    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "great question", "done!", "all done!"),
+    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "great question"),
+    *("done!", "done.", "all done!", "all done.", "working on it"),
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
 # Words that the line of an error has which says what is wrong.
@@ -112,7 +113,9 @@ def remember(
     agent's own boot files say (`noise.content_lines`). Without `exchange`, the host's model writes what goes into
     `memory.md`.
     """
-    turn = turn._replace(failures=tuple(failure for failure in turn.failures if _error(failure.error)))
+    turn = turn._replace(
+        failures=tuple(_told_from(failure, roots) for failure in turn.failures if _error(failure.error))
+    )
     asked, done = human_text(turn.prompt), human_text(turn.answer)
     if is_trivial(asked) or is_restated(asked, boot_lines):
         asked = ""
@@ -127,7 +130,7 @@ def remember(
     head = shorten(asked or done, ASKED_LENGTH) or _list(files, ENGLISH)
     memory = memory_entries(found)
     state = None
-    if exchange:
+    if exchange and (_whole(done, DONE_LENGTH) or turn.tools):
         memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended), *memory)
         state = _state(turn, head, files)
     return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
@@ -135,13 +138,20 @@ def remember(
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
     """Return names of files as a person in one of the folders `roots` says them, with `/`, each once."""
-    prefixes = [root.replace("\\", "/").rstrip("/") + "/" for root in roots if root]
-    names = (name.replace("\\", "/") for name in files)
-    return tuple(dict.fromkeys(_below(name, prefixes) for name in names))
+    return tuple(dict.fromkeys(_below(name, roots) for name in files))
 
 
-def _below(name: str, prefixes: Sequence[str]) -> str:
+def _below(name: str, roots: Sequence[str]) -> str:
+    name = name.replace("\\", "/")
+    prefixes = (root.replace("\\", "/").rstrip("/") + "/" for root in roots if root)
     return next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
+
+
+def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
+    """Return a failure with files told as a person in the project tells them."""
+    if failure.meanwhile[:1] == "/" and " " not in failure.meanwhile:
+        return failure._replace(meanwhile=_below(failure.meanwhile, roots))
+    return failure
 
 
 def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[Placed]:
@@ -154,8 +164,8 @@ def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[P
         end = f" → {_mended(failure, words)}" if failure.fixed_by else ""
         text = f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}"
         entries.append(_line(turn, failure.at, ERROR, text, "error", failure.tool_id or failure.command))
-    if done and turn.closed:
-        entries.append(_line(turn, turn.ended, RESPONSE, _whole(done, ANSWER_LENGTH), "answer", done[:200]))
+    if turn.closed and (said := _whole(done, ANSWER_LENGTH)):
+        entries.append(_line(turn, turn.ended, RESPONSE, said, "answer", done[:200]))
     if files and turn.closed:
         text = f"Files modified: {', '.join(files)}"
         entries.append(_line(turn, turn.ended + _NEXT, TOOL_USAGE, text, "files", *sorted(files)))
@@ -176,8 +186,8 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     """Return the entry of `memory.md`: what was asked, done, changed, and what failed and how it ended."""
     words = _words(asked or done)
     lines = [shorten(asked, ASKED_LENGTH)] if asked else []
-    if done:
-        lines.append(f"{words.done}: {_whole(done, DONE_LENGTH)}")
+    if said := _whole(done, DONE_LENGTH):
+        lines.append(f"{words.done}: {said}")
     if files:
         lines.append(f"{words.files}: {_list(files, words)}")
     for failure in _last_of_each(turn.failures):
@@ -291,7 +301,7 @@ def _whole(text: str, limit: int) -> str:
     for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
         if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
             break
-        text = text.lstrip()[len(sentence) :] or text
+        text = text.lstrip()[len(sentence) :]
     short = shorten(text, limit)
     sentences = split(short)
     if len(sentences) > 1 and sentences[-1].endswith(":"):
