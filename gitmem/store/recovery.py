@@ -10,8 +10,9 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import time
 
-from gitmem.errors import GitFailedError, RefusedError
+from gitmem.errors import BusyError, GitFailedError, RefusedError
 from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.git.repository import clear_left_behind, read_text
 from gitmem.git.writer import CRASH_REPORT
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from gitmem.git.repository import PathChange
     from gitmem.store.store import Store
 
+_ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
+_PAUSE = 0.01
 _MARK = 61  # characters of a mark: no line of a document begins like that
 _MERGE_FILE = ("merge-file", "-p", "-q", "--diff3", f"--marker-size={_MARK}")
 # A conflict in which both sides add lines where the base has none.
@@ -30,30 +33,50 @@ _BOTH_ADD = rb"(?m)^<{61} .*\n((?:(?!\|{61} ).*\n)*?)\|{61} .*\n={61}\r?\n((?:(?
 
 
 def recover(store: Store, tip: str | None) -> tuple[str, ...]:
-    """Bring work tree, index and `checkout` up to the tip; under the store's lock. Returns what to tell the user."""
+    """Bring work tree, index and `checkout` up to the tip; under the store's lock. Returns what to tell the user.
+
+    Raises:
+        BusyError: a file was edited again each time it was to be brought up. Nobody may go on before it is: what the
+            tip has and the file has not would be taken for what a person removed.
+
+    """
     _remove_litter(store)
     seen = store.marked()
     if tip is None or tip == seen:
         return ()
-    notices = []
+    notices: list[str] = []
     held = None if seen is None else _held(store, seen, tip)
     if seen is not None and held is not None:
-        entries = store.files.index_entries()
-        behind: set[str] = set()
-        for change in store.repository.changes(held, tip):
-            try:
-                notice, done = _follow(store, change, entries.get(change.path))
-            except RefusedError as error:
-                notice, done = f"{error.message} {error.remedy}", True
-            notices += [notice] if notice else []
-            if not done:
-                behind.add(change.path)
-        stale = (change for change in store.repository.changes(seen, tip) if entries.get(change.path) != change.new)
-        _bring_index(store, [change for change in stale if change.path not in behind])
-        if behind:
-            return tuple(notices)
+        for _ in range(_ATTEMPTS):
+            behind = _bring_up(store, seen, held, tip, notices)
+            if not behind:
+                break
+            time.sleep(_PAUSE)
+        else:
+            raise BusyError(f"{', '.join(sorted(behind))}: edited again and again meanwhile.", "Try again.")
     store.mark(tip)
     return tuple(notices)
+
+
+def _bring_up(store: Store, seen: str, held: str, tip: str, notices: list[str]) -> set[str]:
+    """Bring files and index from the commit they are `held` to be at up to the tip; returns what was edited just now.
+
+    The index is that of the commit `seen`, or further.
+    """
+    entries = store.files.index_entries()
+    behind: set[str] = set()
+    for change in store.repository.changes(held, tip):
+        try:
+            notice, done = _follow(store, change, entries.get(change.path))
+        except RefusedError as error:
+            notice, done = f"{error.message} {error.remedy}", True
+        if notice and notice not in notices:
+            notices.append(notice)
+        if not done:
+            behind.add(change.path)
+    stale = (change for change in store.repository.changes(seen, tip) if entries.get(change.path) != change.new)
+    _bring_index(store, [change for change in stale if change.path not in behind])
+    return behind
 
 
 def _held(store: Store, seen: str, tip: str) -> str | None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import NotSavedError
+from gitmem.errors import BusyError, NotSavedError
 from gitmem.git.worktree import WorkTree
 from gitmem.git.writer import Writer
 from gitmem.model.message import Message
@@ -256,21 +256,58 @@ def test_a_link_in_the_way_is_not_followed(box, crashed, tmp_path):
     box.sound()
 
 
-def test_an_edit_in_the_middle_of_a_repair_is_left_alone(box, crashed, monkeypatch):
-    crashed(UNWRITTEN)
-    stage = WorkTree.stage
+def editing(box, monkeypatch, path, times):
+    """Have a person add a line to a file each time, but so often at most, when gitmem is about to write it."""
+    stage, lines = WorkTree.stage, []
 
-    def slow(tree, path, content, **more):
-        if path == "memory.md":
-            box.write("memory.md", b"# Edited\n" + BEFORE["memory.md"])
-        return stage(tree, path, content, **more)
+    def slow(tree, name, content, **more):
+        staged = stage(tree, name, content, **more)
+        if name == path and len(lines) < times:
+            lines.append(b"by hand %d\n" % len(lines))
+            box.write(path, lines[-1] + (box.root / path).read_bytes())
+        return staged
 
     monkeypatch.setattr(WorkTree, "stage", slow)
-    box.store.transact(lambda _: None, purpose="test")
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_nobody_goes_on_before_a_file_that_is_being_edited_is_brought_up(box, crashed, monkeypatch, times):
+    """What the tip had and the file had not would be taken for what a person removed."""
+    crashed(UNWRITTEN)
+    editing(box, monkeypatch, "daily/day.md", times)
+    box.append("daily/day.md", b"next\n")
     monkeypatch.undo()
-    assert box.files()["memory.md"] == b"# Edited\n" + BEFORE["memory.md"]
+    by_hand = b"".join(b"by hand %d\n" % number for number in reversed(range(times)))
+    assert box.files()["daily/day.md"] == by_hand + AFTER["daily/day.md"] + b"next\n"
+    assert box.subjects()[:3] == ["append", "Edit by hand: daily/day.md", "put"]
+    saved(box)
+    box.sound()
+
+
+@pytest.mark.parametrize("times", [1, 4])
+def test_a_file_that_is_edited_while_it_is_published_keeps_both(box, monkeypatch, times):
+    box.put(BEFORE)
+    editing(box, monkeypatch, "daily/day.md", times)
+    outcome = box.put(AFTER)
+    monkeypatch.undo()
+    assert outcome.notices == ("daily/day.md was edited by hand while it was being changed; both were kept.",)
+    assert box.append("memory.md", b"next\n").notices == ()
     box.settle()
-    assert box.files()["memory.md"] == b"# Edited\n" + AFTER["memory.md"]
+    assert box.files()["daily/day.md"].count(b"by hand") == times
+    saved(box)
+    box.sound()
+
+
+def test_a_file_that_is_edited_all_the_time_is_left_alone(box, crashed, monkeypatch):
+    crashed(UNWRITTEN)
+    tip = box.tip()
+    editing(box, monkeypatch, "memory.md", 1000)
+    with pytest.raises(BusyError, match=r"memory\.md"):
+        box.append("memory.md", b"next\n")
+    monkeypatch.undo()
+    assert box.tip() == tip
+    box.settle()
+    assert box.files()["memory.md"].endswith(AFTER["memory.md"])
     saved(box)
     box.sound()
 
