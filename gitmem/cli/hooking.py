@@ -109,15 +109,14 @@ def _take(call: Call, door: Door) -> None:
 
 def _answer_start(door: Door, root: str, payload: dict[str, object], late: Callable[[], bool]) -> None:
     """Tell a session what earlier ones left, unless it still knows (spec R8)."""
-    from gitmem.memory.background import look
     from gitmem.memory.context import MARKER, session_start
     from gitmem.memory.project import project_state
-    from gitmem.memory.session_end import in_context
+    from gitmem.memory.waiting import look
 
     store = _open(door, root)
     found = look(store)
     transcript = payload.get("transcript_path")
-    known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and in_context(transcript, MARKER)
+    known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
     if not known:
         project = None if late() else project_state(os.path.dirname(store.root), door.environ)
         text = session_start(store, () if late() else found.turns, project, ())
@@ -128,6 +127,12 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
             print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
     if found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)
+
+
+def _knows(transcript: str, marker: str) -> bool:
+    from gitmem.memory.tail import in_context
+
+    return in_context(transcript, marker)
 
 
 def _drain(call: Call, door: Door) -> None:

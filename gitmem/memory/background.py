@@ -11,7 +11,8 @@ import os
 from functools import partial
 
 from gitmem.errors import GitmemError
-from gitmem.memory.capture import Captured, Waiting, capture, is_due, waiting
+from gitmem.memory.capture import Captured, capture, is_due
+from gitmem.memory.waiting import is_running, look
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Failure, Journal
 
@@ -19,28 +20,10 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from gitmem.memory.waiting import Waiting
     from gitmem.store.store import Store
 
-HOST = "claude-code"
 _MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
-
-
-def is_running(process: int) -> bool:
-    """Say whether a process runs; on Windows, where asking could end it, what is not known counts as running."""
-    if os.name == "nt":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
-
-
-def look(store: Store, alive: Callable[[int], bool] = is_running) -> Waiting:
-    """Return what waits in the spool of the hooks."""
-    return waiting(HookSpool(store.private), HOST, store.context.clock(), alive)
 
 
 def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
@@ -95,7 +78,8 @@ class _Steps:
 
     def half_used(self, session: str, transcript: str) -> None:
         """Save what was learned when the context is half used, once until it is compacted (spec P1)."""
-        from gitmem.memory.session_end import context_used, save_lessons
+        from gitmem.memory.session_end import save_lessons
+        from gitmem.memory.tail import context_used
 
         percent, mark = self._store.config.save.context_percent, self._mark(session)
         if not percent or os.path.exists(mark) or context_used(transcript) * 100 < percent:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+from gitmem.memory.waiting import Waiting
 from gitmem.model.document import Document
 from gitmem.model.entry import find_entries
-from gitmem.model.hook_event import HookEvent, HookKind, parse_payload
 from gitmem.model.ids import TIME_LENGTH
 from gitmem.model.kinds import CURRENT_STATE
 from gitmem.model.log import entry_digests, put_entry, remove_entries, replace_entry
@@ -20,7 +20,6 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.noise import BOOT_FILES, content_lines
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.model.turn_text import STATE, Placed, Remembered, remember
-from gitmem.model.turns import Turn, fold
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.redact import redact
 from gitmem.values import Value
@@ -30,37 +29,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
+    from gitmem.model.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
 BETWEEN_SAVES = timedelta(seconds=60)  # of one long turn: a turn that is over sooner is one commit
-IDLE = timedelta(hours=1)  # after which a session whose host cannot be asked for counts as over
 BATCH = 200  # turns of one transaction
 _BOOT_BYTES = 262_144
-_KEPT_TO_THE_END = (HookKind.SESSION_START, HookKind.SESSION_END)
-
-
-class Session(Value):
-    """A session that the spool knows of; `over` says that it has ended, or that its host has."""
-
-    name: str
-    over: bool
-    transcript: str
-    sources: tuple[str, ...]
-
-
-class Waiting(Value):
-    """What the spool of the hooks holds: turns, sessions, compactions to come, and files that mean nothing."""
-
-    turns: tuple[Turn, ...]
-    sessions: tuple[Session, ...]
-    compactions: tuple[HookEvent, ...]
-    useless: tuple[str, ...]
-    unreadable: tuple[str, ...]
-
-    def over(self) -> frozenset[str]:
-        """Return the names of the sessions that are over."""
-        return frozenset(session.name for session in self.sessions if session.over)
 
 
 class Captured(Value):
@@ -69,42 +44,6 @@ class Captured(Value):
     commits: tuple[str, ...] = ()
     archives: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
-
-
-def waiting(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], bool]) -> Waiting:
-    """Read the spool; `alive` says whether the process with an id still runs."""
-    events: list[HookEvent] = []
-    owners: dict[str, tuple[datetime, int]] = {}
-    useless, unreadable = [], []
-    for one in spool.delivered():
-        try:
-            event = parse_payload(one.payload, one.at, host)
-        except ValueError:
-            unreadable.append(one.name)
-            continue
-        if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
-            useless.append(one.name)
-            continue
-        events.append(event._replace(source=one.name))
-        owners[event.session] = max(owners.get(event.session, (one.at, 0)), (one.at, one.owner))
-    return Waiting(
-        tuple(fold(events)),
-        tuple(
-            _session(name, events, running=now - seen < IDLE and (not owner or alive(owner)))
-            for name, (seen, owner) in sorted(owners.items())
-        ),
-        tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
-        tuple(useless),
-        tuple(unreadable),
-    )
-
-
-def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Session:
-    ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
-    marks = [event for event in ours if event.kind in _KEPT_TO_THE_END]
-    ended = bool(marks) and marks[-1].kind is HookKind.SESSION_END and marks[-1].at >= ours[-1].at
-    transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
-    return Session(name, ended or not running, transcript, tuple(event.source for event in marks))
 
 
 class Capture:

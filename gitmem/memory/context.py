@@ -7,13 +7,10 @@ import re
 
 from gitmem.model.briefing import Part, compose
 from gitmem.model.document import Document
-from gitmem.model.entry import render_entry
 from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.log import find_section
 from gitmem.model.noise import FENCE
 from gitmem.model.paths import MEMORY
-from gitmem.model.sentences import split
-from gitmem.model.turn_text import EXCHANGE, remember
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -94,7 +91,11 @@ def _end(body: str) -> tuple[str, ...]:
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
+    if not turns:
+        return ()
     from gitmem.memory.capture import redacted
+    from gitmem.model.entry import render_entry
+    from gitmem.model.turn_text import EXCHANGE, remember
 
     told = []
     for turn in turns:
@@ -108,6 +109,8 @@ def _newest_summary(store: Store) -> list[Part]:
     data = store.read(f"{_SUMMARIES}/{max(names)}") if names else None
     if not data:
         return []
+    from gitmem.model.sentences import split
+
     document = Document.parse(data)
     text = data.decode("utf-8", "replace")
     found = _RANGE.search(text[: len(text) - len(document.body)])

@@ -6,8 +6,6 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from gitmem.errors import GitmemError
 from gitmem.model.entry import clean_tag
 from gitmem.model.ids import is_id
@@ -18,6 +16,8 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gitmem.config import RotationConfig
     from gitmem.store.spool import Event
     from gitmem.store.store import Store
@@ -185,6 +185,8 @@ def parse_event(event: Event) -> Save:
     identifier, text, tags = content["id"], content["text"], content["tags"]
     if not (isinstance(identifier, str) and is_id(identifier) and isinstance(text, str) and isinstance(tags, list)):
         raise ValueError(event.name)
+    from datetime import datetime
+
     return Save(
         id=identifier,
         at=datetime.fromisoformat(str(content["at"])),

@@ -25,13 +25,9 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
-_TAIL = 262_144  # bytes at the end of a transcript in which the last message's usage stands
-_LOOKED_AT = 8 * 1024 * 1024  # bytes at the end of a transcript in which what a session was told is looked for
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(
     os, "O_BINARY", 0
-)  # a pipe that is called a transcript is passed over
-_WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
-_LARGE_WINDOW = 1_000_000
+)  # a pipe called a transcript is passed over
 _TAUGHT = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 
 
@@ -75,16 +71,6 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     return put(store, session, started, l1_lines(read_records(path), store.config.transcripts.tool_result_chars))
 
 
-def context_used(path: str) -> float:
-    """Return how much of the model's window the last message of a transcript took, from 0 to 1 (spec P1)."""
-    lines = _end(path, _TAIL)[0].decode("utf-8", "replace").split("\n")
-    used = [part for part in records(lines) if part.tokens and not part.sidechain]
-    if not used:
-        return 0.0
-    large = "[1m]" in used[-1].model or max(part.tokens for part in used) > _WINDOW
-    return min(1.0, used[-1].tokens / (_LARGE_WINDOW if large else _WINDOW))
-
-
 def save_lessons(store: Store, session: str, path: str, why: str) -> str | None:
     """Save the decisions, learnings and fixes that a transcript's answers state and that are not saved yet (spec J9).
 
@@ -113,26 +99,3 @@ def save_lessons(store: Store, session: str, path: str, why: str) -> str | None:
         lambda transaction: save_entries(transaction, found, memory_entries(found), message), purpose="extract"
     )
     return outcome.commits[-1] if outcome.value else None
-
-
-def in_context(path: str, marker: str) -> bool:
-    """Say whether a transcript holds `marker` after its last compaction: the session was told it and still knows it.
-
-    Its end is looked at; where that is silent and there is more before it, the session was told when it began.
-    """
-    data, whole = _end(path, _LOOKED_AT)
-    told, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
-    return told > compacted or (not whole and compacted < 0)
-
-
-def _end(path: str, size: int) -> tuple[bytes, bool]:
-    """Return the last bytes of a regular file, and whether they are all of it."""
-    try:
-        with open(os.open(path, os.O_RDONLY | _NO_WAIT), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return b"", True
-            file.seek(max(0, status.st_size - size))
-            return file.read(size), status.st_size <= size
-    except (OSError, ValueError):
-        return b"", True

@@ -6,8 +6,6 @@ and without their beginning or end; the same events always give the same turns.
 
 from __future__ import annotations
 
-import hashlib
-
 from gitmem.model.hook_event import HookEvent, HookKind
 from gitmem.model.ids import TAIL_BYTES, make_id
 from gitmem.values import Value
@@ -63,8 +61,13 @@ class Turn(Value):
 
 def derived_id(at: datetime, *content: str) -> str:
     """Return an id whose tail is a digest of content and origin (docs/format.md, "Entries")."""
-    digest = hashlib.sha256("\0".join(content).encode("utf-8", "surrogatepass")).digest()
-    return make_id(int(at.timestamp() * 1000), digest[:TAIL_BYTES])
+    return make_id(int(at.timestamp() * 1000), _digest("\0".join(content))[:TAIL_BYTES])
+
+
+def _digest(text: str) -> bytes:
+    import hashlib  # 5 ms, and a session that starts needs none
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def fold(events: Iterable[HookEvent]) -> list[Turn]:
@@ -83,7 +86,7 @@ _ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of what happene
 
 def turn_key(event: HookEvent) -> str:
     """Return the key of the turn an event begins; hosts without turn ids keep one prompt once (spec J3)."""
-    return event.turn or "p-" + hashlib.sha256(event.text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return event.turn or f"p-{_digest(event.text)[:8].hex()}"
 
 
 class _Session:

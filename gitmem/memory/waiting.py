@@ -1,0 +1,99 @@
+"""What waits in the spool of the hooks: the turns and sessions that its events tell of. Reads, and changes nothing."""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+
+from gitmem.model.hook_event import HookEvent, HookKind, parse_payload
+from gitmem.model.turns import Turn, fold
+from gitmem.store.hook_spool import HookSpool
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from datetime import datetime
+
+    from gitmem.store.store import Store
+
+HOST = "claude-code"
+IDLE = timedelta(hours=1)  # after which a session whose host cannot be asked for counts as over
+_KEPT_TO_THE_END = (HookKind.SESSION_START, HookKind.SESSION_END)
+
+
+class Session(Value):
+    """A session that the spool knows of; `over` says that it has ended, or that its host has."""
+
+    name: str
+    over: bool
+    transcript: str
+    sources: tuple[str, ...]
+
+
+class Waiting(Value):
+    """What the spool of the hooks holds: turns, sessions, compactions to come, and files that mean nothing."""
+
+    turns: tuple[Turn, ...]
+    sessions: tuple[Session, ...]
+    compactions: tuple[HookEvent, ...]
+    useless: tuple[str, ...]
+    unreadable: tuple[str, ...]
+
+    def over(self) -> frozenset[str]:
+        """Return the names of the sessions that are over."""
+        return frozenset(session.name for session in self.sessions if session.over)
+
+
+def waiting(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], bool]) -> Waiting:
+    """Read the spool; `alive` says whether the process with an id still runs."""
+    events: list[HookEvent] = []
+    owners: dict[str, tuple[datetime, int]] = {}
+    useless, unreadable = [], []
+    for one in spool.delivered():
+        try:
+            event = parse_payload(one.payload, one.at, host)
+        except ValueError:
+            unreadable.append(one.name)
+            continue
+        if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
+            useless.append(one.name)
+            continue
+        events.append(event._replace(source=one.name))
+        owners[event.session] = max(owners.get(event.session, (one.at, 0)), (one.at, one.owner))
+    return Waiting(
+        tuple(fold(events)),
+        tuple(
+            _session(name, events, running=now - seen < IDLE and (not owner or alive(owner)))
+            for name, (seen, owner) in sorted(owners.items())
+        ),
+        tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
+        tuple(useless),
+        tuple(unreadable),
+    )
+
+
+def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Session:
+    ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
+    marks = [event for event in ours if event.kind in _KEPT_TO_THE_END]
+    ended = bool(marks) and marks[-1].kind is HookKind.SESSION_END and marks[-1].at >= ours[-1].at
+    transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
+    return Session(name, ended or not running, transcript, tuple(event.source for event in marks))
+
+
+def is_running(process: int) -> bool:
+    """Say whether a process runs; on Windows, where asking could end it, what is not known counts as running."""
+    if os.name == "nt":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def look(store: Store, alive: Callable[[int], bool] = is_running) -> Waiting:
+    """Return what waits in the spool of the hooks."""
+    return waiting(HookSpool(store.private), HOST, store.context.clock(), alive)
