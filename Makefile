@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with Python 3.11+ and git:
 #   make try    in a temporary directory: make a store, save into it, rotate it, and show what a user gets
 #   make test   the test suite
+# `make test-e2e` runs the real Claude Code against it, offline; npm brings it (360 MB).
 # The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes.
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: try test test-slow lint types layers format clean
+.PHONY: try test test-slow test-e2e lint types layers format clean
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gitmem needs Python 3.11 or later; say PYTHON=python3.13 make ...")'
@@ -20,10 +21,13 @@ try: $(READY)
 	@$(BIN)/python -m gitmem.cli.demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto -m 'not slow'
+	$(BIN)/python -m pytest -n auto -m 'not slow and not e2e'
 
 test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto -m slow
+
+test-e2e: $(READY)
+	$(BIN)/python -m pytest -m e2e
 
 lint: $(READY)
 	$(BIN)/ruff check .
