@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 # Characters: below, a sentence says nothing that could be understood later; above, it is no sentence but data.
-_SHORTEST = 12
+_SHORTEST = 9
 _LONGEST = 600
 _LEADS_ON = (":", "\uff1a")  # ends of a sentence that says what follows it
 _LOOK_AT = 400_000  # characters of an answer; real ones have a few thousand
@@ -95,7 +95,8 @@ def _stated(sentence: str, after: str) -> MemoryType | None:
 def _says_something(cue: Cue) -> bool:
     """Say whether a cue's text is a statement that will be understood without what stood around it."""
     said = mask_code(cue.text)
-    if not _SHORTEST <= len(said) <= _LONGEST or " " not in said or said.endswith(_LEADS_ON):
+    wide = sum("\u1100" <= character <= "\uffdc" for character in said[:_SHORTEST])  # a Hangul syllable says more
+    if not _SHORTEST - wide <= len(said) <= _LONGEST or " " not in said or said.endswith(_LEADS_ON):
         return False
     if _re(cuewords.CODE).search(said) or _re(cuewords.NOT_AT_END).search(said):
         return False

@@ -65,7 +65,10 @@ class Issue(Value):
 
 
 class Summary(Value):
-    """The summary of the archive at path `archive`; `date_range` is its first and last day, "" where not known."""
+    """The summary of the archive at path `archive`; `date_range` is its first and last day, "" where not known.
+
+    `method` says what made it: `offline`, a model's name, or "" where a document does not say.
+    """
 
     archive: str
     date_range: tuple[str, str]
@@ -124,7 +127,7 @@ def _cut(summary: Summary, limit: int) -> Summary:
         key_decisions=tuple(one for one in decisions if one.decision),
         issues=tuple(one for one in issues if one.issue),
         overall_summary=_body(summary.overall_summary),
-        method=_line(summary.method, short) or OFFLINE,
+        method=_line(summary.method, short),
     )
 
 

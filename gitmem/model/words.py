@@ -35,6 +35,7 @@ _ENGLISH_ENDINGS = (
 )
 # English words that carry no topic, and those every agent's report is full of.
 _STOP = """
+    pass passed passes understand contain contains confirm confirmed confirming correct actually real exist exists code
     a about above after again against all also although always am an and another any anything are around as at back
     be became because been before being below between both but by call called can cannot case cause change changed
     changes check checked checking clear com come could current currently did different do does doing done down

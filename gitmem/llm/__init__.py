@@ -1,0 +1,1 @@
+"""Summarisers: one file a provider, the offline one included (spec R6)."""

@@ -1,0 +1,181 @@
+"""An archive read for its summary: each sentence, with what said it, when, and in which session."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from gitmem.model import cuewords
+from gitmem.model.cues import Cue, find_cues
+from gitmem.model.document import Document
+from gitmem.model.entry import Entry, find_entries
+from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES, MemoryType
+from gitmem.model.log import sections
+from gitmem.model.rotation import KEPT_SECTIONS
+from gitmem.model.sentences import Kind, blocks, sentences_of, split
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+# What an agent says of itself while it works: of no use to who reads it later.
+_NARRATION = (
+    r"\b(?:let me|let's|i'll|i(?:'m| am) going to|i apologi[sz]e|ready (?:for|to|when)|here (?:is|are))\b"
+    r"|as you can see|^(?:great|perfect|excellent|done)\b[!.]?\W*$|하겠습니다|할게요|죄송|말씀해"
+)
+MOST_CHARACTERS = 300_000  # of an archive that are read, half from either end; one has a hundred thousand
+_DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))(?![0-9])")
+# Labels of entries that capture makes of a turn: what was asked, then lines with what was done, changed and failed.
+_TURNS = ("Turn", "Exchange")
+_SKIPPED = ("State",)  # an entry that says again where the last turn ended
+_DONE = ("Done: ", "한 일: ")
+_NOT_PROSE = ("Files: ", "파일: ", "Failed: ", "실패: ", "Files modified: ")
+
+
+class Role(Enum):
+    """What a sentence is in an archive."""
+
+    DECISION = "decision"
+    ISSUE = "issue"
+    FIX = "fix"
+    LEARNING = "learning"
+    DONE = "done"
+    ASKED = "asked"
+    OTHER = "other"
+
+
+_ROLES = {
+    MemoryType.DECISION: Role.DECISION,
+    MemoryType.PREFERENCE: Role.DECISION,
+    MemoryType.ISSUE: Role.ISSUE,
+    MemoryType.ERROR_FIX: Role.FIX,
+    MemoryType.LEARNING: Role.LEARNING,
+    MemoryType.PATTERN: Role.LEARNING,
+}
+_LABELS = {kind.label: role for kind, role in _ROLES.items()}
+_SECTIONS = {CORE_DECISIONS.casefold(): Role.DECISION, KNOWN_ISSUES.casefold(): Role.ISSUE}
+
+
+class Item(Value):
+    """An entry, or a block of text that is none; `whole` is its text on one line, `kept` that a rotation keeps it.
+
+    `session` is the tag of a session, or where that is not known the day; both and `day` may be "".
+    """
+
+    role: Role
+    whole: str
+    sentences: tuple[tuple[Role, str], ...]
+    day: str
+    session: str
+    kept: bool
+
+
+class Reading(Value):
+    """An archive as items, in order, and the number of its sections."""
+
+    items: tuple[Item, ...]
+    section_count: int
+
+
+def read(text: str) -> Reading:
+    """Take an archive apart; never raises, whatever the text is."""
+    body = Document.parse(text.encode("utf-8", "replace")).body
+    if len(body) > MOST_CHARACTERS:
+        half = MOST_CHARACTERS // 2
+        body = f"{body[:half]}\n\n{body[-half:]}"
+    parts = sections(body)
+    found = list(find_entries(body))
+    items: list[Item] = []
+    starts = [0, *(part.body for part in parts)]
+    ends = [parts[0].start if parts else len(body), *(part.end for part in parts)]
+    titles = ["", *(part.title for part in parts)]
+    index = 0
+    for start, end, title in zip(starts, ends, titles, strict=True):
+        position = start
+        while index < len(found) and found[index].start < end:
+            items += _free(body[position : found[index].start], title)
+            items += _of_entry(found[index].entry, title)
+            position = max(position, found[index].end)
+            index += 1
+        items += _free(body[position:end], title)
+    return Reading(tuple(items), sum(part.level > 1 for part in parts) or len(parts))
+
+
+def day_of(text: str) -> str:
+    """Return the first day (`YYYY-MM-DD`) a text names, "" where there is none."""
+    found = _DAY.search(text)
+    return found[1] if found else ""
+
+
+def _of_entry(entry: Entry, title: str) -> list[Item]:
+    if entry.label in _SKIPPED:
+        return []
+    day = day_of(entry.time) or day_of(title)
+    kept = title.casefold() in KEPT_SECTIONS
+    if entry.label in _TURNS:
+        session = entry.tags[0] if entry.tags else day
+        return [Item(Role.DONE, _on_one_line(entry.text), tuple(_of_turn(entry.text)), day, session, kept)]
+    role = _LABELS.get(entry.label) or _SECTIONS.get(title.casefold(), Role.OTHER)
+    spoken = tuple((role, sentence) for sentence in split(entry.text))
+    return [Item(role, _on_one_line(entry.text), spoken, day, day, kept)]
+
+
+def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
+    """Yield the sentences of a turn; those of an answer that are a decision, a fix and so on as such."""
+    role = Role.ASKED
+    for line in text.split("\n"):
+        label = next((label for label in _DONE if line.startswith(label)), "")
+        if label:
+            role = Role.DONE
+        elif line.startswith(_NOT_PROSE):
+            continue
+        words = line[len(label) :]
+        cues = find_cues(words) if role is Role.DONE else []
+        for sentence in split(words):
+            yield _stated(sentence, cues) or (role, sentence)
+
+
+def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[Role, str] | None:
+    """Return what a sentence states as a cue has it: without its label, or with the sentence before it."""
+    for cue in cues:
+        if sentence.endswith(cue.text) or cue.text.endswith(sentence):
+            return _ROLES[cue.type], cue.text
+    return None
+
+
+def _free(text: str, title: str) -> Iterator[Item]:
+    """Yield the blocks of a text that is no entry; a day in a heading above them is theirs."""
+    if not text.strip():
+        return
+    day = day_of(title)
+    by_title = _SECTIONS.get(title.casefold())
+    for block in blocks(text):
+        if block.kind is Kind.HEADING:
+            day = day_of(block.text) or day
+            continue
+        cues = [] if by_title else find_cues(block.text)
+        role = by_title or Role.OTHER
+        spoken = tuple(_stated(sentence, cues) or (role, sentence) for sentence in sentences_of(block))
+        own_day = day_of(block.text[:_DATED_START]) or day
+        yield Item(role, block.text, spoken, own_day, own_day, title.casefold() in KEPT_SECTIONS)
+
+
+_DATED_START = 30  # characters of a line in which it says its own date: "[2026-01-10] ..."
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def is_statement(sentence: str, role: Role) -> bool:
+    """Say whether a sentence can stand in a summary: it tells what is, rather than asks, offers or leads on."""
+    if sentence.endswith((":", "\uff1a")) or re.search(cuewords.CODE, sentence):
+        return False
+    if role is Role.ASKED:
+        return True
+    return not (
+        re.search(cuewords.NOT_AT_END, sentence, re.IGNORECASE)
+        or re.match(cuewords.NOT_AT_START, sentence, re.IGNORECASE)
+        or re.search(_NARRATION, sentence, re.IGNORECASE)
+    )
