@@ -189,7 +189,7 @@ def _with_layer(config: Config, name: str, data: bytes) -> Config:
 def _mapping(data: bytes) -> Mapping[object, object]:
     if len(data) > MAX_BYTES:
         raise ValueError(f"it has more than {MAX_BYTES} bytes")
-    text = data.decode("utf-8-sig")
+    text = data.removeprefix(b"\xef\xbb\xbf").decode()  # another codec would have to be imported
     if all(line.strip(" \t\r")[:1] in {"", "#"} for line in text.split("\n")):
         return {}
     import yaml

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from datetime import UTC, datetime
 
 from gitmem.values import Value
 
@@ -13,6 +11,7 @@ TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
+    from datetime import datetime
     from typing import TextIO
 
     from gitmem.store.context import Context
@@ -104,7 +103,11 @@ class Door(Value):
 
     def answer(self, args: argparse.Namespace, value: object, text: str) -> None:
         """Print `value` as JSON where `--json` was given, else `text`."""
-        shown = json.dumps(value, ensure_ascii=False, indent=2) if args.json else text
+        shown = text
+        if args.json:
+            import json
+
+            shown = json.dumps(value, ensure_ascii=False, indent=2)
         if shown:
             print(shown, file=self.out)
 
@@ -120,6 +123,8 @@ class Door(Value):
 
 def now() -> datetime:
     """Return the time in this machine's time zone."""
+    from datetime import UTC, datetime
+
     return datetime.now(UTC).astimezone()
 
 

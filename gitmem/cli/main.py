@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from importlib import import_module
 
 from gitmem import __version__
 from gitmem.errors import ExitCode, GitFailedError, GitmemError, UsageError
@@ -49,6 +48,8 @@ COMMANDS = {
     "doctor": Command("inspecting", "check the store and say how to mend it"),
     "maintain": Command("inspecting", "pack the repository so that it stays fast"),
     "path": Command("setup", "print where the store is"),
+    "replay": Command("hooking", "save recorded sessions of an agent"),
+    "hook": Command("hooking", "what an agent's host calls"),
     "completion": Command("setup", "print the completion script for a shell"),
 }
 
@@ -73,7 +74,14 @@ def main(argv: Sequence[str], make_door: Callable[[], Door]) -> int:
     if list(argv) in (["--version"], ["-V"]):
         print(f"gitmem {__version__}")
         return ExitCode.OK
-    door = make_door()
+    return _run(argv, make_door())
+
+
+def _run(argv: Sequence[str], door: Door) -> int:
+    if command_word(argv) == "hook" and not {"-h", "--help"} & set(argv):
+        from gitmem.cli.hooking import hook
+
+        return hook(argv, door)
     args = None
     try:
         if "_ARGCOMPLETE" in door.environ:
@@ -102,6 +110,11 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
     """
     word = command_word(argv)
+    if word == "save":
+        from gitmem.cli import quick
+
+        if (args := quick.parse(argv)) is not None:
+            return args
     if word is not None and word not in COMMANDS:
         from difflib import get_close_matches
 
@@ -159,7 +172,9 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _module(name: str) -> object:
-    return import_module(f"gitmem.cli.{COMMANDS[name].module}")
+    module = f"gitmem.cli.{COMMANDS[name].module}"
+    __import__(module)  # `importlib` takes half a millisecond
+    return sys.modules[module]
 
 
 def _complete(door: Door) -> None:

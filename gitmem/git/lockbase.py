@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 import time
 from abc import ABC, abstractmethod
 
 from gitmem.errors import BusyError
+from gitmem.jsontext import dumps
 from gitmem.values import Value
 
 TYPE_CHECKING = False
@@ -17,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
 STALE_SECONDS = 60.0  # spec R11: a holder that is silent for so long has lost the lock
+_NEVER = float("inf")
 RECORD_LIMIT = 4096  # bytes; what is longer was not written by a holder
 
 _QUEUE = "lock.queue"  # since when the one who has waited longest waits; it says so again and again
@@ -57,11 +57,13 @@ class Holder(Value):
 
     def to_bytes(self) -> bytes:
         """Return the record as it is stored."""
-        return json.dumps(self._asdict()).encode() + b"\n"
+        return dumps(self._asdict()).encode("utf-8", "surrogatepass") + b"\n"
 
     @staticmethod
     def from_bytes(text: bytes) -> Holder | None:
         """Read a record; None if it is not whole."""
+        import json  # only when one has to wait
+
         try:
             fields = json.loads(text)
             strings = (str(fields[name]) for name in ("host", "started", "place", "token", "purpose"))
@@ -104,7 +106,7 @@ class Lock(ABC):
         end = self._clock.monotonic() + timeout
         self._token = os.urandom(8).hex()
         self._seen = None
-        since, shown = round(self._clock.wall(), 6), -math.inf  # as `lock.queue` will have it
+        since, shown = round(self._clock.wall(), 6), -_NEVER  # as `lock.queue` will have it
         while True:
             left = end - self._clock.monotonic()
             turn = left <= 0 or not self._others_wait_longer(since)
@@ -117,8 +119,8 @@ class Lock(ABC):
                 self._show_waiting(since)
             pause = self._PAUSE if turn else self._PAUSE_IN_QUEUE
             self._clock.sleep(min(left, pause * (0.5 + os.urandom(1)[0] / 255)))  # so that they do not march in step
-        if shown > -math.inf:
-            self._show_waiting(math.inf)
+        if shown > -_NEVER:
+            self._show_waiting(_NEVER)
         return self
 
     def _others_wait_longer(self, since: float) -> bool:

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _BOM = b"\xef\xbb\xbf"
-_OPENING = re.compile(rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\n|\r)")
-_CLOSING = re.compile(rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))")
-# Compiled when a header is asked about, which a save never does. A key that follows at once: no horizontal rule.
+_OPENING = rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\n|\r)"
+_CLOSING = rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))"
+# A key that follows at once: no horizontal rule.
 _UNCLOSED = r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)"
 _CONFLICT = r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)"
 _LOOK_AT = 1024  # characters of a body without a header in which a broken one would show
@@ -128,9 +128,9 @@ def body_offset(data: bytes) -> int:
 
 def _parts(data: bytes) -> tuple[int, int, int]:
     """Return where header, closing fence and body begin; without front matter, thrice where the body does."""
-    opening = _OPENING.match(data)
+    opening = re.match(_OPENING, data)
     # An empty header's closing fence follows the opening one's own line end, which is therefore searched too.
-    closing = _CLOSING.search(data, opening.end() - 1) if opening else None
+    closing = re.compile(_CLOSING).search(data, opening.end() - 1) if opening else None
     if opening and closing:
         return opening.end(), closing.start(1), closing.end()
     body = len(_BOM) if data.startswith(_BOM) else 0

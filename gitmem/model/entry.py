@@ -16,16 +16,18 @@ MAX_TAG_LENGTH = 50
 
 _TIME = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2} )?[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _LABEL = r"[^\n*]{1,60}"
+# Patterns are compiled where they are used, which a save does with few of them.
 # The first line of an entry. Every quantifier is bounded or followed by what it cannot match, so matching is linear.
-FIRST_LINE = re.compile(
-    rf"^- \[(?P<time>{_TIME})\] \*\*(?P<label>{_LABEL})\*\*(?P<tags>(?: #[\w/-]{{1,{MAX_TAG_LENGTH}}})*):"
-    rf"(?: (?P<text>[^\n]*?))? \^(?P<id>[{ALPHABET}]{{{LENGTH}}})\r?$",
-    re.MULTILINE,
+FIRST_LINE = (
+    rf"(?m)^- \[(?P<time>{_TIME})\] \*\*(?P<label>{_LABEL})\*\*(?P<tags>(?: #[\w/-]{{1,{MAX_TAG_LENGTH}}})*):"
+    rf"(?: (?P<text>[^\n]*?))? \^(?P<id>[{ALPHABET}]{{{LENGTH}}})\r?$"
 )
 # One more line of an entry, with the blank lines before it: a blank line is the entry's only if its text goes on.
-_CONTINUED = re.compile(r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)")
-_TAG_FORM = re.compile(rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}")
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_CONTINUED = r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)"
+_TAG_FORM = rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}"
+_CONTROLS = dict.fromkeys(
+    (code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"), "\N{REPLACEMENT CHARACTER}"
+)
 
 
 class Entry(Value):
@@ -57,7 +59,7 @@ def clean_text(text: str) -> str:
     U+FFFD, and what is no Unicode (lone surrogates) becomes `?`.
     """
     text = text.replace("\r\n", "\n").replace("\r", "\n").encode("utf-8", "replace").decode()
-    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    text = text.translate(_CONTROLS)
     return "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip("\n").lstrip(" \t")
 
 
@@ -69,7 +71,7 @@ def clean_tag(tag: str) -> str:
 
     """
     bare = tag.removeprefix("#")
-    if not _TAG_FORM.fullmatch(bare):
+    if not re.fullmatch(_TAG_FORM, bare):
         raise ValueError(f"a tag is 1 to {MAX_TAG_LENGTH} letters, digits, '_', '-' or '/', not {tag!r}")
     return bare
 
@@ -86,10 +88,11 @@ def find_entries(text: str) -> list[FoundEntry]:
     """Return the entries of a log's text, in the order in which they stand."""
     found = []
     position = 0
-    while match := FIRST_LINE.search(text, position):
+    first_line, continued = re.compile(FIRST_LINE), re.compile(_CONTINUED)
+    while match := first_line.search(text, position):
         position = min(match.end() + 1, len(text))
         lines = [match["text"] or ""]
-        while more := _CONTINUED.match(text, position):
+        while more := continued.match(text, position):
             lines += [_unindented(line) for line in more[0].removesuffix("\n").split("\n")]
             position = more.end()
         tags = tuple(match["tags"].replace("#", "").split())

@@ -13,9 +13,10 @@ from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_entries, rend
 from gitmem.model.ids import TIME_LENGTH
 from gitmem.values import Value
 
-_HEADING = re.compile(r"^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$", re.MULTILINE)
+# Compiled where they are used.
+_HEADING = r"(?m)^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$"
 # What follows three backticks may not hold another one, or it is code within a line.
-_FENCE = re.compile(r"^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$", re.MULTILINE)
+_FENCE = r"(?m)^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$"
 _BLANK = " \t\r\n"
 
 
@@ -34,7 +35,9 @@ def fences(text: str) -> list[tuple[int, int]]:
 
     One that is never closed is none: it would hide all sections after it, and every save would make them anew.
     """
-    lines = list(_FENCE.finditer(text))
+    if "```" not in text and "~~~" not in text:
+        return []
+    lines = list(re.finditer(_FENCE, text))
     longest = {"`": 0, "~": 0}  # the longest mark after the line that can close a fence
     closed = []
     for line in reversed(lines):
@@ -57,8 +60,9 @@ def sections(text: str) -> list[Section]:
     """Return the sections of a text in order; each ends where the next one begins."""
     heads: list[re.Match[str]] = []
     position = 0
+    heading = re.compile(_HEADING)
     for start, end in (*fences(text), (len(text), len(text))):
-        heads += _HEADING.finditer(text, position, start)
+        heads += heading.finditer(text, position, start)
         position = end
     ends = [head.start() for head in heads[1:]] + [len(text)]
     return [
@@ -86,7 +90,7 @@ def section_of(text: str, found: FoundEntry) -> str:
 
 def entry_ids(text: str) -> set[str]:
     """Return the ids of all entries; much cheaper than parsing them."""
-    return {line["id"] for line in FIRST_LINE.finditer(text)}
+    return {line["id"] for line in re.finditer(FIRST_LINE, text)}
 
 
 def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:

@@ -6,7 +6,6 @@ the last paragraph, and no subject passes for a comment or for the line that par
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 
 from gitmem.values import Value
@@ -14,7 +13,7 @@ from gitmem.values import Value
 SUBJECT_LENGTH = 72
 VALUE_LENGTH = 200
 
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_CONTROLS = dict.fromkeys((*range(32), *range(127, 160)), " ")
 
 
 class Op(StrEnum):
@@ -48,7 +47,7 @@ class Trailer(StrEnum):
 
 def one_line(text: str, length: int) -> str:
     """Return `text` on one line of at most `length` characters, cut at a word where that keeps more than half."""
-    line = _BLANKS.sub(" ", text.encode("utf-8", "replace").decode()).strip()
+    line = " ".join(text.encode("utf-8", "replace").decode().translate(_CONTROLS).split())
     if len(line) <= length:
         return line
     cut = line[: length - 1]

@@ -262,7 +262,7 @@ def _days(text: str, seen: set[str]) -> tuple[str, str] | None:
 
     What a rotation carries over, Core Decisions most of all, stands in every archive after it as well.
     """
-    dated = {line["id"]: line["time"][:10] for line in FIRST_LINE.finditer(text) if " " in line["time"]}
+    dated = {line["id"]: line["time"][:10] for line in re.finditer(FIRST_LINE, text) if " " in line["time"]}
     days = [day for entry, day in dated.items() if entry not in seen] or list(dated.values())
     seen.update(dated)
     days += _DATED_HEADING.findall(text)

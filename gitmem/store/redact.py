@@ -24,7 +24,6 @@ scrubbers 0.1, dlp-patterns 0.4 and Microsoft's secret masker 1.0b miss 11 to 32
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.store.secret_context import find_in_context
@@ -183,6 +182,8 @@ def _off_markers(text: str, spans: Iterable[Span]) -> Iterator[Span]:
     if "[REDACTED:" not in text:
         yield from spans
         return
+    from bisect import bisect_right
+
     markers = [marker.span() for marker in compiled(r"\[REDACTED:[a-z-]{1,40}\]").finditer(text)]
     ends = [end for _, end in markers]
     for span in spans:
@@ -213,6 +214,8 @@ def _without(text: str, spans: Sequence[Span]) -> str:
 
 def _in_original(found: Iterable[Span], spans: Sequence[Span]) -> Iterator[Span]:
     """Say where spans that were found in the text without `spans` stand in the original."""
+    from bisect import bisect_right
+
     ends, shifts, shift = [], [0], 0
     for span in spans:
         shift += span.end - span.start - len(_marker(span.kind))

@@ -264,7 +264,7 @@ def write_mark(private: str, commit: str) -> None:
     """Note in a private folder that the work tree holds `commit`."""
     path = os.path.join(private, "checkout")
     temporary = f"{path}.new"  # one name: what a killed process leaves, the next one uses up
-    with open(temporary, "w", encoding="ascii") as file:
+    with open(temporary, "w", encoding="utf-8") as file:  # a codec that is there already
         file.write(commit + "\n")
     os.replace(temporary, path)
 

@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.jsontext import dumps
+from gitmem.model.kinds import MemoryType
+
+TEXTS = st.text() | st.text(st.characters(categories=["Cs", "Cc"])) | st.text('"\\/\b\f\n\r\t\x00\x1f\x7f')
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner) | st.dictionaries(st.integers(), st.none()),
+)
+
+
+@given(VALUES)
+def test_it_is_what_json_makes_of_it(value):
+    assert dumps(value) == json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("value", [MemoryType.NOTE, [MemoryType.NOTE], (1, "a"), {1: 2}, {None: [True]}, True])
+def test_what_only_looks_plain_is_left_to_json(value):
+    assert dumps(value) == json.dumps(value, ensure_ascii=False)
