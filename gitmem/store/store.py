@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import time
 from collections.abc import Callable, Iterable, Iterator
 
 from gitmem.config import Config, load_config
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
+_LONGEST_PAUSE = 0.2  # seconds between two of them: all take long enough for a burst of a person's commits to end
 PRIVATE_FOLDER = "gitmem"
 MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
 
@@ -111,7 +113,7 @@ class Store:
             identity = self._identity()
             stack.callback(identity.result)  # it is not left behind where nothing is committed
             repaired: list[str] = []
-            for _ in range(ATTEMPTS):
+            for number in range(ATTEMPTS):
                 try:
                     outcome = self._attempt(plan, lock, identity, repaired, scan=scan)
                 except TipLockedError as error:
@@ -120,7 +122,7 @@ class Store:
                         f"Another git command holds {error.lock}.", "If none is running, remove that file."
                     )
                 except TipMovedError:
-                    continue
+                    time.sleep(_pause(number))
                 else:
                     return outcome._replace(notices=(*repaired, *outcome.notices))
         raise busy
@@ -258,6 +260,11 @@ class Store:
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
                 "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
             )
+
+
+def _pause(number: int) -> float:
+    """Return how long to wait after so many lost races: longer each time, and never in step with the other's."""
+    return min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255)
 
 
 def write_mark(private: str, commit: str) -> None:

@@ -656,6 +656,30 @@ def test_a_reset_during_a_transaction_is_built_upon(box):
     box.sound()
 
 
+def test_a_race_that_is_lost_many_times_is_won_when_the_others_pause(box, monkeypatch):
+    pauses = []
+    pause = module._pause
+
+    def note(number):
+        pauses.append(pause(number))
+        return 0.0
+
+    monkeypatch.setattr(module, "_pause", note)
+
+    def plan(transaction):
+        if sum(pauses) < 1:  # a burst of a second
+            box.git("commit", "-q", "--allow-empty", "-m", "again")
+        return transaction.commit(Message("ours", ()), {"memory.md": b"ours\n"})
+
+    box.store.transact(plan, purpose="test")
+    assert len(pauses) < module.ATTEMPTS / 2
+    assert len(set(pauses)) > len(pauses) / 2, "not in step"
+    assert pauses[0] < 0.01
+    assert max(pauses) < 0.5
+    assert box.subjects()[: len(pauses) + 1] == ["ours"] + ["again"] * len(pauses)
+    box.sound()
+
+
 def test_a_branch_that_is_moved_for_ever_is_given_up(box, monkeypatch):
     monkeypatch.setattr(module, "ATTEMPTS", 3)
 
