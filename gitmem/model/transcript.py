@@ -21,6 +21,7 @@ MAX_LINE = 64 * 1024 * 1024  # characters; a longer line is passed over
 _TRIES = 50  # places of a damaged line where another object may begin
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_YEARS = range(1970, 9999)  # at the edges of what a `datetime` can be, another time zone has no such time
 
 
 class Role(StrEnum):
@@ -60,18 +61,20 @@ class Record(Value):
 def records(lines: Iterable[str]) -> Iterator[Record]:
     """Yield the parts of a transcript in its order; a time that is missing is that of the record before."""
     last = _BEFORE_TIME
-    session = ""
+    session = turn = ""
     for line in lines:
         for item in objects(line):
             session = _string(item, "sessionId") or session
             last = _time(item.get("timestamp")) or last
             payload = item.get("payload")
-            if item.get("type") == "session_meta" and isinstance(payload, dict):  # Codex
-                session = _string(payload, "id") or session
-            elif item.get("type") == "response_item" and isinstance(payload, dict):
-                yield from _codex(payload, last, session)
-            else:
+            if not isinstance(payload, dict):
                 yield from _claude(item, last, session)
+                continue
+            turn = _string(payload, "turn_id") or turn  # Codex
+            if item.get("type") == "session_meta":
+                session = _string(payload, "id") or session
+            elif item.get("type") == "response_item":
+                yield from _codex(payload, last, session, turn)
 
 
 def objects(line: str) -> Iterator[dict[str, object]]:
@@ -93,7 +96,7 @@ def objects(line: str) -> Iterator[dict[str, object]]:
 
 def _claude(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
     message = item.get("message")
-    kind = item.get("type")
+    kind = _string(item, "type")
     if kind not in {"user", "assistant"} or not isinstance(message, dict):
         return
     base = Record(
@@ -140,12 +143,12 @@ def _block(block: dict[str, object], base: Record) -> Iterator[Record]:
         )
 
 
-def _codex(payload: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
-    kind = payload.get("type")
-    if kind == "message" and payload.get("role") in {"user", "assistant"}:
+def _codex(payload: dict[str, object], at: datetime, session: str, turn: str) -> Iterator[Record]:
+    kind = _string(payload, "type")
+    if kind == "message" and _string(payload, "role") in {"user", "assistant"}:
         role = Role.USER if payload["role"] == "user" else Role.ASSISTANT
         text = _text(payload.get("content"))
-        yield Record(role, at, session, text=text, turn=f"{at.timestamp():.3f}")
+        yield Record(role, at, session, text=text, turn=turn or f"{at.timestamp():.3f}")
     elif kind in {"function_call", "custom_tool_call"}:
         given = payload.get("arguments") or payload.get("input")
         found = next(objects(given), None) if isinstance(given, str) else None
@@ -187,7 +190,8 @@ def _time(value: object) -> datetime | None:
         at = datetime.fromisoformat(value)
     except ValueError:
         return None
-    return at if at.tzinfo else at.replace(tzinfo=UTC)
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return at if at.year in _YEARS else None
 
 
 def _string(item: dict[str, object], key: str) -> str:
