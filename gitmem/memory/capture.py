@@ -12,10 +12,10 @@ from datetime import timedelta
 
 from gitmem.memory.waiting import Waiting
 from gitmem.model.document import Document
-from gitmem.model.entry import find_entries
+from gitmem.model.entry import find_by_digest
 from gitmem.model.ids import TIME_LENGTH
 from gitmem.model.kinds import CURRENT_STATE
-from gitmem.model.log import entry_digests, put_entry, remove_entries, replace_entry
+from gitmem.model.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.noise import BOOT_FILES, content_lines
 from gitmem.model.paths import MEMORY, daily_path
@@ -103,9 +103,8 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
     if turn.tools < store.config.save.interval:
         return False
     text = (store.read(MEMORY) or b"").decode("utf-8", "surrogateescape")
-    digest = turn.entry_id()[TIME_LENGTH:]
-    saved = next((found.entry.time for found in find_entries(text) if found.entry.id[TIME_LENGTH:] == digest), "")
-    since = saved or turn.started.strftime("%Y-%m-%d %H:%M:%S")
+    saved = find_by_digest(text, turn.entry_id()[TIME_LENGTH:])
+    since = saved.entry.time if saved else turn.started.strftime("%Y-%m-%d %H:%M:%S")
     return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
 
@@ -229,9 +228,10 @@ def _with_memory(data: bytes, what: Remembered) -> bytes:
     document = Document.parse(_with(data, what.memory))
     body = document.body
     if what.state is not None:
-        states = [found.entry for found in find_entries(body) if found.entry.label == STATE]
-        if all(state.time <= what.state.time for state in states):
-            body = remove_entries(body, {state.id for state in states[1:]})
-            body = replace_entry(body, states[0], what.state) if states else body
+        states = [found for found in entries_in(body, CURRENT_STATE) if found.entry.label == STATE]
+        if all(state.entry.time <= what.state.time for state in states):
+            later = {state.entry.id for state in states[1:]}
+            body = replace_entry(body, states[0], what.state, document.newline) if states else body
+            body = remove_entries(body, later - {what.state.id})
             body = put_entry(body, CURRENT_STATE, what.state, document.newline)
     return document.with_body(body).render()

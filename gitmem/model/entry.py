@@ -84,21 +84,43 @@ def render_entry(entry: Entry, newline: str = "\n") -> str:
     return newline.join([head, *(INDENT + line if line else "" for line in rest), ""])
 
 
-def find_entries(text: str) -> list[FoundEntry]:
-    """Return the entries of a log's text, in the order in which they stand."""
+def find_entries(text: str, start: int = 0, end: int | None = None) -> list[FoundEntry]:
+    """Return the entries of a log's text, in the order in which they stand; only those that begin in a part of it."""
     found = []
-    position = 0
-    first_line, continued = re.compile(FIRST_LINE), re.compile(_CONTINUED)
+    position = start
+    first_line = re.compile(FIRST_LINE)
     while match := first_line.search(text, position):
-        position = min(match.end() + 1, len(text))
-        lines = [match["text"] or ""]
-        while more := continued.match(text, position):
-            lines += [_unindented(line) for line in more[0].removesuffix("\n").split("\n")]
-            position = more.end()
-        tags = tuple(match["tags"].replace("#", "").split())
-        entry = Entry(match["id"], match["time"], match["label"], "\n".join(lines), tags)
-        found.append(FoundEntry(entry, match.start(), position))
+        if end is not None and match.start() >= end:
+            break
+        found.append(_read(text, match))
+        position = found[-1].end
     return found
+
+
+def find_by_digest(text: str, digest: str) -> FoundEntry | None:
+    """Return the entry of a log's text whose id ends with a digest, without reading the others."""
+    first_line = re.compile(FIRST_LINE)
+    at = text.find(digest)
+    while at >= 0:
+        match = first_line.match(text, text.rfind("\n", 0, at) + 1)
+        if match and match["id"].endswith(digest):
+            return _read(text, match)
+        at = text.find(digest, at + 1)
+    return None
+
+
+def _read(text: str, first: re.Match[str]) -> FoundEntry:
+    """Return the entry that begins with a line."""
+    continued = re.compile(_CONTINUED)
+    position = min(first.end() + 1, len(text))
+    lines = [first["text"] or ""]
+    while more := continued.match(text, position):
+        lines += [_unindented(line) for line in more[0].removesuffix("\n").split("\n")]
+        position = more.end()
+    tags = tuple(first["tags"].replace("#", "").split())
+    return FoundEntry(
+        Entry(first["id"], first["time"], first["label"], "\n".join(lines), tags), first.start(), position
+    )
 
 
 def _unindented(line: str) -> str:

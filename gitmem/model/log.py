@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_entries, render_entry
+from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_by_digest, find_entries, render_entry
 from gitmem.model.ids import TIME_LENGTH
 from gitmem.values import Value
 
@@ -125,6 +125,8 @@ def _ended(text: str, newline: str) -> str:
 
 def remove_entries(text: str, ids: Collection[str]) -> str:
     """Return the text without the entries of these ids."""
+    if not ids:
+        return text
     pieces = []
     position = 0
     for found in find_entries(text):
@@ -136,18 +138,21 @@ def remove_entries(text: str, ids: Collection[str]) -> str:
 
 def put_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
     """Return the text with an entry: in place of the one whose id has the same digest, else where its id orders it."""
-    for found in find_entries(text):
-        if found.entry.id[TIME_LENGTH:] == entry.id[TIME_LENGTH:]:
-            return replace_entry(text, found.entry, entry._replace(id=found.entry.id), newline)
-    return restore_entries(text, [(section, entry)], newline)
+    found = find_by_digest(text, entry.id[TIME_LENGTH:])
+    if found is None:
+        return restore_entries(text, [(section, entry)], newline)
+    return replace_entry(text, found, entry._replace(id=found.entry.id), newline)
 
 
-def replace_entry(text: str, old: Entry, new: Entry, newline: str = "\n") -> str:
-    """Return the text with another entry in the place of one, by its id."""
-    for found in find_entries(text):
-        if found.entry.id == old.id:
-            return text[: found.start] + render_entry(new, newline) + text[found.end :]
-    return text
+def replace_entry(text: str, old: FoundEntry, new: Entry, newline: str = "\n") -> str:
+    """Return the text with another entry in the place of one."""
+    return text[: old.start] + render_entry(new, newline) + text[old.end :]
+
+
+def entries_in(text: str, section: str) -> list[FoundEntry]:
+    """Return the entries that stand in a section."""
+    place = find_section(text, section)
+    return [] if place is None else find_entries(text, place.start, place.end)
 
 
 def entry_digests(text: str) -> set[str]:
@@ -158,7 +163,8 @@ def entry_digests(text: str) -> set[str]:
 def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: str = "\n") -> str:
     """Return the text with entries, each given with its section, put back where their ids order them."""
     for section, entry in entries:
-        at = None if entry.id in entry_ids(text) else _start_of_later(text, section, entry.id)
+        there = f" ^{entry.id}" in text and entry.id in entry_ids(text)
+        at = None if there else _start_of_later(text, section, entry.id)
         if at is None:
             text = add_entry(text, section, entry, newline)
         else:
@@ -171,5 +177,5 @@ def _start_of_later(text: str, section: str, identifier: str) -> int | None:
     place = find_section(text, section)
     if place is None:
         return None
-    later = (f.start for f in find_entries(text) if place.start <= f.start < place.end and f.entry.id > identifier)
-    return next(later, None)
+    lines = re.compile(FIRST_LINE).finditer(text, place.start, place.end)
+    return next((line.start() for line in lines if line["id"] > identifier), None)
