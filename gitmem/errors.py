@@ -85,6 +85,10 @@ class RefusedError(GitmemError):
     exit_code = ExitCode.REFUSED
 
 
+class DoesNotFitError(RefusedError):
+    """More than a file of a store may hold."""
+
+
 class NotFoundError(GitmemError):
     """A revision, path, session or entry that does not exist."""
 

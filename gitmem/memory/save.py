@@ -6,7 +6,7 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 
 from __future__ import annotations
 
-from gitmem.errors import GitmemError
+from gitmem.errors import DoesNotFitError, GitmemError, RefusedError
 from gitmem.model.entry import clean_tag
 from gitmem.model.ids import is_id
 from gitmem.model.kinds import MemoryType
@@ -64,12 +64,17 @@ class Saved(Value):
 
 
 class Drained(Value):
-    """What a drain did: commits by event name, archives made, and notices for the user."""
+    """What a drain did: commits by event name, archives made, and notices for the user.
+
+    `refused` are the events that no commit can hold, which were kept aside, and those that wait in the spool until a
+    person mends what is in the way; each with the reason.
+    """
 
     commits: dict[str, str]
     archives: tuple[str, ...]
     notices: tuple[str, ...]
     waiting: int
+    refused: dict[str, RefusedError]
 
 
 class _UnknownEventError(Exception):
@@ -80,7 +85,7 @@ def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
     """Save one thing; returns when the commit that holds it is synced.
 
     Raises:
-        GitmemError: it is not committed; the message says so, and that the spool has it.
+        GitmemError: it is not committed; the message says so, and that the spool has it, or that it was kept aside.
         OSError: not even the spool could take it.
 
     """
@@ -88,6 +93,8 @@ def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
     name = spool.deliver(what.to_event())
     try:
         drained = drain(store, scan=scan)
+        if name in drained.refused:
+            raise drained.refused[name]
     except GitmemError as error:
         if name in spool.names():
             error.message = f"Not committed yet: {error.message}"
@@ -104,6 +111,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
     commits: dict[str, str] = {}
     archives: list[str] = []
     notices: list[str] = []
+    refused: dict[str, RefusedError] = {}
     while True:
         seen = _Batch(store)
         outcome = store.transact(seen.plan, purpose="save", scan=scan)
@@ -115,8 +123,14 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
         for name in seen.unreadable:
             store.spool.put_aside(name)
             notices.append(f"An event that could not be understood was kept aside: {name}.")
+        for name, error in seen.refused.items():
+            if isinstance(error, DoesNotFitError):
+                store.spool.put_aside(name)
+                error.remedy = f"{error.remedy} What was to be saved was kept aside: {name}.".strip()
+            notices.append(f"{error.message} {error.remedy}".strip())
+        refused.update(seen.refused)
         if not seen.full:
-            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()))
+            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused)
         scan = False
 
 
@@ -131,6 +145,7 @@ class _Batch:
         self.placed: dict[str, int] = {}
         self.done: list[str] = []
         self.unreadable: list[str] = []
+        self.refused: dict[str, RefusedError] = {}
         self.archives: list[str] = []
         self.drafts = 0
         self.full = False
@@ -151,10 +166,14 @@ class _Batch:
             except (ValueError, TypeError, KeyError):
                 self.unreadable.append(event.name)
                 continue
-            if archive := _rotate_if_full(transaction, self._store.config.rotation):
-                self.archives.append(archive)
-            if add_save(transaction, what, self._store.config.redaction.allow):
-                self.placed[event.name] = len(transaction.drafts) - 1
+            try:
+                if archive := _rotate_if_full(transaction, self._store.config.rotation):
+                    self.archives.append(archive)
+                if add_save(transaction, what, self._store.config.redaction.allow):
+                    self.placed[event.name] = len(transaction.drafts) - 1
+            except RefusedError as error:  # for this one; another day's may well be saved
+                self.refused[event.name] = error
+                continue
             self.done.append(event.name)
         self.drafts = len(transaction.drafts)
 

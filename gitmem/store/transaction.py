@@ -7,7 +7,7 @@ written by `Store.transact`.
 
 from __future__ import annotations
 
-from gitmem.errors import RefusedError
+from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.identity import GITMEM
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature
@@ -155,7 +155,7 @@ class Transaction:
         if before is None:
             self._check_new(path)
         if len(content) > MAX_FILE_BYTES:
-            raise RefusedError(f"{path} would have {len(content):,} bytes, more than gitmem handles.")
+            raise DoesNotFitError(f"{path} would have {len(content):,} bytes, more than gitmem handles.")
         return self._redacted(path, before or b"", content)
 
     def _redact(self, text: str) -> Redacted:

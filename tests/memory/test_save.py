@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import UnfinishedError
+from gitmem.errors import RefusedError, UnfinishedError
 from gitmem.memory.entries import new_daily
 from gitmem.memory.save import drain, save
 from gitmem.model.kinds import MemoryType
@@ -146,6 +146,48 @@ def test_an_event_that_makes_no_sense_is_kept_aside_and_holds_up_nobody(desk, br
     assert any("kept aside" in notice for notice in saved.notices)
     assert len(desk.store.spool.aside()) == 1
     assert "fine" in desk.text("memory.md")
+
+
+def test_an_event_that_no_commit_can_hold_is_kept_aside_and_holds_up_nobody(desk, monkeypatch, bare_git):
+    save(desk.store, desk.save("before"))
+    monkeypatch.setattr("gitmem.store.transaction.MAX_FILE_BYTES", 2000)
+    large, fine = desk.save("much " * 500), desk.save("fine")
+    for what in (large, fine):
+        desk.store.spool.deliver(what.to_event())
+    drained = drain(desk.store)
+    assert len(drained.commits) == 1
+    assert any("more than gitmem handles" in notice and "kept aside" in notice for notice in drained.notices)
+    assert [len(names) for names in (desk.store.spool.names(), desk.store.spool.aside())] == [0, 1]
+    assert fine.id in desk.text("memory.md")
+    assert large.id not in desk.text("memory.md")
+    assert drain(desk.store).notices == ()
+    with pytest.raises(RefusedError, match="more than gitmem handles") as caught:
+        save(desk.store, desk.save("again " * 500))
+    assert "Not committed yet" not in caught.value.message
+    assert "kept aside" in caught.value.remedy
+    assert clean(desk, bare_git)
+
+
+def test_an_event_of_a_day_whose_log_cannot_be_read_waits_and_holds_up_nobody(desk, tmp_path, bare_git):
+    save(desk.store, desk.save("before"))
+    elsewhere, log = tmp_path / "elsewhere.md", Path(desk.store.root, TODAY)
+    log.rename(elsewhere)
+    log.symlink_to(elsewhere)
+    today = desk.save("today")
+    tomorrow = today._replace(id=desk.save("").id, at=today.at + timedelta(days=1), text="tomorrow")
+    for what in (today, tomorrow):
+        desk.store.spool.deliver(what.to_event())
+    drained = drain(desk.store)
+    assert any("symbolic link" in notice for notice in drained.notices)
+    assert (drained.waiting, desk.store.spool.aside()) == (1, [])
+    assert tomorrow.id in desk.text("memory.md")
+    with pytest.raises(RefusedError, match="Not committed yet"):
+        save(desk.store, desk.save("later"))
+    log.unlink()
+    elsewhere.rename(log)
+    assert len(drain(desk.store).commits) == 2
+    assert today.id in desk.text(TODAY)
+    assert clean(desk, bare_git)
 
 
 def test_an_event_of_a_newer_gitmem_stays(desk):
