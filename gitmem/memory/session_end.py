@@ -68,7 +68,11 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
         return None
     from gitmem.store.transcripts import put
 
-    return put(store, session, started, l1_lines(read_records(path), store.config.transcripts.tool_result_chars))
+    def clean(text: str) -> str:
+        return redact(text, allow=store.config.redaction.allow).text
+
+    lines = l1_lines(read_records(path), store.config.transcripts.tool_result_chars, clean)
+    return put(store, session, started, lines)
 
 
 def save_lessons(store: Store, session: str, path: str, why: str) -> str | None:

@@ -24,7 +24,7 @@ class Part(Value):
 
 
 def compose(lead: str, parts: Iterable[Part], close: str, budget: int) -> str:
-    """Return the text of these parts between two lines that always stand, of at most `budget` tokens."""
+    """Return the text of these parts between two lines, of at most `budget` tokens; "" where nothing of them fits."""
     left = budget - estimate_tokens(lead + close) - 2
     told = []
     for part in parts:
@@ -32,7 +32,7 @@ def compose(lead: str, parts: Iterable[Part], close: str, budget: int) -> str:
         if text:
             told.append(text)
             left -= estimate_tokens(text) + 1
-    return "\n\n".join([lead, *told, close])
+    return "\n\n".join([lead, *told, close]) if told else ""
 
 
 def _part(part: Part, budget: int) -> str:
