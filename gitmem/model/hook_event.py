@@ -20,6 +20,7 @@ MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
 _EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
 _PATH_KEYS = ("file_path", "notebook_path", "path")
+_TARGETS = (*_PATH_KEYS, "url", "pattern", "query", "description")
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
@@ -41,8 +42,9 @@ class HookEvent(Value):
     """One event of a session.
 
     `turn` is the host's id of the turn ("" where it has none); `text` is the prompt, the last answer, the error, the
-    source of a start or the reason of an end; `command` is what a tool ran, `files` what it changed; `agent` is the
-    subagent it happened in ("" for the main one); `source` is the name under which it was delivered.
+    source of a start or the reason of an end; `command` is what a tool ran, `target` what else it was called for (a
+    file it read, an address), `files` what it changed; `agent` is the subagent it happened in ("" for the main one);
+    `source` is the name under which it was delivered.
     """
 
     kind: HookKind
@@ -56,6 +58,7 @@ class HookEvent(Value):
     tool: str = ""
     tool_id: str = ""
     command: str = ""
+    target: str = ""
     files: tuple[str, ...] = ()
     agent: str = ""
     source: str = ""
@@ -100,13 +103,20 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         cwd=_string(payload, "cwd", _MAX_NAME),
         transcript=_string(payload, "transcript_path", _MAX_NAME),
         turn=_string(payload, "prompt_id", _MAX_NAME) or _string(payload, "turn_id", _MAX_NAME),
-        text=_string(payload, _TEXT_OF.get(kind, ""), MAX_TEXT),
+        text="" if payload.get("is_interrupt") is True else _string(payload, _TEXT_OF.get(kind, ""), MAX_TEXT),
         tool=tool,
         tool_id=_string(payload, "tool_use_id", _MAX_NAME),
         command=_string(tool_input, "command", MAX_DETAIL),
+        target=target_of(tool_input),
         files=changed_files(tool, tool_input),
         agent=_string(payload, "agent_id", _MAX_NAME),
     )
+
+
+def target_of(tool_input: Mapping[str, object]) -> str:
+    """Return what a call of a tool is about, on one line, where it names it as tools usually do."""
+    named = (_string(tool_input, key, MAX_DETAIL) for key in _TARGETS)
+    return next((name for name in named if name), "")
 
 
 def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:

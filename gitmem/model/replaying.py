@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.model.hook_event import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, changed_files
+from gitmem.model.hook_event import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, changed_files, target_of
 from gitmem.model.noise import human_text
 from gitmem.model.transcript import Record, Role
 
@@ -10,9 +10,6 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from datetime import tzinfo
-
-_NOT_RUN = "<tool_use_error>"  # the host itself refused a call; the agent only used the tool wrongly
-_DENIED = ("The user doesn't want to", "User rejected", "[Request interrupted")
 
 
 def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claude-code") -> Iterator[HookEvent]:
@@ -43,14 +40,13 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
 def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: str) -> Iterator[HookEvent]:
     given = call.input or {}
     command = given.get("command")
-    if result.failed and (_NOT_RUN in result.text or result.text.startswith(_DENIED)):
-        return
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
     yield event._replace(
         text=result.text[:MAX_DETAIL] if result.failed else "",
         tool=call.tool,
         tool_id=call.tool_id,
         command=command[:MAX_DETAIL] if isinstance(command, str) else "",
+        target=target_of(given),
         files=changed_files(call.tool, given),
         agent="sidechain" if call.sidechain else "",
     )

@@ -54,6 +54,7 @@ _COURTESY = (
     *("done!", "done.", "all done!", "all done.", "working on it"),
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
+_NOT_FAILED = ("<tool_use_error>", "The user doesn't want to", "User rejected", "[Request interrupted")
 # Words that the line of an error has which says what is wrong.
 _TELLING = (
     *("error:", "fatal:", "panic:", "exception", "failed", "failure", "--- fail", "cannot", "can't", "not found"),
@@ -287,10 +288,16 @@ def _code(text: str) -> str:
 
 
 def _error(text: str) -> str:
-    """Return the line of an error that says most; "" where a program only said no by its exit code, as grep does."""
+    """Return the line of an error that says most; "" where nothing failed.
+
+    That is so where a program said no by its exit code, as grep does, where a person said no, and where the host
+    refused a call that the agent then made otherwise.
+    """
     lines = [line for line in (line.strip() for line in text.split("\n")) if line]
     if lines and lines[0].casefold().startswith("exit code"):
         lines = lines[1:]
+    if lines and lines[0].startswith(_NOT_FAILED):
+        return ""
     telling = (line for line in lines if any(word in line.casefold() for word in _TELLING))
     line = next(telling, lines[0] if lines else "")
     return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line

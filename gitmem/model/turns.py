@@ -141,7 +141,7 @@ def _with_tool(turn: Turn, event: HookEvent) -> Turn:
 
 
 def _with_failure(turn: Turn, event: HookEvent) -> Turn:
-    failure = Failure(event.at, event.tool, event.tool_id, event.command or " ".join(event.files), event.text)
+    failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
     return turn._replace(failures=(*turn.failures, failure)[:_MAX_FAILURES], tools=turn.tools + 1)
 
 
@@ -170,13 +170,17 @@ def _what(event: HookEvent) -> str:
     return event.command or " ".join(event.files)
 
 
+def _call(event: HookEvent) -> str:
+    return f"{event.tool} {event.target}".strip()
+
+
 def _is_retry(failure: Failure, event: HookEvent) -> bool:
     """Say whether a tool that worked is what failed before, tried again: the same program, or the same file."""
     if failure.tool != event.tool:
         return False
     if event.command:
         return program(failure.command) == program(event.command)
-    return bool(event.files) and failure.command in {"", " ".join(event.files)}
+    return failure.command in {_what(event), _call(event)}
 
 
 def program(command: str) -> str:

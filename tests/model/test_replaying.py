@@ -100,11 +100,6 @@ def test_what_a_subagent_says_is_no_answer():
     assert found == [(PROMPT, "a b"), (TOOL, ""), (STOP, "main")]
 
 
-@pytest.mark.parametrize("text", ["<tool_use_error>File not read</tool_use_error>", "The user doesn't want to proceed"])
-def test_what_the_host_refused_never_ran(text):
-    assert kinds(call(1, "1", command="x"), part("result", 2, text, tool_id="1", failed=True)) == []
-
-
 def test_results_without_a_call_and_calls_without_a_result():
     assert kinds(
         part("result", 1, "x", tool_id="no"),

@@ -111,6 +111,19 @@ def test_a_program_that_only_said_no_is_no_failure():
     assert "Failed" not in exchange(one)
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "<tool_use_error>File has not been read yet.</tool_use_error>",
+        "The user doesn't want to proceed with this tool use.",
+        "[Request interrupted by user for tool use]",
+        "",
+    ],
+)
+def test_what_a_person_or_the_host_refused_is_no_failure(said):
+    assert daily(turn(failures=(failure(error=said),), tools=1), ERROR) == []
+
+
 def test_what_an_answer_decides_and_leaves_open():
     one = turn(
         answer="I did it. We decided to use uv instead of pnpm for builds.\n\nKnown issue: the cache breaks on NFS."
