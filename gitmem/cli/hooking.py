@@ -109,22 +109,24 @@ def _take(call: Call, door: Door) -> None:
 
 def _answer_start(door: Door, root: str, payload: dict[str, object], late: Callable[[], bool]) -> None:
     """Tell a session what earlier ones left, unless it still knows (spec R8)."""
-    from gitmem.memory.context import MARKER, session_start
-    from gitmem.memory.project import project_state
-    from gitmem.memory.waiting import look
+    from gitmem.memory.project import ProjectQuestions
 
-    store = _open(door, root)
-    found = look(store)
-    transcript = payload.get("transcript_path")
-    known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
-    if not known:
-        project = None if late() else project_state(os.path.dirname(store.root), door.environ)
-        text = session_start(store, () if late() else found.turns, project, ())
-        if late():
-            _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
-        if text:
-            answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
-            print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
+    cwd = payload.get("cwd")
+    with ProjectQuestions(cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd, door.environ) as questions:
+        from gitmem.memory.context import MARKER, session_start
+        from gitmem.memory.waiting import look
+
+        store = _open(door, root)
+        found = look(store)
+        transcript = payload.get("transcript_path")
+        known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
+        if not known:
+            text = session_start(store, () if late() else found.turns, None if late() else questions.answer(), ())
+            if late():
+                _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
+            if text:
+                answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
+                print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
     if found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)
 

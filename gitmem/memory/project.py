@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from gitmem.errors import GitmemError
@@ -13,6 +14,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     from gitmem.git.child import Running
 
@@ -40,23 +42,50 @@ class ProjectState(Value):
         return (where, *(f"- {commit}" for commit in self.commits))
 
 
-def project_state(root: str, environ: Mapping[str, str]) -> ProjectState | None:
-    """Ask git in parallel; None where `root` is no work tree or git does not answer in time."""
-    dot_git = os.path.join(root, ".git")
-    git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(root)
-    if git_dir is None:
-        return None
-    asked: list[Running] = []
-    try:
-        git = Git(git_dir, root, environ)
-        asked += (git.spawn(*question) for question in _QUESTIONS)
-        answers = [process.communicate(timeout=SECONDS)[0].decode("utf-8", "replace") for process in asked]
-    except (GitmemError, OSError, ValueError, ExpiredError):
-        return None
-    finally:
-        for process in asked:
+class ProjectQuestions:
+    """Asks git about the work tree a folder is in, all at once and while something else is being done.
+
+    As a context manager it leaves no process behind.
+    """
+
+    def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
+        self._asked: list[Running] = []
+        self._root, git_dir = work_tree_of(folder)
+        if git_dir:
+            with contextlib.suppress(GitmemError, OSError, ValueError):
+                git = Git(git_dir, self._root, environ)
+                self._asked += (git.spawn(*question) for question in _QUESTIONS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for process in self._asked:
             if process.returncode is None:
                 process.kill()
-                process.wait()
-    branch, status, log = answers
-    return ProjectState(root, branch.strip(), len(status.splitlines()), tuple(log.splitlines()))
+                process.communicate()
+
+    def answer(self) -> ProjectState | None:
+        """Return the state; None where there is no repository, or git does not answer in time."""
+        if len(self._asked) < len(_QUESTIONS):
+            return None
+        try:
+            said = [process.communicate(timeout=SECONDS)[0].decode("utf-8", "replace") for process in self._asked]
+        except (OSError, ExpiredError):
+            return None
+        branch, status, log = said
+        return ProjectState(self._root, branch.strip(), len(status.splitlines()), tuple(log.splitlines()))
+
+
+def work_tree_of(folder: str) -> tuple[str, str]:
+    """Return the work tree a folder is in and its git folder, "" and "" where it is in none."""
+    folder = os.path.realpath(folder)
+    while True:
+        dot_git = os.path.join(folder, ".git")
+        git_dir = dot_git if os.path.isdir(dot_git) else linked_git_dir(folder)
+        if git_dir:
+            return folder, git_dir
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return "", ""
+        folder = parent
