@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Self
 
+    from gitmem.git.child import Running
     from gitmem.git.process import Git
 
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
@@ -204,7 +205,7 @@ class WorkTree:
             return look.edited()
 
     def look(self) -> Look:
-        """Start looking for what `edited` returns, while something else is being done."""
+        """Return what looks for what `edited` returns, while something else is being done."""
         return Look(self._git)
 
     def open_index(self) -> IndexUpdate:
@@ -311,21 +312,28 @@ class Look:
 
     def __init__(self, git: Git) -> None:
         self._git = git
-        self._process = git.spawn(*_STATUS)
+        self._process: Running | None = None
+
+    def start(self) -> Running:
+        """Start looking, unless that was done before."""
+        if self._process is None:
+            self._process = self._git.spawn(*_STATUS)
+        return self._process
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._process.returncode is None:
+        if self._process is not None and self._process.returncode is None:
             self._process.kill()
             self._process.communicate()
 
     def edited(self) -> list[str]:
         """See `WorkTree.edited`."""
-        said, stderr = self._process.communicate()
-        if self._process.returncode != 0:
-            error = failure(_STATUS, self._process.wait(), stderr)
+        process = self.start()
+        said, stderr = process.communicate()
+        if process.returncode != 0:
+            error = failure(_STATUS, process.wait(), stderr)
             if not is_damage(error.stderr):
                 raise error
             rebuild_index(self._git)

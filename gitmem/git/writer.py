@@ -127,6 +127,7 @@ class Writer:
         self._started = time.time() - 1  # by a file system's clock, which may be a little behind
         self._ids: list[str] = []
         self._awaited = 0
+        self._begun = self._sealed = False
         self._process = git.spawn(*_SYNC, *_QUICK, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
         self._mover: Running | None = None
 
@@ -168,16 +169,22 @@ class Writer:
             b"author %s\ncommitter %s\n" % (commit.author.render(), commit.committer.render()),
             b"data %d\n%s\n" % (len(message), message),
         ]
-        if self._mover is None:
-            self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
-            if self._base is not None:
-                parts.append(b"from %s\n" % self._base.encode())
+        if not self._begun and self._base is not None:
+            parts.append(b"from %s\n" % self._base.encode())
+        self._begun = True
         parts += _file_commands(commit.changes, commit.modes)
         parts.append(b"\nget-mark :1\n")
-        self._send(b"".join(parts))
+        self._send(*parts)
         self._awaited += 1
         if self._awaited >= _MAX_AWAITED:
             self._read_ids()
+
+    def seal(self) -> None:
+        """Say that there are no more commits: their objects are being synced when it returns."""
+        if self._begun and not self._sealed:
+            self._sealed = True
+            self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
+            self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 
     def finish(self) -> tuple[str, ...]:
         """Sync all objects, then move the branch; returns the commits' ids, oldest first. Without one nothing happens.
@@ -188,11 +195,11 @@ class Writer:
             GitFailedError: git failed in another way.
 
         """
+        self.seal()
         if self._mover is None:
             return ()
         self._read_ids()
         last = self._ids[-1]
-        self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
         _, stderr = self._process.communicate()
         if self._process.returncode != 0:
             raise self._failure(_FAST_IMPORT, self._process.wait(), stderr)
@@ -212,11 +219,12 @@ class Writer:
             self._ids.append(self._line().strip().decode())
             self._awaited -= 1
 
-    def _send(self, data: bytes) -> None:
+    def _send(self, *parts: bytes) -> None:
         stdin = self._process.stdin
         assert stdin is not None
         try:
-            stdin.write(data)
+            for part in parts:
+                stdin.write(part)
             stdin.flush()
         except OSError:  # a broken pipe, which Windows calls an invalid argument
             raise self._died() from None
@@ -267,7 +275,7 @@ class Writer:
         report, and objects that nothing points to. An update-ref that is told nothing does nothing.
         """
         try:
-            _let_end(self._process, b"done\n" if self._mover is None else b"")
+            _let_end(self._process, b"" if self._begun else b"done\n")
         finally:
             if self._mover is not None:
                 _let_end(self._mover)
@@ -297,7 +305,8 @@ def _file_commands(changes: Mapping[str, bytes | None], modes: Mapping[str, str]
     for path, content in changes.items():
         if content is not None:
             mode = modes.get(path, REGULAR).encode()
-            parts.append(b"M %s inline %s\ndata %d\n%s\n" % (mode, quote_path(path), len(content), content))
+            head = b"M %s inline %s\ndata %d\n" % (mode, quote_path(path), len(content))
+            parts += (head, content, b"\n")  # as it is: joined, a large file would be copied again and again
     return parts
 
 

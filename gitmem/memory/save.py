@@ -114,7 +114,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
     refused: dict[str, RefusedError] = {}
     while True:
         seen = _Batch(store)
-        outcome = store.transact(seen.plan, purpose="save", scan=scan)
+        outcome = store.transact(seen.plan, purpose="save", scan=scan, meanwhile=_import_entries)
         ours = outcome.commits[len(outcome.commits) - seen.drafts :]
         commits.update({name: ours[index] for name, index in seen.placed.items()})
         archives += seen.archives
@@ -132,6 +132,10 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
         if not seen.full:
             return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused)
         scan = False
+
+
+def _import_entries() -> None:
+    import gitmem.memory.entries  # noqa: F401
 
 
 class _Batch:

@@ -92,11 +92,19 @@ class Store:
         kind = LockKind(self.config.lock.kind)
         return open_lock(self.repository.git, self.private, kind=kind, purpose=purpose, machine=self.context.machine)
 
-    def transact(self, plan: Callable[[Transaction], T], *, purpose: str, scan: bool = False) -> Outcome[T]:
+    def transact(
+        self,
+        plan: Callable[[Transaction], T],
+        *,
+        purpose: str,
+        scan: bool = False,
+        meanwhile: Callable[[], object] | None = None,
+    ) -> Outcome[T]:
         """Run `plan` on the present tip and commit what it asks for; returns when that is synced.
 
         The plan may run again, from a new tip, so it has no effects but on its transaction. With `scan` every edit by
-        hand in the store is committed too, not just those in files the plan reads.
+        hand in the store is committed too, not just those in files the plan reads. `meanwhile` is called while git
+        starts: to import what the plan needs, for one.
 
         Raises:
             BusyError: another process kept the lock for longer than `lock.wait_seconds`.
@@ -115,7 +123,7 @@ class Store:
             repaired: list[str] = []
             for number in range(ATTEMPTS):
                 try:
-                    outcome = self._attempt(plan, lock, identity, repaired, scan=scan)
+                    outcome = self._attempt(plan, lock, identity, repaired, scan=scan, meanwhile=meanwhile)
                 except TipLockedError as error:
                     clear_left_behind(error.lock)
                     busy = BusyError(
@@ -158,24 +166,36 @@ class Store:
         repaired: list[str],
         *,
         scan: bool,
+        meanwhile: Callable[[], object] | None,
     ) -> Outcome[T]:
         branch = self.repository.branch()
         tip = self.repository.tip(branch) or self._begin(branch)
-        with Writer(self.repository.git, branch, tip, keep_pack=self.own_repository) as writer:
+        with (
+            Writer(self.repository.git, branch, tip, keep_pack=self.own_repository) as writer,
+            self.files.look() as look,
+        ):
+            if scan and self.marked() == tip:  # else a repair may make what is to be found
+                look.start()
+            if meanwhile is not None:
+                meanwhile()
             # While this one waited for the lock, a newer gitmem may have migrated the store.
             blob = writer.read(FORMAT)
             self._check_format(b"" if blob is None else blob.data)
             repaired += recover(self, tip)
             transaction = self._transaction(writer)
-            with self.files.look() if scan else contextlib.nullcontext() as look:
-                value = plan(transaction)  # while git looks
-                scanned = _read_edited(transaction, look.edited()) if look else []
+            if scan:
+                look.start()
+            value = plan(transaction)  # while git looks
+            scanned = _read_edited(transaction, look.edited()) if scan else []
             lock.heartbeat()
             files, paths = transaction.files(), {*transaction.touched(), *scanned}
             if not files and not paths:
                 return Outcome(value, (), tuple(transaction.notices))
+            for commit in transaction.commits(identity.result()):
+                writer.commit(commit)
+            writer.seal()
             with self.files.open_index() as index:
-                commits, staged = self._commit(writer, transaction, lock, identity)
+                commits, staged = self._commit(writer, transaction, lock)
                 notices = list(transaction.notices)
                 try:
                     notices += self._publish(commits[-1] if commits else tip, staged, index, paths | files.keys())
@@ -186,14 +206,10 @@ class Store:
                     )
         return Outcome(value, commits, tuple(notices))
 
-    def _commit(
-        self, writer: Writer, transaction: Transaction, lock: Lock, identity: IdentityLookup
-    ) -> tuple[tuple[str, ...], list[Staged]]:
-        """Make the commits and move the branch, with all files ready to be put into place; or nothing at all."""
+    def _commit(self, writer: Writer, transaction: Transaction, lock: Lock) -> tuple[tuple[str, ...], list[Staged]]:
+        """Move the branch, with all files ready to be put into place; or nothing at all."""
         staged: list[Staged] = []
-        try:
-            for commit in transaction.commits(identity.result()):
-                writer.commit(commit)
+        try:  # both sides sync at the same time
             for path, content in transaction.files().items():
                 staged.append(self.files.stage(path, content, executable=transaction.is_executable(path)))
             _check_held(lock)

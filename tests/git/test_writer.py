@@ -550,13 +550,21 @@ def _leave_after_nonsense(writer: Writer) -> None:
 
 def _leave_after_git_was_killed(writer: Writer) -> None:
     writer.commit(new({"a": b"never seen"}))
+    writer.seal()
     writer._mover.kill()
     with pytest.raises(GitFailedError):
         writer.finish()
 
 
+def _leave_when_all_is_said(writer: Writer) -> None:
+    writer.commit(new({"a": b"never seen"}))
+    writer.seal()
+    writer.seal()
+
+
 LEAVINGS = [
     _leave_before_anything,
+    _leave_when_all_is_said,
     _leave_after_reading,
     _leave_after_a_commit,
     _leave_in_the_middle_of_a_command,
