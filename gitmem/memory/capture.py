@@ -12,14 +12,23 @@ from datetime import timedelta
 
 from gitmem.memory.waiting import Waiting
 from gitmem.model.document import Document
-from gitmem.model.entry import find_by_digest
+from gitmem.model.entry import find_by_digest, find_entries
 from gitmem.model.ids import TIME_LENGTH
 from gitmem.model.kinds import CURRENT_STATE
 from gitmem.model.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.noise import BOOT_FILES, content_lines
 from gitmem.model.paths import MEMORY, daily_path
-from gitmem.model.turn_text import STATE, Placed, Remembered, remember
+from gitmem.model.turn_text import (
+    EXCHANGE,
+    STATE,
+    TOOL_USAGE,
+    Placed,
+    Remembered,
+    files_told,
+    joined_exchange,
+    remember,
+)
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.redact import redact
 from gitmem.values import Value
@@ -29,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
+    from gitmem.model.entry import Entry
     from gitmem.model.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -119,6 +129,8 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn) -> str:
     )
     if what is None:
         return ""
+    if not turn.prompt:
+        what = _gone_on(_memory(transaction), turn, what)
     days = _new_of_days(transaction, what.daily)
     if turn.closed and not days:
         return ""  # captured before: a second delivery, or a crash before the events were removed
@@ -186,7 +198,8 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
         )
         for failure in turn.failures
     )
-    return turn._replace(prompt=clean(turn.prompt), answer=clean(turn.answer), failures=failures)
+    files = tuple(clean(name) for name in turn.files)
+    return turn._replace(prompt=clean(turn.prompt), answer=clean(turn.answer), files=files, failures=failures)
 
 
 def _new_of_days(transaction: Transaction, daily: Iterable[Placed]) -> dict[str, tuple[bytes, list[Placed]]]:
@@ -199,11 +212,29 @@ def _new_of_days(transaction: Transaction, daily: Iterable[Placed]) -> dict[str,
         days.setdefault(daily_path(day), (new_daily(day), []))[1].append(placed)
     new = {}
     for path, (empty, entries) in days.items():
-        known = entry_digests((transaction.read(path) or b"").decode("utf-8", "surrogateescape"))
+        texts = [
+            (transaction.read(near) or b"").decode("utf-8", "surrogateescape") for near in _near(path, entries[0].at)
+        ]
+        known = {digest for text in texts for digest in entry_digests(text)}
         news = [placed for placed in entries if placed.entry.id[TIME_LENGTH:] not in known]
+        if len(news) < len(entries):
+            news = [placed for placed in news if not _names_known_files(placed.entry, texts[0])]
         if news:
             new[path] = (empty, news)
     return new
+
+
+def _near(path: str, at: datetime) -> tuple[str, ...]:
+    """Return a daily log and those beside it: a second delivery may come after midnight, a replay in another zone."""
+    return (path, *(daily_path((at + timedelta(days=days)).strftime("%Y-%m-%d")) for days in (-1, 1)))
+
+
+def _names_known_files(entry: Entry, daily: str) -> bool:
+    """Say whether an entry only names files that a daily log names: of a turn that went on, or without a subagent's."""
+    if entry.label != TOOL_USAGE:
+        return False
+    told = (found.entry.text for found in find_entries(daily) if found.entry.label == TOOL_USAGE)
+    return files_told(entry.text) <= {name for text in told for name in files_told(text)}
 
 
 def _memory(transaction: Transaction) -> bytes:
@@ -221,6 +252,20 @@ def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
     for placed in entries:
         body = put_entry(body, placed.section, placed.entry, document.newline)
     return document.with_body(body).render()
+
+
+def _gone_on(data: bytes, turn: Turn, what: Remembered) -> Remembered:
+    """Return what a turn comes to that went on after it was saved: its exchange says both, its state stays."""
+    before = find_by_digest(data.decode("utf-8", "surrogateescape"), turn.entry_id()[TIME_LENGTH:])
+    if before is None:
+        return what
+    memory = (
+        placed._replace(entry=placed.entry._replace(text=joined_exchange(before.entry.text, placed.entry.text)))
+        if placed.entry.label == EXCHANGE
+        else placed
+        for placed in what.memory
+    )
+    return what._replace(memory=tuple(memory), state=None)
 
 
 def _with_memory(data: bytes, what: Remembered) -> bytes:

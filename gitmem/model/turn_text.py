@@ -96,6 +96,10 @@ KOREAN = Words(
 )
 
 
+_FILES = (f"{ENGLISH.files}: ", f"{KOREAN.files}: ")
+_MODIFIED = "Files modified: "
+
+
 class Remembered(Value):
     """What a turn comes to: entries of the daily log, and of `memory.md`, and the subject of its commit."""
 
@@ -168,9 +172,14 @@ def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[P
     if turn.closed and (said := _whole(done, ANSWER_LENGTH)):
         entries.append(_line(turn, turn.ended, RESPONSE, said, "answer", done[:200]))
     if files and turn.closed:
-        text = f"Files modified: {', '.join(files)}"
+        text = f"{_MODIFIED}{', '.join(files)}"
         entries.append(_line(turn, turn.ended + _NEXT, TOOL_USAGE, text, "files", *sorted(files)))
     return entries
+
+
+def files_told(text: str) -> frozenset[str]:
+    """Return the files that an entry of a tool's usage names."""
+    return frozenset(text.removeprefix(_MODIFIED).split(", "))
 
 
 def shorten_prompt(text: str) -> str:
@@ -203,6 +212,23 @@ def _mended(failure: Failure, words: Words) -> str:
     if failure.fixed_by == failure.command and failure.meanwhile:
         return f"{words.after}: {_code(failure.meanwhile)}"
     return f"{words.fixed}: {_code(failure.fixed_by)}"
+
+
+def joined_exchange(before: str, after: str) -> str:
+    """Return the text of an exchange that went on after it was saved: what it said, and what came to it."""
+    lines = {_about(line): line for line in before.split("\n")}
+    for line in after.split("\n"):
+        about = _about(line)
+        if about in _FILES and about in lines:
+            names = lines[about].removeprefix(about).split(", ") + line.removeprefix(about).split(", ")
+            line = about + ", ".join(dict.fromkeys(names))  # noqa: PLW2901
+        lines[about] = line
+    return "\n".join(lines.values())
+
+
+def _about(line: str) -> str:
+    """Return what makes two lines of an exchange one: both name files, or both are of one failure."""
+    return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
 
 
 def _last_of_each(failures: Sequence[Failure]) -> list[Failure]:
