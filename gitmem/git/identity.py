@@ -33,6 +33,7 @@ class IdentityLookup:
         git = Git(git_dir, work_tree, environ, user_config=True)
         self._process = git.spawn("config", "--null", "--get-regexp", r"^user\.(name|email)$")
         self._result: Identity | None = None
+        self.expired = False  # no answer came in time
 
     def result(self) -> Identity:
         """Return the identity; a configuration that git cannot read counts as none."""
@@ -44,6 +45,7 @@ class IdentityLookup:
         try:
             stdout, _ = self._process.communicate(timeout=_SECONDS)
         except ExpiredError:
+            self.expired = True
             self._process.kill()
             self._process.communicate()
             return GITMEM

@@ -73,6 +73,7 @@ class Store:
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = self._load_config()
+        self._asked: IdentityLookup | None = None
         self._check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")
 
     @property
@@ -248,8 +249,11 @@ class Store:
         )
 
     def _identity(self) -> IdentityLookup:
-        layout = self.repository.layout
-        return IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
+        """Return who commits, asked once: one command has one author, however many transactions it takes."""
+        if self._asked is None or self._asked.expired:
+            layout = self.repository.layout
+            self._asked = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
+        return self._asked
 
     @contextlib.contextmanager
     def _saving(self) -> Iterator[None]:

@@ -107,6 +107,8 @@ def test_a_git_that_does_not_answer_is_not_waited_for_for_ever(store, home, tmp_
     script.write_text("#!/bin/sh\nexec sleep 600\n")
     script.chmod(0o755)
     monkeypatch.setattr(module, "_SECONDS", 0.2)
-    lookup = IdentityLookup(str(store / ".git"), str(store), {**os.environ, "PATH": str(tmp_path / "bin")})
+    path = os.pathsep.join((str(tmp_path / "bin"), os.environ["PATH"]))  # where `sleep` is
+    lookup = IdentityLookup(str(store / ".git"), str(store), {**os.environ, "PATH": path})
     assert lookup.result() == GITMEM
+    assert lookup.expired
     assert lookup._process.returncode is not None

@@ -1273,3 +1273,14 @@ def test_what_the_project_is_in_the_middle_of_is_nothing_to_its_memory(branch_bo
     branch_box.put({"memory.md": b"x\n"}, scan=True)
     branch_box.sound()
     assert (project / ".git" / "MERGE_HEAD").exists()
+
+
+def test_who_commits_is_asked_once_and_again_where_no_answer_came(box, home, monkeypatch):
+    (home / ".gitconfig").write_text("[user]\n\tname = First\n\temail = a@b\n")
+    box.put({"memory.md": b"1\n"})
+    first = box.store._asked
+    box.put({"memory.md": b"2\n"})
+    assert box.store._asked is first
+    first.expired = True
+    box.put({"memory.md": b"3\n"})
+    assert box.store._asked is not first
