@@ -9,7 +9,6 @@
 # parent is the host, as ours is: by the number of that process it is known later whether a session still runs.
 {
 [ "$GITMEM_HOOKS" = off ] && exit 0
-umask 077
 set -C
 
 # Where the spool is, by the rules of gitmem.store.locate (docs/format.md, "Where a store is"), from the current folder,
@@ -22,7 +21,7 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     p=$PWD/
     p=${p%%/.gitmem/*}
     p=${p%/}
-    until [ -f "$p/.git" ] || [ -e "$p/.git/HEAD" ] || [ -e "$p/.gitmem/.git" ] || [ -e "$p/HEAD" ]; do
+    until [ -f "$p/.git" ] || [ -e "$p/.git/HEAD" ] || [ -e "$p/.gitmem/.git" ] || [ -f "$p/HEAD" ]; do
         [ "$p" ] || continue 2
         p=${p%/*}
     done
@@ -54,7 +53,8 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     break
 done
 
-# A name that is taken, by a process that had our number before, is never written to.
+# A name that is taken, by a process that had our number before, is never written to. The folder is its owner's alone; a
+# `umask` here would be passed on to the gitmem that is started below, and to the store's files.
 if [ "$d" ]; then
     n=1
     while f=$d/$gitmem-$PPID-$$-$n.json; [ -e "$f" ]; do n=$((n + 1)); done

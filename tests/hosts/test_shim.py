@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -29,6 +28,7 @@ SHELLS = {name: words for name, words in CANDIDATES.items() if shutil.which(word
 PAYLOAD = json.dumps({"hook_event_name": "PostToolUse", "text": "첫 번째 'quote\""}, ensure_ascii=False).encode()
 # As a person's `gitmem` would be found; it notes how it was called.
 STAND_IN = """#!/bin/sh
+[ "$(umask)" = "$GITMEM_UMASK" ] || echo "the umask is $(umask)" >>"$GITMEM_CALLS"
 { printf '%s|' "$PPID" "$PWD" "$@"; cat; printf '\\n'; } >>"$GITMEM_CALLS"
 echo answered
 """
@@ -47,6 +47,9 @@ class Host:
         for tool in ("cat", "rm"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.environ = {"HOME": str(self.home), "PATH": str(self.bin), "GITMEM_CALLS": str(self.calls)}
+        self.environ["GITMEM_UMASK"] = subprocess.run(
+            ["sh", "-c", "umask"], capture_output=True, text=True, check=True
+        ).stdout.strip()
 
     def install_gitmem(self) -> None:
         (self.bin / "gitmem").write_text(STAND_IN.replace("cat;", f"{shutil.which('cat')};"))
@@ -117,7 +120,6 @@ def test_an_event_becomes_a_file_of_its_own_that_names_the_event_and_the_host(ho
     assert (event, int(parent), number) == ("PostToolUse", os.getpid(), "1")
     assert own.isdigit()
     assert file.read_bytes() == PAYLOAD
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_the_store_is_found_from_a_subfolder_and_from_inside_the_store(host, project, spool):
