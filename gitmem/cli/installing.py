@@ -11,6 +11,7 @@ from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.hosts import claude_code
 from gitmem.hosts.claude_code import Scope
 from gitmem.hosts.installation import Change, Manifest, carry_out, hooked_events, plan_install, plan_uninstall
+from gitmem.store.findings import Finding, Level
 
 if TYPE_CHECKING:
     import argparse
@@ -68,7 +69,7 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
     change = plan_install(path, claude_code.hooks(), manifest.records().get(path) if manifest else None)
     if not args.dry_run:
         carry_out(change, manifest)
-    if shutil.which("gitmem", path=door.environ.get("PATH")) is None:
+    if not _on_path(door):
         door.notices(("'gitmem' is not on your PATH. The hooks keep events, but only a gitmem they find saves them.",))
     text = f"There is nothing to do: {claude_code.TITLE}'s hooks are in {path}."
     if change.changes:
@@ -108,6 +109,34 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
             text += f"\nThere are some in {user}: 'gitmem uninstall claude --user'."
     _report(args, door, changes, text)
     return ExitCode.OK
+
+
+def examine_host(args: argparse.Namespace, door: Door) -> Finding:
+    """Say for `gitmem doctor` whether the host's sessions are remembered."""
+    files = {scope: _settings_file(args, door, scope) for scope in Scope}
+    hooked = {scope: path for scope, path in files.items() if hooked_events(path)}
+    details = tuple(hooked.values())
+    if not hooked:
+        message = f"{claude_code.TITLE}'s sessions are not remembered: its settings have no hooks of gitmem's."
+        return Finding("host", Level.NOTE, message, "'gitmem install claude' writes them.")
+    if not _on_path(door):
+        message = "'gitmem' is not on your PATH, so that what the hooks keep is saved at the next gitmem command only."
+        return Finding(
+            "host", Level.WARNING, message, "Add its folder to the PATH your agent is started with.", details
+        )
+    for scope, path in hooked.items():
+        if plan_install(path, claude_code.hooks(), None).changes:
+            message = f"The hooks in {path} are not those of this gitmem."
+            return Finding("host", Level.WARNING, message, f"'gitmem install claude --{scope.value}' renews them.")
+    if len(hooked) > 1:
+        message = f"{claude_code.TITLE} has hooks of gitmem's in several settings, and tells of everything as often."
+        remedy = f"'gitmem uninstall claude --{[*hooked][-1].value}' takes some out. Nothing is saved twice."
+        return Finding("host", Level.NOTE, message, remedy, details)
+    return Finding("host", Level.OK, f"{claude_code.TITLE}'s sessions are remembered, by hooks in {details[0]}.")
+
+
+def _on_path(door: Door) -> bool:
+    return shutil.which("gitmem", path=door.environ.get("PATH")) is not None
 
 
 def _scope(args: argparse.Namespace) -> Scope | None:

@@ -140,7 +140,8 @@ def test_doctor_of_a_healthy_store(gitmem):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[-2:] == ["", "No problem found."]
-    assert all(line.startswith("ok       ") for line in lines[:-2])
+    assert all(line.startswith("ok       ") for line in lines[:-4])
+    assert lines[-4].startswith("note     host")
     assert gitmem("doctor", "--deep")[0] == 0
 
 

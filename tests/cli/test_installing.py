@@ -203,3 +203,26 @@ def test_a_project_and_the_user_at_once_is_a_wrong_command(run):
     assert run("--user", "install", "claude", "--project")[0] == 2
     assert run("install", "claude", "--project", "--local")[0] == 2
     assert run("install", "emacs")[0] == 2
+
+
+def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ):
+    def finding():
+        checks = json.loads(gitmem("doctor", "--json")[1])["checks"]
+        (host,) = [check for check in checks if check["check"] == "host"]
+        return host["level"], host["message"], host["remedy"]
+
+    assert finding()[0::2] == ("note", "'gitmem install claude' writes them.")
+    gitmem("install", "claude")
+    assert finding() == ("ok", f"Claude Code's sessions are remembered, by hooks in {settings}.", "")
+    gitmem("install", "claude", "--user")
+    level, message, remedy = finding()
+    assert (level, "several settings" in message) == ("note", True)
+    assert "'gitmem uninstall claude --user'" in remedy
+    gitmem("uninstall", "claude", "--user")
+    settings.write_text(settings.read_text().replace("gitmem=Stop; ", "gitmem=Stop; : old; "))
+    assert finding()[0::2] == ("warning", "'gitmem install claude --project' renews them.")
+    environ["PATH"] = os.path.dirname(shutil.which("git"))
+    if shutil.which("gitmem", path=environ["PATH"]) is None:
+        assert "not on your PATH" in finding()[1]
+    settings.write_text("{")
+    assert finding()[0] == "note"
