@@ -58,6 +58,7 @@ _DISK_TROUBLES = {
     "insufficient permission": "permission denied",
     "Input/output error": "input/output error",
     "File too large": "file too large",
+    "couldn't write '": "the branch's file could not be written",  # update-ref does not say why
 }
 
 
