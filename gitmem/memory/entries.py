@@ -5,8 +5,12 @@ Apart from `gitmem.memory.save` so that it is imported while git starts, which t
 
 from __future__ import annotations
 
+import contextlib
+from datetime import UTC, datetime
+
 from gitmem.model.document import Document
 from gitmem.model.entry import Entry, clean_text
+from gitmem.model.ids import milliseconds_of
 from gitmem.model.kinds import TIMELINE
 from gitmem.model.log import add_entry, entry_ids
 from gitmem.model.message import Message, Op, Trailer
@@ -20,13 +24,18 @@ if TYPE_CHECKING:
     from gitmem.memory.save import Save
     from gitmem.store.transaction import Transaction
 
+_NEW = 3600.0  # seconds in which nothing comes twice from two zones
+_ZONES = (-12, 0, 14)  # hours: the days that it may have been somewhere
+
 
 def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool:
     """Add the commit of one save to a transaction; False where its entry is there already."""
     day = what.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
-    if what.id.encode() in daily and what.id in entry_ids(daily.decode("utf-8", "surrogateescape")):
+    if _holds(daily, what.id) or any(
+        _holds(transaction.read(other), what.id) for other in _other_logs(transaction, what)
+    ):
         return False
     text = clean_text(redact(what.text, allow=allow).text)
     entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
@@ -46,6 +55,25 @@ def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool
     message = Message(f"Save {what.type.label.lower()}: {text}", trailers)
     changes = {path: _with(daily, what.type.label, entry), MEMORY: _with(memory, what.type.section, dated)}
     return transaction.commit(message, changes, when=what.at)
+
+
+def _holds(daily: bytes | None, identifier: str) -> bool:
+    if daily is None or identifier.encode() not in daily:
+        return False
+    return identifier in entry_ids(daily.decode("utf-8", "surrogateescape"))
+
+
+def _other_logs(transaction: Transaction, what: Save) -> set[str]:
+    """Return the daily logs in which a delivery from another time zone would have put it; none of what is new."""
+    then = milliseconds_of(what.id) / 1000
+    if abs(transaction.now.timestamp() - then) < _NEW:
+        return set()
+    with contextlib.suppress(OverflowError, ValueError, OSError):  # a time no calendar has
+        moments = (datetime.fromtimestamp(then + hours * 3600, UTC) for hours in _ZONES)
+        return {daily_path(moment.strftime("%Y-%m-%d")) for moment in moments} - {
+            daily_path(what.at.strftime("%Y-%m-%d"))
+        }
+    return set()
 
 
 def _with(data: bytes, section: str, entry: Entry) -> bytes:
