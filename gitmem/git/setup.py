@@ -8,9 +8,9 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 
-from gitmem.errors import GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.process import Git, git_version, git_without_repository
-from gitmem.git.repository import MEMORY_BRANCH, being_added, find_layout, read_text
+from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, read_text
 
 BRANCH = MEMORY_BRANCH
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
@@ -25,6 +25,7 @@ _ROOT_IDENTITY = {
 }
 # For the user's own git commands in the store: no surprise jobs, readable names.
 _BUILDING = ".git.new-"
+_ATTEMPTS = 20  # a tenth of a second each, to move a branch that another git is moving
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
 
 
@@ -60,7 +61,23 @@ def clear_building(path: str) -> None:
 def seed_branch(git: Git, ref: str = f"refs/heads/{BRANCH}") -> None:
     """Point a branch, by default the memory branch, to the root commit, unless it exists."""
     if not git.run("for-each-ref", "--format=%(objectname)", ref).strip():
-        git.run("update-ref", "-m", "gitmem init", ref, make_root(git), "")
+        _begin_branch(git, ref, make_root(git))
+
+
+def _begin_branch(git: Git, ref: str, start: str) -> None:
+    """Make a branch, past the lock of a git that was killed when it was about to."""
+    lock = ""
+    for _ in range(_ATTEMPTS):
+        try:
+            git.run("update-ref", "-m", "gitmem init", ref, start, "")
+        except GitFailedError as error:
+            lock, found, _ = error.stderr.partition("Unable to create '")[2].partition("': File exists")
+            if not found:
+                raise
+            clear_left_behind(lock)
+        else:
+            return
+    raise BusyError(f"Another git command holds {lock}.", "If none is running, remove that file.")
 
 
 def make_root(git: Git) -> str:
@@ -98,7 +115,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
                 "Rename that branch, or use 'gitmem init' for a repository of its own.",
             )
     if ref not in refs:
-        git.run("update-ref", "-m", "gitmem init", ref, remote if remote in refs else root, "")
+        _begin_branch(git, ref, remote if remote in refs else root)
     # Its files come in a second step: what is cut off then can be told from a work tree whose files were removed.
     git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, BRANCH)
     layout = find_layout(path)

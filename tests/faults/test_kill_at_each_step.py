@@ -214,6 +214,10 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
     saved = victims.run(project.root, "save", "--json", "--", text, env=environ)
     assert saved.code in {0, ExitCode.NO_STORE}, (where, saved)
     again = victims.run(project.root, "init", *options, "--json", env=environ)
+    if again.code == ExitCode.BUSY:  # for some seconds, a lock of the git that was killed is not known from another's
+        left = project.root / ".git" / "refs" / "heads" / "gitmem.lock"
+        os.utime(left, (1, 1))
+        again = victims.run(project.root, "init", *options, "--json", env=environ)
     assert again.code == 0, (where, again)
     project.store = Path(again.said["store"])
     if saved.code == 0:

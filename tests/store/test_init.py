@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
 from gitmem.git.process import Git
 from gitmem.git.setup import seed_branch
 from gitmem.resources import read_resource
@@ -239,6 +239,18 @@ def test_a_branch_that_is_no_memory(project, init, bare_git):
         init(project, Place.BRANCH)
     assert not (project / ".gitmem").exists()
     assert init(project).new  # a repository of its own is something else
+
+
+@pytest.mark.parametrize("age", [0, 3600])
+def test_the_lock_of_a_git_that_was_killed_as_it_made_the_branch(project, init, boxes, age):
+    lock = project / ".git" / "refs" / "heads" / "gitmem.lock"
+    lock.touch()
+    os.utime(lock, (time.time() - age, time.time() - age))
+    if not age:
+        with pytest.raises(BusyError, match=r"gitmem\.lock"):
+            init(project, Place.BRANCH)
+        lock.unlink()
+    boxes(init(project, Place.BRANCH).store.root).sound()
 
 
 def test_a_branch_of_a_repository_without_commits(tmp_path, init, boxes, bare_git):
