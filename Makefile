@@ -24,7 +24,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n auto -m 'not slow and not e2e'
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -n auto -m slow
+	$(BIN)/python -m pytest -n auto -m slow --timeout 600
 
 test-e2e: $(READY)
 	$(BIN)/python -m pytest -m e2e
