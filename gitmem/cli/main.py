@@ -44,6 +44,7 @@ COMMANDS = {
     "blame": Command("reading", "who learned a line: session, host and date"),
     "undo": Command("undoing", "take back a save, a session or a rotation"),
     "index": Command("reading", "the rotations, derived from history"),
+    "summary": Command("summarizing", "what the archives say: summaries, and which are pending"),
     "config": Command("setup", "list or change settings"),
     "doctor": Command("inspecting", "check the store and say how to mend it"),
     "maintain": Command("inspecting", "pack the repository so that it stays fast"),

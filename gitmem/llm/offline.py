@@ -18,7 +18,7 @@ from collections import Counter
 
 from gitmem.llm.ranking import Sentence, alike, centrality, choose, stems, weights
 from gitmem.llm.reading import Item, Reading, Role, is_statement, read
-from gitmem.model.cues import is_resolved
+from gitmem.model.cues import is_resolved, without_label
 from gitmem.model.sentences import shorten, split
 from gitmem.model.summary import (
     FEWEST_SENTENCES,
@@ -174,7 +174,7 @@ def _told(reading: Reading, role: Role) -> list[tuple[Item, str]]:
     found = []
     for item in reading.items:
         if item.role is role:
-            found.append((item, item.whole))
+            found.append((item, without_label(item.whole)))
         else:
             found += [(item, sentence) for kind, sentence in item.sentences if kind is role]
     return [(item, text) for item, text in found if text.strip()]

@@ -60,7 +60,19 @@ def rotate(transaction: Transaction, config: RotationConfig) -> Check:
         ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
     )
     transaction.commit(message, {plan.archive: data, MEMORY: plan.remaining.encode("utf-8", "surrogateescape")})
+    _summarize(transaction, plan.archive, text)
     return Check(tokens, limits.threshold, plan.archive, _retain(transaction, config))
+
+
+def _summarize(transaction: Transaction, archive: str, text: str) -> None:
+    """Add the summary of the archive; should that fail, the rotation stands, and the archive is pending (R6, R12)."""
+    from gitmem.memory.summarize import summarize_archive
+
+    try:
+        summarize_archive(transaction, archive, text)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it must not keep a save from being saved
+        why = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+        transaction.notices.append(f"{archive} has no summary yet: {why}")
 
 
 def _retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:

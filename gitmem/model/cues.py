@@ -47,6 +47,12 @@ def find_cues(text: str) -> list[Cue]:
     return list(found.values())
 
 
+def without_label(text: str) -> str:
+    """Return what follows the label a text begins with ("Decision: ..."), the text itself where there is none."""
+    cue = _labelled(text)
+    return cue.text if cue else text
+
+
 def is_resolved(text: str) -> bool:
     """Say whether the text of an issue says that it is done with."""
     said = mask_code(" ".join(text[:_LOOK_AT].split()))

@@ -109,7 +109,9 @@ def keywords(text: str) -> Iterator[tuple[str, str]]:
         else:
             folded = word.strip("_").casefold()
             stem = _stem_latin(folded)
-            if len(stem) >= _SHORTEST_STEM and folded not in stop and stem not in stop and not _is_number(folded):
+            # "settings" has the stem of "set", and yet is a topic.
+            empty = folded in stop or (stem in stop and len(stem) > _SHORTEST_STEM)
+            if len(stem) >= _SHORTEST_STEM and not empty and not _is_number(folded):
                 yield stem, word
 
 

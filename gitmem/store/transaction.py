@@ -77,6 +77,10 @@ class Transaction:
                 names.discard(head)
         return names
 
+    def is_folder(self, path: str) -> bool:
+        """Say whether the work tree has a folder there."""
+        return self._work_tree.is_folder(path)
+
     def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
         """Add a commit that changes these files; False, and no commit, where they are so already.
 

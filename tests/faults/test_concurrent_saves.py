@@ -121,7 +121,7 @@ def test_all_at_once(project: Project, start: Callable[..., Saver], processes: i
     assert len(project.kept) == processes * saves
     project.check()
     rotations = len(project.archives())
-    assert project.git("rev-list", "--count", "HEAD") == str(2 + rotations + processes * saves)
+    assert project.git("rev-list", "--count", "HEAD") == str(2 + 2 * rotations + processes * saves)
 
 
 @pytest.mark.parametrize("processes, saves", [(3, 6), pytest.param(6, 25, marks=slow)])

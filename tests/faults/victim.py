@@ -154,6 +154,7 @@ def main() -> None:
     import gitmem.cli.door
     import gitmem.memory.rotate
     import gitmem.memory.save
+    import gitmem.memory.summarize
     import gitmem.store.init
     import gitmem.store.store  # noqa: F401
     from gitmem.cli.main import COMMANDS

@@ -66,10 +66,10 @@ def test_a_rotation_is_one_commit_of_archive_and_carryover(desk, bare_git):
     assert result.archive == "archive/memory_20261121_140322.md"
     assert (root / result.archive).read_bytes() == data
     assert len((root / "memory.md").read_bytes()) <= 2_375 * 4 + 100
-    changed = bare_git(root, "show", "--name-only", "--format=%s", "HEAD").split("\n")
+    changed = bare_git(root, "show", "--name-only", "--format=%s", "HEAD~1").split("\n")
     assert changed[0] == "Rotate memory.md into memory_20261121_140322.md (25,000 tokens)"
     assert sorted(changed[2:]) == ["archive/memory_20261121_140322.md", "memory.md"]
-    assert bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly)") == "rotate"
+    assert bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly)", "HEAD~1") == "rotate"
     assert bare_git(root, "status", "--porcelain") == ""
 
 

@@ -303,7 +303,7 @@ def test_rotation(small: Memory):
 
     assert len(found) == 1
     item = found[0]
-    assert (item.path, item.present, item.summarized) == (path, True, False)
+    assert (item.path, item.present, item.summarized) == (path, True, True)
     assert item.summary == path.replace("archive", "summaries").replace(".md", ".summary.md")
     assert (item.size, item.tokens, item.lines) == (len(data), -(-len(data) // 4), data.count(b"\n"))
     assert item.days == ("2026-11-18", "2026-11-18")

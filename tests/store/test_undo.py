@@ -50,7 +50,8 @@ class Memory:
         self.configure("rotation:\n  threshold_tokens: 150\n  carryover_tokens: 30\n")
         found, _ = check(self.store)
         assert found.archive
-        rotation = self.tip()
+        assert self.git("log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly)").strip() == "summarize"
+        rotation = self.git("rev-parse", "HEAD~1")
         self.configure("")
         return rotation, found.archive
 
@@ -173,7 +174,6 @@ def test_a_rotation_after_further_saves(memory):
     one, two = memory.save("one " * 200), memory.save("two", MemoryType.ISSUE)
     whole = memory.read("memory.md")
     rotation, archive = memory.rotate()
-    (memory.root / "summaries").mkdir()
     memory.write(summary_path(archive), "It was a day.\n")
     memory.tip_after_edit()
     three = memory.save("three", MemoryType.DECISION)
@@ -188,6 +188,7 @@ def test_a_rotation_after_further_saves(memory):
     assert text.index(three.id) < text.index("## Current State") < text.index(one.id) < text.index(four.id)
     memory.undo(revision=done.commit)
     assert memory.read(archive) == whole
+    assert memory.read(summary_path(archive)) == "It was a day.\n"
     assert entry_ids(memory.read("memory.md")) == {two.id, three.id, four.id}
 
 
@@ -220,8 +221,9 @@ def test_a_rotation_whose_archive_has_left_the_tree(memory):
 def test_a_rotation_that_is_undone_says_that_it_will_come_again(memory):
     memory.save("one " * 30_000)
     memory.save("two")
-    done = memory.undo(revision="HEAD~1")
+    done = memory.undo(revision="HEAD~2")
     assert done.undone[0].op == "rotate"
+    assert memory.git("ls-files", "summaries") == ""
     assert "next save will rotate" in done.notices[0]
 
 

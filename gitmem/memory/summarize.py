@@ -1,0 +1,90 @@
+"""Summaries of archives (spec R5, R6): the offline one made with each rotation, and which a model may still better."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from gitmem.errors import RefusedError
+from gitmem.llm.offline import summarise
+from gitmem.model.document import Document
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import ARCHIVE, SUMMARIES, summary_path
+from gitmem.model.summary import OFFLINE, Summary, parse_document, render_document
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
+_METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
+
+# A plan runs again when the branch has moved meanwhile; the archive is the same then.
+_summarise = lru_cache(maxsize=1)(summarise)
+
+
+class ArchiveSummary(Value):
+    """An archive of the work tree and what its summary was made by, None where it has none."""
+
+    archive: str
+    method: str | None
+
+    @property
+    def pending(self) -> bool:
+        """Whether a summary is still to be made: it is missing, or only extractive (spec R6)."""
+        return self.method in (None, OFFLINE)
+
+
+def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
+    """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
+
+    One that a model or a person has made is left as it is. Raises as `Transaction.commit` does.
+    """
+    if SUMMARIES in transaction.names("") and not transaction.is_folder(SUMMARIES):
+        raise RefusedError(f"There is a file where the folder {SUMMARIES} should be.", "Remove or rename it.")
+    path = summary_path(archive)
+    there = transaction.read(path)
+    if there is None or method_of(there) == OFFLINE:
+        put_summary(transaction, _summarise(archive, text))
+    return path
+
+
+def put_summary(transaction: Transaction, summary: Summary) -> bool:
+    """Add a summary to a transaction, in place of one that is there; False where it is there already."""
+    name = summary.archive.rpartition("/")[2]
+    trailers = ((Trailer.OP.value, Op.SUMMARIZE.value), (Trailer.ARCHIVE.value, summary.archive))
+    message = Message(f"Summarize {name} ({summary.method})", trailers)
+    document = render_document(summary, transaction.now)
+    return transaction.commit(message, {summary_path(summary.archive): document})
+
+
+def method_of(data: bytes) -> str:
+    """Return what made a summary's document, "" where it does not say; reads no YAML."""
+    found = _METHOD.search(Document.parse(data).header or "")
+    return found[1] if found else ""
+
+
+def archive_summaries(store: Store) -> list[ArchiveSummary]:
+    """Return the archives of the work tree, the oldest first, each with what its summary was made by."""
+    found = []
+    for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE))):
+        archive = f"{ARCHIVE}/{name}"
+        data = store.read(summary_path(archive))
+        found.append(ArchiveSummary(archive, None if data is None else method_of(data)))
+    return found
+
+
+def pending_archives(store: Store) -> list[str]:
+    """Return the archives of the work tree whose summary is missing or only extractive (spec R6), the oldest first."""
+    return [found.archive for found in archive_summaries(store) if found.pending]
+
+
+def read_summary(store: Store, archive: str) -> Summary | None:
+    """Return the summary of an archive in the work tree, None where it has none."""
+    data = store.read(summary_path(archive))
+    if data is None:
+        return None
+    summary = parse_document(data)
+    return summary if summary.archive else summary._replace(archive=archive)
