@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.memory.capture import BATCH, capture_turn
+from gitmem.memory.capture import capture_turn
 from gitmem.memory.session_end import keep_transcript, read_records
 from gitmem.model.replaying import hook_events
 from gitmem.model.turns import Turn, fold
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
+BATCH = 50  # turns of one transaction, which holds each of their versions of the daily log
 _SUFFIX = ".jsonl"
 _NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
 
@@ -51,6 +52,12 @@ def replay(store: Store, path: str) -> Replayed:
         GitmemError: it could not be committed.
 
     """
+    replayed = _replay_turns(store, path)
+    kept = [keep_transcript(store, session, path) for session in replayed.sessions[:1]]
+    return replayed._replace(transcript=any(kept))
+
+
+def _replay_turns(store: Store, path: str) -> Replayed:
     stem = os.path.basename(path).removesuffix(_SUFFIX)
     turns = [
         turn._replace(closed=True, session=turn.session or stem) for turn in fold(hook_events(read_records(path), None))
@@ -65,8 +72,15 @@ def replay(store: Store, path: str) -> Replayed:
         archives += pass_.archives
         notices += outcome.notices
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
-    kept = [keep_transcript(store, session, path) for session in sessions[:1]]
-    return Replayed(path, sessions, len(turns), saved, any(kept), tuple(archives), tuple(dict.fromkeys(notices)))
+    return Replayed(
+        path,
+        sessions,
+        len(turns),
+        saved,
+        transcript=False,
+        archives=tuple(archives),
+        notices=tuple(dict.fromkeys(notices)),
+    )
 
 
 class _Pass:

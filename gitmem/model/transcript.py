@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-MAX_LINE = 64 * 1024 * 1024  # characters; a longer line is passed over
+MAX_LINE = 16 * 1024 * 1024  # characters, three times what a picture has; of a longer line objects are still found
 _TRIES = 50  # places of a damaged line where another object may begin
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)

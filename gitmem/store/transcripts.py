@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import io
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -70,7 +71,9 @@ def put(store: Store, session: str, started: datetime, lines: Iterable[str]) -> 
 
     """
     name = file_name(session)
-    data = b"".join(_redacted(lines, store.config.redaction.allow))
+    buffer = io.BytesIO()  # which hands out what it holds without a copy: there are transcripts of 50 MB
+    buffer.writelines(_redacted(lines, store.config.redaction.allow))
+    data = buffer.getvalue()
     new = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
     message = _message(store, session, data.count(b"\n"))
     in_the_way = f"the branch {branch_of(store)} was moved by others {ATTEMPTS} times"
