@@ -123,7 +123,7 @@ class Door(Value):
 
 def now() -> datetime:
     """Return the time in this machine's time zone."""
-    from datetime import UTC, datetime
+    from gitmem.moment import UTC, datetime
 
     return datetime.now(UTC).astimezone()
 

@@ -181,7 +181,7 @@ class Lock(ABC):
 def _place() -> str:
     """Name this boot of this machine and this namespace of process ids; "" where the system does not tell."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
             return f"{file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
         return ""

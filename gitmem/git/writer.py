@@ -12,10 +12,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from datetime import datetime
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
 from gitmem.git.process import failure
+from gitmem.moment import datetime
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 REGULAR = "100644"
 EXECUTABLE = "100755"
 _MODES = (REGULAR, EXECUTABLE)
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  # counted from without a zone, so that no year is out of range
+_EPOCH = datetime(1970, 1, 1)  # counted from without a zone, so that no year is out of range
 _FURTHEST_ZONE = 14 * 60  # minutes
 _MAX_AWAITED = 1000  # commits whose ids have not been read: fewer than fill a pipe, or both sides would wait
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")

@@ -6,7 +6,6 @@ Apart from `gitmem.memory.save` so that it is imported while git starts, which t
 from __future__ import annotations
 
 import contextlib
-from datetime import UTC, datetime
 
 from gitmem.model.document import Document
 from gitmem.model.entry import Entry, clean_text
@@ -15,6 +14,7 @@ from gitmem.model.kinds import TIMELINE
 from gitmem.model.log import add_entry, entry_ids
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
+from gitmem.moment import UTC, datetime
 from gitmem.store.redact import redact
 
 TYPE_CHECKING = False  # see gitmem.values

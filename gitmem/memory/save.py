@@ -208,7 +208,7 @@ def parse_event(event: Event) -> Save:
     identifier, text, tags = content["id"], content["text"], content["tags"]
     if not (isinstance(identifier, str) and is_id(identifier) and isinstance(text, str) and isinstance(tags, list)):
         raise ValueError(event.name)
-    from datetime import datetime
+    from gitmem.moment import datetime
 
     return Save(
         id=identifier,

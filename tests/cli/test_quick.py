@@ -93,5 +93,16 @@ def test_a_save_imports_nothing_heavy(tmp_path, bare_git):
     )
     code, *modules = done.stdout.splitlines()[-1].split()
     assert code == "0"
-    heavy = {"argparse", "dataclasses", "json", "pathlib", "subprocess", "threading", "typing", "yaml", "hashlib"}
+    heavy = {
+        "argparse",
+        "dataclasses",
+        "datetime",
+        "json",
+        "pathlib",
+        "subprocess",
+        "threading",
+        "typing",
+        "yaml",
+        "hashlib",
+    }
     assert not heavy & set(modules)
