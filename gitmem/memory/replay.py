@@ -53,7 +53,8 @@ def replay(store: Store, path: str) -> Replayed:
 
     """
     replayed = _replay_turns(store, path)
-    kept = [keep_transcript(store, session, path) for session in replayed.sessions[:1]]
+    # A resumed session's file may begin with the lines of the one before: it is the last one's.
+    kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))
 
 
