@@ -1,0 +1,372 @@
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import BusyError
+from gitmem.memory.background import settle
+from gitmem.memory.replay import find_transcripts, replay
+from gitmem.model.entry import find_entries
+from gitmem.store import transcripts
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.store import Store
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
+BEGAN = datetime(2026, 10, 3, 9, 0, tzinfo=UTC)
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+
+
+class Recorder:
+    """Writes what a host writes of a session: its transcript, and what its hooks deliver."""
+
+    def __init__(self, path: Path, session="s-rec", project="/p") -> None:
+        self.path = path
+        self.session = session
+        self.project = project
+        self.lines: list[str] = []
+        self.payloads: list[tuple[float, dict]] = []
+        self._second = 0
+        self._number = 0
+
+    def record(self, kind: str, content: object, **more: object) -> float:
+        self._second += 1
+        self._number += 1
+        at = BEGAN + timedelta(seconds=self._second)
+        item = {"type": kind, "uuid": f"u-{self._number}", "sessionId": self.session, "cwd": self.project}
+        item |= {"timestamp": at.isoformat().replace("+00:00", "Z"), "message": {"role": kind, "content": content}}
+        self.lines.append(json.dumps(item | more, ensure_ascii=False))
+        return at.timestamp()
+
+    def deliver(self, kind: str, at: float, turn: str, **more: object) -> None:
+        payload = {"hook_event_name": kind, "session_id": self.session, "prompt_id": turn, "cwd": self.project}
+        self.payloads.append((at + 0.02, payload | {"transcript_path": str(self.path)} | more))
+
+    def turn(self, number: int, prompt: str, answer: str) -> None:
+        turn = f"p-{number}"
+        self.deliver("UserPromptSubmit", self.record("user", prompt, promptId=turn), turn, prompt=prompt)
+        for index, (tool, given, error) in enumerate(
+            [
+                ("Bash", {"command": f"make {number}"}, "Exit code 2\nerror: it broke"),
+                ("Edit", {"file_path": f"{self.project}/f{number}.py"}, ""),
+                ("Bash", {"command": f"make {number}"}, ""),
+            ]
+        ):
+            tool_id = f"t-{number}-{index}"
+            self.record("assistant", [{"type": "tool_use", "id": tool_id, "name": tool, "input": given}])
+            result = {"type": "tool_result", "tool_use_id": tool_id, "content": error or "ok", "is_error": bool(error)}
+            at = self.record("user", [result], promptId=turn)
+            named = {"tool_name": tool, "tool_use_id": tool_id, "tool_input": given}
+            more = {"error": error} if error else {"tool_response": "ok"}
+            self.deliver("PostToolUseFailure" if error else "PostToolUse", at, turn, **named, **more)
+        at = self.record("assistant", [{"type": "text", "text": answer}])
+        self.deliver("Stop", at, turn, last_assistant_message=answer)
+
+    def write(self) -> str:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes("".join(f"{line}\n" for line in self.lines).encode())
+        return str(self.path)
+
+    def live(self, store: Store) -> None:
+        """Deliver what the hooks did, at its own times."""
+        spool = HookSpool(store.private)
+        for at, payload in self.payloads:
+            name = spool.accept(str(payload["hook_event_name"]), 0, json.dumps(payload).encode())
+            os.utime(os.path.join(spool.folder, name), (at, at))
+
+
+@pytest.fixture
+def recorder(tmp_path, desk) -> Recorder:
+    found = Recorder(tmp_path / "transcripts of 한글" / "s-rec.jsonl", project=os.path.dirname(desk.store.root))
+    found.turn(1, "CRLF 파서를 추가해줘", "추가했습니다. 빌드는 pnpm 대신 uv를 사용하기로 결정했습니다.")
+    found.turn(2, "ok", "Fine.")
+    found.turn(3, "And write its docs", "The docs are written. Known issue: the index breaks on NFS.")
+    return found
+
+
+def again(desk) -> Store:
+    desk.store = Store(desk.store.root, desk.store.context)
+    return desk.store
+
+
+def tips(desk, bare_git) -> list[str]:
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    return bare_git(root, "for-each-ref", "--format=%(refname) %(objectname)", "refs/heads").splitlines()
+
+
+def entries(desk, day="daily/2026/10/2026-10-03.md") -> list:
+    return [found.entry for found in find_entries(desk.text(day))]
+
+
+def test_a_session_with_its_own_times(desk, bare_git, recorder):
+    done = replay(desk.store, recorder.write())
+    assert (done.turns, done.saved, done.sessions, done.transcript) == (3, 3, ("s-rec",), True)
+    root = Path(desk.store.root)
+    subjects = bare_git(root, "log", "--format=%s %ad", "--date=short", "-3").splitlines()
+    assert subjects[-1] == "Exchange: CRLF 파서를 추가해줘 2026-10-03"
+    assert [entry.text for entry in entries(desk) if entry.label == "User Prompt"] == [
+        "CRLF 파서를 추가해줘",
+        "And write its docs",
+    ]
+    assert "uv를 사용하기로" in desk.text("memory.md")
+    said = transcripts.read(desk.store, "s-rec")
+    assert said is not None
+    assert {json.loads(line)["role"] for line in said} == {"user", "assistant", "call", "result"}
+    (stored,) = transcripts.sessions(desk.store)
+    assert stored.path == "sessions/2026/10/20261003_090001-s-rec.l1.jsonl"
+    tips(desk, bare_git)
+
+
+def test_again_it_adds_nothing(desk, bare_git, recorder):
+    path = recorder.write()
+    replay(desk.store, path)
+    before = tips(desk, bare_git)
+    done = replay(again(desk), path)
+    assert (done.turns, done.saved, done.transcript) == (3, 0, False)
+    assert tips(desk, bare_git) == before
+
+
+def test_what_was_captured_live_is_not_added_again(desk, bare_git, recorder):
+    path = recorder.write()
+    recorder.live(desk.store)
+    settle(desk.store)
+    settle(again(desk))
+    assert HookSpool(desk.store.private).names() == []
+    memory = desk.text("memory.md")
+    before = tips(desk, bare_git)
+    done = replay(again(desk), path)
+    assert done.saved == 0
+    assert desk.text("memory.md") == memory
+    after = tips(desk, bare_git)
+    assert [tip for tip in after if "l1" not in tip] == [tip for tip in before if "l1" not in tip]
+    replay(again(desk), path)
+    assert tips(desk, bare_git) == after
+
+
+def test_what_was_replayed_is_not_captured_again(desk, bare_git, recorder):
+    replay(desk.store, recorder.write())
+    before = tips(desk, bare_git)
+    recorder.live(desk.store)
+    settle(again(desk))
+    assert HookSpool(desk.store.private).names() == []
+    assert tips(desk, bare_git) == before
+
+
+def test_a_session_that_went_on_adds_what_is_new(desk, bare_git, recorder):
+    replay(desk.store, recorder.write())
+    recorder.turn(4, "One more thing to do", "It is done too.")
+    done = replay(again(desk), recorder.write())
+    assert (done.turns, done.saved, done.transcript) == (4, 1, True)
+    assert len(transcripts.sessions(desk.store)) == 1
+
+
+def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorder, tmp_path):
+    """Resumed by an older Claude Code: a new file begins with the lines of the old one, under the old session's id."""
+    first = recorder.write()
+    resumed = Recorder(tmp_path / "resumed.jsonl", "s-two", recorder.project)
+    resumed.turn(9, "A question after the resume", "An answer after it.")
+    resumed.lines = [*recorder.lines, *resumed.lines]
+    second = resumed.write()
+    for _ in range(2):
+        for path in (first, second):
+            replay(again(desk), path)
+    before = tips(desk, bare_git)
+    done = [replay(again(desk), path) for path in (first, second)]
+    assert [one.saved for one in done] == [0, 0]
+    assert tips(desk, bare_git) == before
+
+
+def test_secrets_and_private_text_reach_no_object(desk, bare_git, recorder):
+    long = "x " * 2_000 + f"<private>PRIVATE {TOKEN}" + " y" * 2_000 + "PRIVATE</private>" + " z" * 200
+    recorder.turn(5, f"use {TOKEN} <private>PRIVATE</private> please", f"Used {TOKEN}. <private>PRIVATE")
+    recorder.record(
+        "assistant", [{"type": "tool_use", "id": "x", "name": "Write", "input": {"content": long, "a": [long]}}]
+    )
+    recorder.record("user", [{"type": "tool_result", "tool_use_id": "x", "content": [{"type": "text", "text": long}]}])
+    replay(desk.store, recorder.write())
+    root = Path(desk.store.root)
+    listed = bare_git(root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
+    everything = "".join(bare_git(root, "cat-file", "-p", line.split()[0]) for line in listed if "tree" not in line)
+    assert "One more" not in everything
+    assert "Used [REDACTED" in everything
+    assert TOKEN not in everything
+    assert "PRIVATE" not in everything
+    for line in transcripts.read(desk.store, "s-rec") or ():
+        json.loads(line)
+
+
+def test_injected_text_is_in_no_transcript(desk, recorder):
+    recorder.record("user", "<system-reminder>INJECTED</system-reminder>", isMeta=True)
+    recorder.record("user", "said <gitmem-memory>INJECTED</gitmem-memory>")
+    replay(desk.store, recorder.write())
+    assert "INJECTED" not in "".join(transcripts.read(desk.store, "s-rec") or ())
+    assert "INJECTED" not in desk.text("memory.md")
+
+
+def test_transcripts_can_be_left_out(desk, recorder):
+    Path(desk.store.root, "config.yaml").write_text("transcripts:\n  enabled: false\n")
+    done = replay(again(desk), recorder.write())
+    assert (done.saved, done.transcript) == (3, False)
+    assert transcripts.sessions(desk.store) == []
+
+
+def test_a_rotation_in_the_middle(desk, bare_git, recorder):
+    Path(desk.store.root, "config.yaml").write_text("rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\n")
+    bare_git(Path(desk.store.root), "commit", "-qam", "mine")
+    for number in range(10, 25):
+        recorder.turn(number, f"question number {number} of a long day", f"The answer to question {number}. " * 6)
+    path = recorder.write()
+    done = replay(again(desk), path)
+    assert len(done.archives) >= 2
+    assert sorted(f"archive/{name}" for name in os.listdir(Path(desk.store.root, "archive"))) == sorted(done.archives)
+    before = tips(desk, bare_git)
+    assert replay(again(desk), path).saved == 0
+    assert tips(desk, bare_git) == before
+
+
+# Files that are none, or damaged
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n\n\r\n",
+        b"\xef\xbb\xbf",
+        b"\0" * 5_000,
+        bytes(range(256)) * 50,
+        b"not json\n" * 100,
+        b"[]\n{}\nnull\n12\n",
+        b'{"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}',
+        b"{" * 20_000,
+        b'{"type": "user", "message": {"role": "user", "content": "a question without an end',
+    ],
+)
+def test_what_is_no_transcript(desk, bare_git, tmp_path, content):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(content)
+    before = tips(desk, bare_git)
+    assert replay(desk.store, str(path)).saved == 0
+    assert tips(desk, bare_git) == before
+
+
+def test_a_transcript_that_names_no_session_goes_by_its_file(desk, tmp_path):
+    path = tmp_path / "한글 name ../x.jsonl".replace("/", "_")
+    path.write_text(json.dumps({"type": "user", "message": {"role": "user", "content": "a question"}}) + "\n")
+    done = replay(desk.store, str(path))
+    assert done.sessions == (path.stem,)
+    assert done.saved == 1
+
+
+MUTATIONS = {
+    "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    "bom": lambda data: b"\xef\xbb\xbf" + data,
+    "no final newline": lambda data: data.rstrip(b"\n"),
+    "two objects on a line": lambda data: data.replace(b"\n", b"", 3),
+    "all objects on a line": lambda data: data.replace(b"\n", b""),
+    "blank lines": lambda data: data.replace(b"\n", b"\n\n \n"),
+    "noise between": lambda data: data.replace(b"\n", b'\n\0\xff\xfe noise {"a\n'),
+    "a huge line between": lambda data: data.replace(b"\n", b"\n" + b"x" * 960_000 + b"\n", 1),
+    "a huge record between": lambda data: data.replace(
+        b"\n", b'\n{"type": "system", "content": "' + "한".encode() * 320_000 + b'"}\n', 1
+    ),
+}
+
+
+@pytest.mark.parametrize("mutate", MUTATIONS.values(), ids=MUTATIONS)
+def test_what_can_be_read_is_kept(desk, recorder, mutate):
+    path = Path(recorder.write())
+    path.write_bytes(mutate(path.read_bytes()))
+    done = replay(desk.store, str(path))
+    assert (done.turns, done.saved) == (3, 3)
+    assert len(transcripts.read(desk.store, "s-rec") or ()) == len(recorder.lines)
+
+
+def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, recorder):
+    path = Path(recorder.write())
+    data = path.read_bytes()
+    turns = 0
+    for cut in range(0, len(data), max(1, len(data) // 40)):
+        path.write_bytes(data[:cut])
+        done = replay(again(desk), str(path))
+        whole = data[:cut].count(b'"promptId": "p-1"') + data[:cut].count(b'"promptId": "p-3"')
+        assert done.turns >= min(whole, 1)
+        assert done.turns >= turns
+        turns = done.turns
+    path.write_bytes(data)
+    replay(again(desk), str(path))
+    assert [entry.text for entry in entries(desk) if entry.label == "User Prompt"] == [
+        "CRLF 파서를 추가해줘",
+        "And write its docs",
+    ]
+    before = tips(desk, bare_git)
+    assert replay(again(desk), str(path)).saved == 0
+    assert tips(desk, bare_git) == before
+
+
+@recorded
+@pytest.mark.parametrize(
+    "name", ["cc-entire-2.1.12-summaries-small.jsonl", "cc-entire-2.0.74-tiny.jsonl", "gemini-entire-15KB.json"]
+)
+def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, name):
+    data = (DATA / "transcripts" / name).read_bytes()
+    path = tmp_path / "cut.jsonl"
+    for cut in range(0, len(data), len(data) // 15):
+        path.write_bytes(data[:cut] + b"\n" + data[cut + 100 :])
+        replay(again(desk), str(path))
+    path.write_bytes(data)
+    replay(again(desk), str(path))
+    before = tips(desk, bare_git)
+    assert replay(again(desk), str(path)).saved == 0
+    assert tips(desk, bare_git) == before
+
+
+@recorded
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_every_recorded_session_cut_off_anywhere(desk, bare_git, tmp_path):
+    for source in sorted((DATA / "transcripts").rglob("*.jsonl")):
+        data = source.read_bytes()
+        path = tmp_path / source.name
+        for cut in range(0, len(data), max(1, len(data) // 12)):
+            path.write_bytes(data[:cut])
+            replay(again(desk), str(path))
+            path.write_bytes(data[cut:])
+            replay(again(desk), str(path))
+        path.write_bytes(data)
+        replay(again(desk), str(path))
+        before = tips(desk, bare_git)
+        assert replay(again(desk), str(path)).saved == 0, source
+        assert tips(desk, bare_git) == before, source
+
+
+# Finding them
+
+
+def test_a_folder_of_transcripts(tmp_path):
+    folder = tmp_path / "projects of mine"
+    for number, name in enumerate(["b.jsonl", "한글.jsonl", "sub dir/a.jsonl"]):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (1000 - number, 1000 - number))
+    for name in ["b/subagents/agent-1.jsonl", "b/tool-results/x.jsonl", "agent-2.jsonl", "notes.md", "c.jsonl.bak"]:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    found = [os.path.relpath(path, folder) for path in find_transcripts(str(folder))]
+    assert found == [os.path.join("sub dir", "a.jsonl"), "한글.jsonl", "b.jsonl"]
+    assert find_transcripts(str(folder / "notes.md")) == [str(folder / "notes.md")]
+
+
+def test_what_cannot_be_committed_is_said(desk, recorder):
+    path = recorder.write()
+    Path(desk.store.root, "config.yaml").write_text("lock:\n  wait_seconds: 0\n")
+    other = Store(desk.store.root, desk.store.context)
+    with other.lock("test").acquire(5), pytest.raises(BusyError):
+        replay(again(desk), path)
+    assert replay(again(desk), path).saved == 3
