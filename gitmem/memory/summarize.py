@@ -6,7 +6,6 @@ import re
 from functools import lru_cache
 
 from gitmem.errors import RefusedError
-from gitmem.llm.offline import summarise
 from gitmem.model.document import Document
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, SUMMARIES, summary_path
@@ -20,9 +19,6 @@ if TYPE_CHECKING:
 
 ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
-
-# A plan runs again when the branch has moved meanwhile; the archive is the same then.
-_summarise = lru_cache(maxsize=1)(summarise)
 
 
 class ArchiveSummary(Value):
@@ -64,6 +60,13 @@ def method_of(data: bytes) -> str:
     """Return what made a summary's document, "" where it does not say; reads no YAML."""
     found = _METHOD.search(Document.parse(data).header or "")
     return found[1] if found else ""
+
+
+@lru_cache(maxsize=1)  # a plan runs again when the branch has moved meanwhile; the archive is the same then
+def _summarise(archive: str, text: str) -> Summary:
+    from gitmem.llm.offline import summarise  # not for who only asks what is pending
+
+    return summarise(archive, text)
 
 
 def archive_summaries(store: Store) -> list[ArchiveSummary]:
