@@ -65,7 +65,9 @@ _WIDEST_THEME = 0.5  # share of the items above which a word is what the project
 _MENDED = 0.6  # share of an issue's words that a later fix has where it is that issue's
 _FEWEST_MENDED = 2  # and how many they are
 # "Here is what was done: ..." says nothing that what follows does not.
-_LEAD_IN = re.compile(r"^(?:here(?:'s| is| are)|below is|the following)\b[^:.]{0,80}:\s+(?=\S)", re.IGNORECASE)
+_LEAD_IN = re.compile(
+    r"^(?:here(?:'s| is| are)|below is|the following|(?:in )?summary|요약)\b[^:.]{0,80}:\s+(?=\S)", re.IGNORECASE
+)
 _REASON = re.compile(
     r"(?:^|[\s(\[,;-])(?:because|since (?!v?[0-9]|yesterday|last|then)|so that|in order to|due to|reason: "
     r"|이유: |근거: |왜냐하면 )\s*(.+)$",

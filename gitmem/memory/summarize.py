@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
+_DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+_DAYS = re.compile(
+    rf"^date_range:[ \t]*(?:\r?\n)?[^\n]{{0,40}}?first: ?[\"']?{_DAY}[\"']?,?\s{{1,10}}last: ?[\"']?{_DAY}",
+    re.MULTILINE,
+)
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
 
 
@@ -60,6 +65,12 @@ def method_of(data: bytes) -> str:
     """Return what made a summary's document, "" where it does not say; reads no YAML."""
     found = _METHOD.search(Document.parse(data).header or "")
     return found[1] if found else ""
+
+
+def days_of(data: bytes) -> tuple[str, str]:
+    """Return first and last day of a summary's document, "" where it does not say; reads no YAML."""
+    found = _DAYS.search(Document.parse(data).header or "")
+    return (found[1], found[2]) if found else ("", "")
 
 
 @lru_cache(maxsize=1)  # a plan runs again when the branch has moved meanwhile; the archive is the same then

@@ -9,6 +9,7 @@ from gitmem.memory.rotate import check
 from gitmem.memory.save import save
 from gitmem.memory.summarize import (
     archive_summaries,
+    days_of,
     method_of,
     pending_archives,
     put_summary,
@@ -132,6 +133,18 @@ def test_a_file_where_the_summaries_should_be_is_told(small, monkeypatch):
     archive = rotated(small)
     assert small.text(archive)
     assert any(archive in notice for notice in notices)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'---\ndate_range: {first: "2026-01-10", last: "2026-01-13"}\n---\n',
+        b"---\r\nkind: summary\r\ndate_range:\r\n  first: 2026-01-10\r\n  last: '2026-01-13'\r\n---\r\n",
+    ],
+)
+def test_the_days_of_a_summary_are_in_its_header(data):
+    assert days_of(data) == ("2026-01-10", "2026-01-13")
+    assert days_of(data.replace(b"first", b"second")) == days_of(b"date_range: x\n") == ("", "")
 
 
 @pytest.mark.parametrize(
