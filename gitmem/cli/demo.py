@@ -34,6 +34,7 @@ def main() -> None:
         tour.show("memory.md", tour.store / "memory.md")
         tour.git("-C", str(tour.store), "log", "--oneline", "--stat", "-4")
         tour.gitmem("blame", f"memory.md:{_line_of(tour.store / 'memory.md', '**Decision**')}")
+        tour.gitmem("summary", "show")
         tour.next_session()
         print(f"\nThat was in {project}, which is gone now. In a project of yours: gitmem init; gitmem install claude")
 

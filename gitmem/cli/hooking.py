@@ -114,6 +114,7 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
     cwd = payload.get("cwd")
     with ProjectQuestions(cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd, door.environ) as questions:
         from gitmem.memory.context import MARKER, session_start
+        from gitmem.memory.summarize import pending_archives
         from gitmem.memory.waiting import look
 
         store = _open(door, root)
@@ -121,7 +122,8 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
         transcript = payload.get("transcript_path")
         known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
         if not known:
-            text = session_start(store, () if late() else found.turns, None if late() else questions.answer(), ())
+            turns, pending = ((), ()) if late() else (found.turns, pending_archives(store))
+            text = session_start(store, turns, None if late() else questions.answer(), pending)
             if late():
                 _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
             if text:

@@ -10,7 +10,7 @@ from gitmem.model.document import Document
 from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.log import find_section
 from gitmem.model.noise import FENCE
-from gitmem.model.paths import MEMORY
+from gitmem.model.paths import MEMORY, SUMMARIES
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LAST_LINES = 50  # of memory.md (spec R8)
-_SUMMARIES = "summaries"
 _PENDING_SHOWN = 3
 _BLOCK = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
-_RANGE = re.compile(r"^date_range:[ \t]*(.{1,100})$", re.MULTILINE)
 _PIECE = re.compile(r"[^\n]+(?:\n[ \t]+[^\n]+)*")
 
 MARKER = f"<{FENCE}>"
@@ -105,17 +103,16 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def _newest_summary(store: Store) -> list[Part]:
-    names = [name for name in store.files.names(_SUMMARIES) if name.endswith(".summary.md")]
-    data = store.read(f"{_SUMMARIES}/{max(names)}") if names else None
+    names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
+    data = store.read(f"{SUMMARIES}/{max(names)}") if names else None
     if not data:
         return []
+    from gitmem.memory.summarize import days_of
     from gitmem.model.sentences import split
 
-    document = Document.parse(data)
-    text = data.decode("utf-8", "replace")
-    found = _RANGE.search(text[: len(text) - len(document.body)])
-    title = "Summary of what came before" + (f" ({found[1].strip()})" if found else "")
-    return [Part(title, tuple(split(document.body)), share=25)]
+    first, last = days_of(data)
+    title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
+    return [Part(title, tuple(split(Document.parse(data).body)), share=25)]
 
 
 def _pending(archives: Sequence[str]) -> tuple[str, ...]:
