@@ -158,7 +158,7 @@ def _find(door: Door, folders: Sequence[str]) -> str | None:
     from gitmem.store.locate import find_store
 
     for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
-        if folder and os.path.isabs(folder):
+        if os.path.isabs(folder) and "\0" not in folder:
             found = find_store(folder, door.home())
             if found is not None:
                 return found

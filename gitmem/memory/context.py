@@ -25,6 +25,8 @@ _PENDING_SHOWN = 3
 _BLOCK = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
 _PIECE = re.compile(r"[^\n]+(?:\n[ \t]+[^\n]+)*")
 
+_FENCES = re.compile(rf"<(?=[\s/]*(?:{FENCE}|system-reminder))", re.IGNORECASE)
+
 MARKER = f"<{FENCE}>"
 _ASK = (
     "This project keeps its memory by asking: when a task is done, one short entry saved by "
@@ -60,8 +62,10 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
 
 
 def _safe(part: Part) -> Part:
-    """Return a part that cannot end the fence it stands in."""
-    return part._replace(pieces=tuple(piece.replace(f"{FENCE}>", f"{FENCE} >") for piece in part.pieces))
+    """Return a part that cannot end the fence it stands in, or the one the host puts around that."""
+    return part._replace(
+        title=_FENCES.sub("(", part.title), pieces=tuple(_FENCES.sub("(", piece) for piece in part.pieces)
+    )
 
 
 def _entries(body: str, title: str) -> tuple[str, ...]:

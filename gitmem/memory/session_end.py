@@ -63,7 +63,8 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     """
     if not store.config.transcripts.enabled:
         return None
-    started = next((part.at for part in read_records(path) if part.role is Role.USER), None)
+    # The transcript of a subagent alone, which bears the session's id too, is not the session's.
+    started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
     if started is None:
         return None
     from gitmem.store.transcripts import put
