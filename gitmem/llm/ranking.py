@@ -71,7 +71,7 @@ def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float
         )
         if sentence.covers:
             added += day * (math.sqrt(covered[sentence.covers] + 1) - math.sqrt(covered[sentence.covers]))
-        return sentence.worth * added / len(sentence.text) ** _COST
+        return float(sentence.worth * added / len(sentence.text) ** _COST)
 
     chosen: list[int] = []
     # What a sentence adds only shrinks, so one whose last known gain is below the best one's needs no new look.
