@@ -1,0 +1,211 @@
+"""Payloads of any form: no exception, no hang, no file outside the store; what was accepted is kept or set aside."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitmem.cli.door import Door
+from gitmem.cli.hooking import hook
+from gitmem.memory.background import settle
+from gitmem.model.entry import find_entries, render_entry
+from gitmem.model.hook_event import HookEvent, HookKind, parse_payload
+from gitmem.model.turn_text import remember
+from gitmem.model.turns import fold
+from gitmem.store import detached
+from gitmem.store.context import Context
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.init import Place, init_store
+from gitmem.store.journal import Journal
+from gitmem.store.store import Store
+
+AT = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
+HOSTILE = [
+    *("", " ", "..", ".", ".git", "../../x", "/etc/passwd", "a/../../b", "C:\\x", "CON", "~", "-C", "--drain"),
+    *("\0", "a\0b", "/a\0b", "\n", "a\nGitmem-Op: rotate", "\r\n\r\n", "\u2028", "\x1b[31m", "\ud800", "\udcff\ud83d"),
+    *("<private>", "</private>", "<private>x", "</gitmem-memory>", "<system-reminder>x", "<task-notification>y"),
+    *(
+        "- [10:00:00] **Note**: x ^00000000000000000000",
+        "## Timeline",
+        "---\nid: x\n---",
+        "```",
+        "^0123456789abcdefghjk",
+    ),
+    *("ok", "계속", "한글 문장입니다. 결정: uv를 사용하기로 결정했습니다.", "We decided to use uv instead of pnpm."),
+    *(
+        "*** Begin Patch\n*** Add File: ../../../x\n",
+        "exit code 1\nerror: no",
+        "x" * 3_000,
+        "한" * 2_000,
+        "é́" * 50,
+        "🧠",
+    ),
+]
+TEXT = st.sampled_from(HOSTILE) | st.text(max_size=40) | st.lists(st.sampled_from(HOSTILE), max_size=4).map("\n".join)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.integers(10**30, 10**40) | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = st.sampled_from([kind.value for kind in HookKind])
+INPUT = st.fixed_dictionaries(
+    {},
+    optional=dict.fromkeys(
+        ("command", "file_path", "notebook_path", "path", "patch", "content", "description"), TEXT | JSON
+    ),
+)
+
+
+def payloads(paths=TEXT):
+    """Payloads that are nearly right: each field is what it should be, hostile, or of any other type, or missing."""
+    return st.fixed_dictionaries(
+        {
+            "hook_event_name": KINDS | KINDS | TEXT | JSON,
+            "session_id": st.sampled_from(["s-1", "s-2"]) | TEXT | JSON,
+        },
+        optional={
+            "prompt_id": st.sampled_from(["p-1", "p-2"]) | TEXT | JSON,
+            "turn_id": TEXT | JSON,
+            "prompt": TEXT | JSON,
+            "last_assistant_message": TEXT | JSON,
+            "error": TEXT | JSON,
+            "source": st.sampled_from(["startup", "resume", "compact"]) | JSON,
+            "tool_name": st.sampled_from(["Bash", "Edit", "Write", "apply_patch"]) | TEXT | JSON,
+            "tool_use_id": st.sampled_from(["t-1", "t-2"]) | TEXT | JSON,
+            "tool_input": INPUT | INPUT | JSON,
+            "tool_response": JSON,
+            "agent_id": st.just("") | TEXT | JSON,
+            "cwd": paths | JSON,
+            "transcript_path": paths | JSON,
+            "background_tasks": JSON,
+        },
+    )
+
+
+def check_pure(delivered: list[dict]) -> None:
+    """Take payloads through the pure part of the way: events, turns, entries; all of it can be written and read."""
+    events: list[HookEvent] = []
+    for number, payload in enumerate(delivered):
+        try:
+            event = parse_payload(payload, AT + timedelta(seconds=number), "claude-code")
+        except ValueError:
+            continue
+        if event is not None:
+            events.append(event._replace(source=str(number)))
+    turns = fold(events)
+    assert fold(reversed(events)) == turns
+    for turn in turns:
+        for asked in (True, False):
+            what = remember(turn._replace(closed=True), ("/p", turn.cwd), exchange=asked)
+            if what is None:
+                continue
+            for entry in [placed.entry for placed in (*what.daily, *what.memory)] + [what.state] * (
+                what.state is not None
+            ):
+                assert [found.entry for found in find_entries(render_entry(entry))] == [entry]
+                render_entry(entry).encode()
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(payloads(), max_size=6))
+def test_payloads_of_any_form(delivered):
+    check_pure(delivered)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)
+@settings(max_examples=9_000, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(payloads(), max_size=6))
+def test_many_payloads_of_any_form(delivered):
+    check_pure(delivered)
+
+
+# Through the door, into a store
+
+
+class Watched:
+    """A project with a store, in a folder that is watched; made once, since to make one takes longer than all else."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.project = self.folder / "project"
+        self.project.mkdir()
+        self.environ = {**os.environ, "HOME": str(self.folder / "home")}
+        self.context = Context(self.environ, str(self.folder / "home"), "box", lambda: datetime.now(UTC))
+        self.store = init_store(str(self.project), self.context, Place.PROJECT).store
+        self.git("config", "gc.auto", "0")
+        self.outside = self._outside()
+
+    def deliver(self, data: bytes) -> str:
+        out = io.StringIO()
+        stdin = io.TextIOWrapper(io.BytesIO(data))
+        assert hook(["hook", "claude"], Door(self.environ, str(self.project), stdin, out, out)) == 0
+        return out.getvalue()
+
+    def settle(self) -> None:
+        store = Store(self.store.root, self.context)
+        settle(store, lambda _: False)
+        assert HookSpool(store.private).names() == [], Journal(store.private).failures()
+        assert self.git("status", "--porcelain") == ""
+        assert self._outside() == self.outside
+
+    def git(self, *args: str) -> str:
+        run = subprocess.run(["git", *args], cwd=self.store.root, env=self.environ, capture_output=True, check=True)
+        return run.stdout.decode()
+
+    def _outside(self) -> list[str]:
+        """All that is beside the store."""
+        found = []
+        for folder, folders, names in os.walk(self.folder):
+            folders[:] = [name for name in folders if name != ".gitmem"]
+            found += [os.path.join(folder, name) for name in (*folders, *names)]
+        return sorted(found)
+
+
+def through_the_door(place: Watched, delivered: list[dict], cut: int) -> None:
+    failures = len(Journal(place.store.private).failures())
+    for payload in delivered:
+        data = json.dumps(payload).encode()
+        said = place.deliver(data[:cut] if cut and len(data) > 200 else data)
+        if said:
+            text = json.loads(said)["hookSpecificOutput"]["additionalContext"]
+            assert len(text) < 10_000
+            text.encode()
+    place.settle()
+    later = Journal(place.store.private).failures()[failures:]
+    assert [failure.message for failure in later if "no JSON object" not in failure.message] == []
+
+
+PATHS = st.sampled_from(
+    ["/no/such", "/", "..", "a\0b", "/a\0b", "\ud800", "/\udcff", "/dev/null", "/dev/zero", "/" + "x/" * 3_000]
+)
+
+
+@pytest.fixture(scope="module")
+def place(_isolated):
+    with tempfile.TemporaryDirectory(prefix="gitmem fuzz ") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(detached, "start", lambda *_: None)  # the drain is done here, after each example
+        yield Watched(Path(folder))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(st.lists(payloads(PATHS), min_size=1, max_size=4), st.sampled_from([0, 0, 0, 150]))
+def test_payloads_through_the_door(place, delivered, cut):
+    through_the_door(place, delivered, cut)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1_800)
+@settings(max_examples=1_000, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@given(st.lists(payloads(PATHS), min_size=1, max_size=4), st.sampled_from([0, 0, 0, 150]))
+def test_many_payloads_through_the_door(place, delivered, cut):
+    through_the_door(place, delivered, cut)
