@@ -36,6 +36,7 @@ COMMANDS = {
     "uninstall": Command("installing", "take the hooks out of an agent's settings again"),
     "save": Command("saving", "remember a text"),
     "check": Command("saving", "rotate memory.md if it has grown too large"),
+    "search": Command("searching", "find what is remembered"),
     "show": Command("reading", "print a memory document, or one entry"),
     "status": Command("inspecting", "what the store holds, what waits, what needs you"),
     "log": Command("reading", "what was saved, when, in which session"),

@@ -1,0 +1,142 @@
+"""How much of what a question is about the search finds: recall at k and MRR on public retrieval sets.
+
+Each group of a set becomes a store of its own, its documents as sections (or entries) of markdown files of about 20 KB;
+the questions go through the public search. The sets stand beside the repository, in ../shared/data/retrieval.
+
+    python bench/retrieval.py [SET...] [--as sections|entries] [--every 1] [--data FOLDER]
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from gitmem.model.entry import Entry, clean_text, render_entry
+from gitmem.model.ids import make_id
+from gitmem.search.engine import search
+from gitmem.store.context import Context
+from gitmem.store.init import Place, init_store
+from gitmem.store.store import Store
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
+SETS = ("locomo-turn", "locomo-chunk", "korquad", "cosqa")
+FORM = {"locomo-turn": "entries", "locomo-chunk": "sections", "korquad": "sections", "cosqa": "sections"}
+FILE_BYTES = 20_000
+DEPTH = 100
+BEGIN = datetime(2026, 1, 1, 9, tzinfo=UTC)
+TARGETS = {
+    "locomo-turn": {"R@5": 0.63, "R@10": 0.71, "MRR": 0.525},
+    "korquad": {"R@1": 0.91, "R@5": 0.985},
+    "cosqa": {"R@5": 0.48},
+}
+
+
+def make_store(folder: Path, docs: list[dict], form: str) -> tuple[Store, dict[tuple[str, int], str]]:
+    """Make a store of documents; returns with it which document begins at which line of which file."""
+    environ = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, "HOME": str(folder)}
+    project = folder / "project"
+    project.mkdir()
+    context = Context(environ, str(folder), "bench", lambda: datetime.now(UTC))
+    store = init_store(str(project), context, Place.PROJECT).store
+    root = Path(store.root)
+    begins: dict[tuple[str, int], str] = {}
+    number, lines, size = 0, [], 0
+
+    def flush() -> None:
+        nonlocal number, lines, size
+        name = f"daily/2026/01/log-{number:04}.md" if form == "entries" else f"knowledge/part-{number:04}.md"
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(lines), encoding="utf-8")
+        for line, document in marks:
+            begins[name, line] = document
+        number, lines, size = number + 1, [], 0
+        marks.clear()
+
+    marks: list[tuple[int, str]] = []
+    count = 0
+    for index, doc in enumerate(docs):
+        if form == "entries":
+            text = clean_text(doc["text"])
+            at = BEGIN + timedelta(minutes=index)
+            block = render_entry(
+                Entry(
+                    make_id(int(at.timestamp() * 1000), hashlib.sha256(str(index).encode()).digest()),
+                    f"{at:%Y-%m-%d %H:%M:%S}",
+                    "Note",
+                    text,
+                )
+            )
+        else:
+            block = f"## Part {index}\n\n{doc['text']}\n\n"
+        if size > FILE_BYTES:
+            flush()
+            count = 0
+        marks.append((count + 1, doc["id"]))
+        lines.append(block)
+        count += block.count("\n")
+        size += len(block.encode())
+    flush()
+    return store, begins
+
+
+def run(name: str, data: Path, form: str, every: int) -> dict[str, float]:
+    rows = [json.loads(line) for line in (data / f"{name}.jsonl").open(encoding="utf-8")]
+    results: dict[str, list[float]] = {"R@1": [], "R@5": [], "R@10": [], "MRR": [], "ms": []}
+    for row in rows:
+        folder = Path(tempfile.mkdtemp(prefix="gitmem-bench-"))
+        try:
+            store, begins = make_store(folder, row["docs"], form)
+            questions = [q for q in row["queries"] if q["category"] != "adversarial"][::every]
+            for question in questions:
+                begun = time.perf_counter()
+                hits = search(store, question["text"], limit=DEPTH)
+                results["ms"].append((time.perf_counter() - begun) * 1000)
+                found = list(dict.fromkeys(filter(None, (begins.get((hit.path, hit.start)) for hit in hits))))
+                gold = set(question["gold"])
+                for k in (1, 5, 10):
+                    results[f"R@{k}"].append(len(gold & set(found[:k])) / len(gold))
+                rank = next((place for place, doc in enumerate(found, 1) if doc in gold), 0)
+                results["MRR"].append(1 / rank if rank else 0.0)
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+    answer = {key: statistics.fmean(values) for key, values in results.items() if key != "ms"}
+    times = sorted(results["ms"])
+    return {**answer, "n": len(times), "p50": times[len(times) // 2], "p95": times[int(len(times) * 0.95)]}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", default=SETS)
+    parser.add_argument("--as", dest="form", choices=("sections", "entries"))
+    parser.add_argument("--every", type=int, default=1, help="ask every n-th question only")
+    parser.add_argument("--data", type=Path, default=DATA)
+    args = parser.parse_args()
+    if not args.data.is_dir():
+        print(f"skipped: there is no folder {args.data} with the retrieval sets")
+        return 0
+    missed = 0
+    print(f"{'set':<24} {'questions':>9} {'R@1':>6} {'R@5':>6} {'R@10':>6} {'MRR':>6} {'p50 ms':>7} {'p95 ms':>7}")
+    for name in args.sets:
+        form = args.form or FORM[name]
+        got = run(name, args.data, form, args.every)
+        figures = " ".join(f"{got[key]:>6.3f}" for key in ("R@1", "R@5", "R@10", "MRR"))
+        print(f"{name + ' ' + form:<24} {got['n']:>9} {figures} {got['p50']:>7.1f} {got['p95']:>7.1f}", flush=True)
+        for key, target in TARGETS.get(name, {}).items():
+            if got[key] < target:
+                missed += 1
+                print(f"    {key} {got[key]:.3f} is under its target {target}")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

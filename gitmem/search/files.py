@@ -1,0 +1,71 @@
+"""The files of a store that can be searched, and which layer of memory each belongs to (spec R9)."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.model.paths import ARCHIVE, FORMAT, MEMORY, SUMMARIES
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SUFFIXES = (".md", ".markdown", ".txt")
+# The layers in the order in which spec R9 has them.
+MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS = "memory", "knowledge", "logs", "transcripts"
+LAYERS = (MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS)
+_LOG_FOLDERS = frozenset({ARCHIVE, "daily", "weekly", "monthly", "sessions", "episodes"})
+_SUMMARY_FOLDER = f"{SUMMARIES}/"
+
+
+class File(Value):
+    """A file by its path in the store, with what tells one version of it from another."""
+
+    path: str
+    size: int
+    modified: int
+    changed: int
+
+
+def layer_of(path: str) -> str:
+    """Return the layer of memory a file belongs to."""
+    if path == MEMORY:
+        return MEMORY_LAYER
+    return LOGS if path.split("/", 1)[0] in _LOG_FOLDERS else KNOWLEDGE
+
+
+def is_searched(path: str) -> bool:
+    """Say whether a file of this path is searched: a document, and not the text that explains the format."""
+    return path.endswith(SUFFIXES) and path != FORMAT and not any(part[0] == "." for part in path.split("/"))
+
+
+def is_summary(path: str) -> bool:
+    """Say whether a file is the summary of an archive, whose header says things in fields."""
+    return path.startswith(_SUMMARY_FOLDER)
+
+
+def list_files(root: str) -> list[File]:
+    """Return the documents in a store's work tree, in the order of their paths; links are never followed."""
+    return sorted(_walk(root, ""), key=lambda file: file.path)
+
+
+def _walk(root: str, folder: str) -> Iterator[File]:
+    try:
+        with os.scandir(os.path.join(root, folder)) as found:
+            entries = list(found)
+    except OSError:  # gone meanwhile, or not ours to read
+        return
+    for entry in entries:
+        name = entry.name
+        if name[0] == "." or entry.is_symlink():
+            continue
+        path = f"{folder}/{name}" if folder else name
+        try:
+            if entry.is_dir(follow_symlinks=False):
+                yield from _walk(root, path)
+            elif name.endswith(SUFFIXES) and path != FORMAT and entry.is_file(follow_symlinks=False):
+                known = entry.stat(follow_symlinks=False)
+                yield File(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
+        except OSError:
+            continue

@@ -1,0 +1,224 @@
+"""What is asked: the terms of a query, and what narrows it.
+
+    "exact phrase"  -without  path:daily  type:decision  tag:build  since:2026-11-01  until:yesterday  session:1b4e
+
+Everything else is words. A query may be anything: what has no word in it is looked for as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import cache
+
+from gitmem.search.words import hangul_stem, is_ending, literal_of, other_forms, stem, stop_words
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARACTERS = 10_000  # of a query; what comes after says no more about what is meant
+MAX_TERMS = 48
+# How a needle stands in the text: from the beginning of a word, as a whole word, or anywhere.
+PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
+
+HALF = 0.5
+_HEAD_SYLLABLES = 2
+_FILTERS = ("path", "type", "tag", "since", "until", "session")
+_PIECE = re.compile(
+    rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>{"|".join(_FILTERS)}):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)',
+    re.IGNORECASE,
+)
+_HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
+_HAN = (
+    "\u3005-\u3007\u3041-\u3096\u309d-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\uff66-\uff9f\U00020000-\U000323af"
+)
+_UNSPACED = "\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
+_MARKED = "\u0900-\u0dff"  # scripts of India: their vowel signs are no letters to `re`
+
+
+class Needle(Value):
+    """A text in lower case, how it must stand, and what finding it counts.
+
+    With a `key` it is the beginning of an English word: another form of the same word counts in full, a word that
+    only begins alike counts less.
+    """
+
+    text: str
+    mode: str
+    weight: float = 1.0
+    key: str = ""
+
+
+class Term(Value):
+    """One thing to look for, in any of its forms, and how much it says. Terms of one word share its `group`."""
+
+    needles: tuple[Needle, ...]
+    weight: float
+    group: int
+
+
+class Query(Value):
+    """A query understood. What narrows it is as the user wrote it."""
+
+    text: str
+    terms: tuple[Term, ...]
+    phrases: tuple[str, ...] = ()
+    without: tuple[Term, ...] = ()
+    without_phrases: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
+
+    def filter(self, name: str) -> tuple[str, ...]:
+        """Return what was given for a filter."""
+        return tuple(value for key, value in self.filters if key == name)
+
+
+class _Forms(Value):
+    run: re.Pattern[str]
+    hump: re.Pattern[str]
+    hangul: re.Pattern[str]
+    gaps: re.Pattern[str]
+
+
+@cache
+def _forms() -> _Forms:
+    return _Forms(
+        run=re.compile(
+            rf"(?P<hangul>[{_HANGUL}]+)|(?P<han>[{_HAN}]+)|(?P<unspaced>[{_UNSPACED}]+)|(?P<marked>[{_MARKED}]+)"
+            rf"|(?P<word>[^\W_{_HANGUL}{_HAN}{_UNSPACED}{_MARKED}]+)"
+        ),
+        hump=re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"),
+        hangul=re.compile(rf"[{_HANGUL}]"),
+        gaps=re.compile(r"[^\W\d_][^\w\s]*[._\-/:@#+][^\w\s]*\w|\w[._\-/:@#+]+[^\W\d_]|_"),
+    )
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, each character still in its place."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(low if len(low := character.lower()) == 1 else character for character in text)
+
+
+def parse_query(text: str) -> Query:
+    """Understand a query. Never raises: a lone surrogate or a control character parts words like a blank."""
+    clean = "".join(
+        " " if unicodedata.category(c) in {"Cc", "Cs"} else c
+        for c in unicodedata.normalize("NFC", text[:MAX_CHARACTERS].encode("utf-8", "replace").decode())
+    )
+    words: list[str] = []
+    without: list[str] = []
+    filters: list[tuple[str, str]] = []
+    phrases: list[str] = []
+    without_phrases: list[str] = []
+    for piece in _PIECE.finditer(clean):
+        if piece["phrase"]:
+            target = without_phrases if piece["minus"] else phrases
+            target.append(" ".join(fold(piece["phrase"]).split()))
+        elif piece["name"]:
+            filters.append((piece["name"].lower(), piece["quoted"] if piece["value"] is None else piece["value"]))
+        elif len(piece["word"]) > 1 and piece["word"][0] == "-" and piece["word"][1].isalnum():
+            without.append(piece["word"][1:])
+        else:
+            words.append(piece["word"])
+    words += [word for phrase in phrases for word in phrase.split()]
+    return Query(
+        text=clean,
+        terms=_terms(words) or _terms(words, keep_stop=True) or _literal_terms(words),
+        phrases=tuple(filter(None, phrases)),
+        without=_terms(without, keep_stop=True),
+        without_phrases=tuple(filter(None, without_phrases)),
+        filters=tuple((name, value) for name, value in filters if value),
+    )
+
+
+def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
+    """Return the terms of words in their order, each once."""
+    found: dict[tuple[Needle, ...], Term] = {}
+    for group, word in enumerate(words):
+        for needles, weight in _word_terms(word, keep_stop=keep_stop):
+            old = found.get(needles)
+            if old is None or old.weight < weight:
+                found[needles] = Term(needles, weight, group if old is None else old.group)
+        if len(found) >= MAX_TERMS:
+            break
+    return tuple(found.values())[:MAX_TERMS]
+
+
+def _literal_terms(words: list[str]) -> tuple[Term, ...]:
+    """Return terms for what has no letter or digit in it."""
+    texts = dict.fromkeys(fold(word)[:MAX_TERMS] for word in words)
+    return tuple(Term((Needle(text, INSIDE),), 1.0, group) for group, text in enumerate(texts))[:MAX_TERMS]
+
+
+def _word_terms(word: str, *, keep_stop: bool) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    """Yield what to look for of one word between blanks."""
+    forms, stop = _forms(), frozenset() if keep_stop else stop_words()
+    runs = list(forms.run.finditer(word))
+    if not runs:
+        return
+    bare = word[runs[0].start() : runs[-1].end()]
+    if len(runs) > 1 and forms.gaps.search(bare):  # an identifier, a path, `node.js`, `utf-8`
+        yield (Needle(fold(bare), INSIDE),), 1.0
+    for index, run in enumerate(runs):
+        text, kind = run[0], run.lastgroup
+        after = runs[index - 1].end() == run.start() if index else False
+        if kind == "hangul":
+            number = after and runs[index - 1][0].isdigit()
+            if number:  # `1989년`, `3월`
+                yield (Needle(runs[index - 1][0] + text[0], INSIDE),), 1.0
+            elif not (after and is_ending(text)):
+                yield from _hangul_terms(text, stop)
+        elif kind in {"han", "unspaced"}:
+            yield from _bigrams(text)
+        elif kind == "marked":
+            yield (Needle(text, PREFIX),), 1.0
+        else:
+            yield from _latin_terms(text, stop)
+
+
+def _latin_terms(text: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    word = fold(text)
+    if word in stop:
+        return
+    parts = [fold(part) for part in _forms().hump.findall(text)] if text.isascii() else []
+    if len(parts) > 1 and not (text.isupper() or text.islower() or text[1:].islower()):  # getUserName
+        yield (Needle(word, INSIDE), Needle("_".join(parts), INSIDE)), 1.0
+        for part in parts:
+            if part not in stop and len(part) > 1:
+                yield _english(part), 1.0
+        return
+    yield _english(word), 1.0
+
+
+def _english(word: str) -> tuple[Needle, ...]:
+    if not word.isascii() or not word.isalpha():
+        return (Needle(word, WHOLE if word.isdigit() else PREFIX),)
+    key = stem(word)
+    first = Needle(literal_of(word, key), PREFIX, 1.0, key)
+    others = tuple(Needle(form, WHOLE) for form in other_forms(word) if not form.startswith(first.text))
+    return (first, *others)
+
+
+def _hangul_terms(word: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    if word in stop:
+        return
+    base = hangul_stem(word)
+    if base in stop:
+        return
+    if len(base) == 1:
+        yield (Needle(base, PREFIX),), HALF
+        return
+    yield (Needle(base, INSIDE),), 1.0
+    if len(base) > _HEAD_SYLLABLES:
+        yield (Needle(base[:_HEAD_SYLLABLES], INSIDE),), HALF
+
+
+def _bigrams(text: str) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    if len(text) == 1:
+        yield (Needle(text, INSIDE),), HALF
+    for start in range(len(text) - 1):
+        yield (Needle(text[start : start + 2], INSIDE),), 1.0

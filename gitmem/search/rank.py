@@ -1,0 +1,166 @@
+"""The ranking: exact BM25 over units, what stands beside them, and how near the words stand to each other.
+
+    score = sum over terms of  weight * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
+
+An entry of a conversation is often found by what stands in its neighbours, so a share of their scores is added: the
+shorter a unit, the more it leans on them.
+"""
+
+from __future__ import annotations
+
+import re
+from math import log
+
+from gitmem.search.query import INSIDE, WHOLE, Needle
+from gitmem.search.words import stem
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gitmem.search.query import Term
+    from gitmem.search.units import Units
+
+K1 = 0.9
+B = 0.4
+# A word that only begins like an English one counts this much: `education` for `educated`.
+PARTIAL = 0.5
+_SHORTEST_PARTIAL = 4
+WINDOW = (0.5, 0.25)  # the share of a neighbour's score, next and next but one
+WINDOW_LENGTH = 300  # characters at which a unit leans on its neighbours half as much
+PROXIMITY = 0.2
+NEAR = 60  # characters within which two terms stand together
+MOST_COUNTED = 200  # places of one needle in one unit
+_WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
+
+
+class Found(Value):
+    """What of a query is in a unit: how often each term counts, and where terms stand, as (position, term)."""
+
+    counts: dict[int, float]
+    places: list[tuple[int, int]]
+
+
+def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) -> dict[int, Found]:
+    """Return what is found in a file's units, by their index; `loosely`, within words too."""
+    found: dict[int, Found] = {}
+    for number, term in enumerate(terms):
+        for needle in term.needles:
+            for position, weight in _places(units, needle, loosely=loosely):
+                index = units.at(position)
+                if index < 0:
+                    continue
+                unit = found.get(index)
+                if unit is None:
+                    unit = found[index] = Found({}, [])
+                unit.counts[number] = unit.counts.get(number, 0.0) + weight
+                if len(unit.places) < MOST_COUNTED:
+                    unit.places.append((position, number))
+    return found
+
+
+def _places(units: Units, needle: Needle, *, loosely: bool) -> Iterator[tuple[int, float]]:
+    """Yield where a needle stands as it must, with what it counts there."""
+    low, text, size = units.low, units.text, len(needle.text)
+    position = low.find(needle.text)
+    known: dict[str, float] = {}
+    while position >= 0:
+        weight = needle.weight
+        if needle.mode != INSIDE:
+            if not starts_word(text, position):
+                weight = 0.0
+            elif needle.mode == WHOLE:
+                weight = weight if ends_word(text, position + size) else 0.0
+            elif needle.key:
+                weight *= _likeness(text, position, needle, known)
+        if weight or loosely:
+            yield position, weight or PARTIAL
+        position = low.find(needle.text, position + size)
+
+
+def _likeness(text: str, position: int, needle: Needle, known: dict[str, float]) -> float:
+    """Return how much the word that begins at a position is the one that is looked for."""
+    match = _WORD.match(text, position)
+    word = match[0] if match else ""
+    likeness = known.get(word)
+    if likeness is None:
+        same = stem(word.lower()) == needle.key
+        likeness = 1.0 if same else PARTIAL if len(needle.text) >= _SHORTEST_PARTIAL else 0.0
+        known[word] = likeness
+    return likeness
+
+
+def starts_word(text: str, position: int) -> bool:
+    """Say whether a word, or a part of an identifier, begins at a position."""
+    if position == 0:
+        return True
+    before, first = text[position - 1], text[position]
+    if not before.isalnum():
+        return True
+    if not before.isascii() or not first.isascii():  # `한국API`: a change of script
+        return (before >= "\u1100") != (first >= "\u1100")
+    if before.isdigit() != first.isdigit():
+        return True
+    if not first.isupper():
+        return False
+    return before.islower() or text[position + 1 : position + 2].islower()
+
+
+def ends_word(text: str, end: int) -> bool:
+    """Say whether a word ends before a position."""
+    return end >= len(text) or starts_word(text, end) or not text[end].isalnum()
+
+
+class Corpus(Value):
+    """What the ranking knows of the whole: how many units, how long on average, in how many each term stands."""
+
+    units: float
+    average: float
+    frequencies: tuple[float, ...]
+
+
+def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
+    """Return what each term says: its weight times its inverse document frequency."""
+    total = max(corpus.units, 1.0)
+    return [
+        term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
+        for term, frequency in zip(terms, corpus.frequencies, strict=True)
+    ]
+
+
+def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], average: float) -> dict[int, float]:
+    """Return the scores of a file's units, by their index, those of their neighbours taken in."""
+    own = {}
+    for index, unit in found.items():
+        place = units.units[index]
+        length = place.end - place.start
+        norm = K1 * (1 - B + B * length / average)
+        score = sum(says[term] * count * (K1 + 1) / (count + norm) for term, count in unit.counts.items())
+        own[index] = score + PROXIMITY * nearness(unit, says)
+    scores = {}
+    for index, score in own.items():
+        place = units.units[index]
+        leaning = WINDOW_LENGTH / (WINDOW_LENGTH + place.end - place.start)
+        beside = sum(
+            share * (own.get(index - distance, 0.0) + own.get(index + distance, 0.0))
+            for distance, share in enumerate(WINDOW, 1)
+        )
+        scores[index] = score + leaning * beside
+    return scores
+
+
+def nearness(unit: Found, says: Sequence[float]) -> float:
+    """Return what the pairs of terms say that stand near each other, each pair once."""
+    if len(unit.counts) < 2:  # noqa: PLR2004  # a pair
+        return 0.0
+    best: dict[tuple[int, int], float] = {}
+    last_position, last_term = -NEAR, -1
+    for position, term in sorted(unit.places):
+        gap = position - last_position
+        if term != last_term and last_term >= 0 and gap <= NEAR:
+            pair = (min(term, last_term), max(term, last_term))
+            value = min(says[term], says[last_term]) * (1 - gap / (NEAR + 1))
+            best[pair] = max(best.get(pair, 0.0), value)
+        last_position, last_term = position, term
+    return sum(best.values())

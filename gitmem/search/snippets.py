@@ -1,0 +1,47 @@
+"""The part of a text that shows why it was found."""
+
+from __future__ import annotations
+
+import re
+
+LENGTH = 200  # characters of a snippet (spec J4), the ellipses included
+ELLIPSIS = "…"
+_BLANKS = re.compile(r"\s+")
+
+
+def snippet(text: str, places: list[tuple[int, float]], length: int = LENGTH) -> str:
+    """Return at most `length` characters on one line, cut at words, around where most of what was found stands.
+
+    `places` are positions in `text`, each with what is found there is worth.
+    """
+    if len(text) <= length:
+        clean = _BLANKS.sub(" ", text).strip()
+        if len(clean) <= length:
+            return clean
+    start = _best_start(sorted(places), length)
+    start = max(0, min(start, len(text) - length + 2))
+    if start:
+        blank = _BLANKS.search(text, start, start + length // 4)
+        start = blank.end() if blank else start
+    piece = _BLANKS.sub(" ", text[start : start + 2 * length]).strip()
+    head = ELLIPSIS if start else ""
+    room = length - len(head)
+    if len(piece) <= room and start + 2 * length >= len(text):
+        return head + piece
+    room -= len(ELLIPSIS)
+    cut = piece.rfind(" ", room * 2 // 3, room + 1)
+    return head + piece[: cut if cut > 0 else room].rstrip() + ELLIPSIS
+
+
+def _best_start(places: list[tuple[int, float]], length: int) -> int:
+    """Return where a stretch of `length` begins that holds the most of what was found, a little before it."""
+    best, start = 0.0, 0
+    for index, (position, _) in enumerate(places):
+        worth = 0.0
+        for other, value in places[index:]:
+            if other > position + length * 2 // 3:
+                break
+            worth += value
+        if worth > best:
+            best, start = worth, position
+    return start - length // 5
