@@ -57,6 +57,7 @@ def test_the_wheel_carries_hooks_and_templates(wheel):
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
+@pytest.mark.usefixtures("home")  # the pip that a new environment gets asks `rustc`, too
 def test_the_wheel_works_in_an_empty_environment(wheel, tmp_path, environ):
     home = tmp_path / "an environment"
     venv.create(home, with_pip=True)
