@@ -60,8 +60,10 @@ class _Steps:
         """Do a step; False, and a line in the log, where it failed."""
         try:
             step()
-        except (GitmemError, OSError) as error:
-            Journal(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", str(error)))
+        except Exception as error:  # noqa: BLE001  # whatever it is, it keeps no other step from being done
+            known = isinstance(error, GitmemError | OSError)
+            said = str(error) if known else f"{type(error).__name__}: {error}"
+            Journal(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", said))
             return False
         return True
 

@@ -40,9 +40,10 @@ def read_lines(path: str) -> Iterator[str]:
         descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
     except (OSError, ValueError):
         return
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return
     with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return
         left = MAX_TRANSCRIPT
         while left > 0 and (line := file.readline(min(left, MAX_LINE))):
             left -= len(line)

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.errors import NotSavedError
+from gitmem.memory import session_end
+from gitmem.memory.background import settle
+from gitmem.memory.waiting import IDLE, is_running, look
+from gitmem.model.entry import find_entries
+from gitmem.store import transcripts
+from gitmem.store.hook_spool import HookSpool
+from gitmem.store.journal import Journal
+from gitmem.store.store import Store
+
+ALIVE, DEAD = 4711, 4712
+
+
+class Session:
+    """A session that delivers events and has a transcript."""
+
+    def __init__(self, desk, folder: Path, name="sess-1", owner=ALIVE) -> None:
+        self.desk = desk
+        self.name = name
+        self.owner = owner
+        self.path = folder / f"{name}.jsonl"
+        self.path.touch()
+
+    def deliver(self, kind: str, turn="", second: float = 0, **more: object) -> None:
+        payload = {
+            "hook_event_name": kind,
+            "session_id": self.name,
+            "prompt_id": turn,
+            "transcript_path": str(self.path),
+        }
+        spool = HookSpool(self.desk.store.private)
+        name = spool.accept(kind, self.owner, json.dumps(payload | more).encode())
+        at = self.desk.clock.now.timestamp() + second
+        os.utime(os.path.join(spool.folder, name), (at, at))
+
+    def say(self, role: str, text: str, tokens: int = 0, **more: object) -> None:
+        message: dict[str, object] = {"role": role, "content": text}
+        if tokens:
+            message["usage"] = {"input_tokens": tokens}
+        at = self.desk.clock.now.isoformat()
+        item = {"type": role, "uuid": f"u-{os.path.getsize(self.path)}", "sessionId": self.name, "timestamp": at}
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(item | {"message": message} | more, ensure_ascii=False) + "\n")
+
+    def turn(self, turn: str, second=0.0, answer="It is done, all of it.", tokens=0) -> None:
+        self.deliver("UserPromptSubmit", turn, second, prompt=f"question {turn} of the day")
+        self.say("user", f"question {turn} of the day", promptId=turn)
+        self.deliver("Stop", turn, second + 1, last_assistant_message=answer)
+        self.say("assistant", answer, tokens)
+
+
+@pytest.fixture
+def session(desk, tmp_path) -> Session:
+    return Session(desk, tmp_path)
+
+
+def drain(desk):
+    desk.store = Store(desk.store.root, desk.store.context)
+    return settle(desk.store, lambda process: process != DEAD)
+
+
+def waiting(desk) -> list[str]:
+    return sorted(name.split("-")[0] for name in HookSpool(desk.store.private).names())
+
+
+def told(desk, label: str) -> list[str]:
+    found = []
+    for path in sorted(Path(desk.store.root).glob("daily/*/*/*.md")):
+        found += [one.entry.text for one in find_entries(path.read_text(encoding="utf-8")) if one.entry.label == label]
+    return found
+
+
+def ops(desk, bare_git) -> list[str]:
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    return bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)", "--reverse").split()[1:]
+
+
+# Whether a session is over
+
+
+def test_a_session_goes_on_while_its_host_runs(desk, session):
+    session.deliver("SessionStart")
+    session.deliver("UserPromptSubmit", "t-1", 1, prompt="a question")
+    (found,) = look(desk.store, lambda _: True).sessions
+    assert (found.name, found.over, found.transcript) == ("sess-1", False, str(session.path))
+    (found,) = look(desk.store, lambda _: False).sessions
+    assert found.over
+    desk.clock.now += IDLE + timedelta(seconds=2)
+    (found,) = look(desk.store, lambda _: True).sessions
+    assert found.over
+
+
+def test_a_session_that_began_again_is_not_over(desk, session):
+    session.deliver("SessionStart", second=0)
+    session.deliver("SessionEnd", second=1)
+    assert look(desk.store, lambda _: True).over() == {"sess-1"}
+    session.deliver("SessionStart", second=2, source="resume")
+    assert look(desk.store, lambda _: True).over() == frozenset()
+
+
+def test_the_last_process_to_deliver_counts(desk, session):
+    session.owner = DEAD
+    session.deliver("SessionStart", second=0)
+    session.owner = ALIVE
+    session.deliver("UserPromptSubmit", "t-1", 1, prompt="x")
+    assert look(desk.store, lambda process: process != DEAD).over() == frozenset()
+
+
+def test_a_process_that_runs_and_one_that_does_not():
+    assert is_running(os.getpid())
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    if os.name == "posix":
+        assert not is_running(gone.pid)
+        assert not is_running(2**31 - 1)
+    assert is_running(1)
+    assert is_running(2**80)
+
+
+# The end
+
+
+def test_nothing_to_do(desk):
+    tip = desk.store.tip
+    assert settle(desk.store).commits == ()
+    assert desk.store.tip == tip
+
+
+def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.turn("t-1", 1)
+    drain(desk)
+    assert waiting(desk) == ["SessionStart"]
+    assert transcripts.sessions(desk.store) == []
+    session.deliver("SessionEnd", second=5, reason="other")
+    drain(desk)
+    assert waiting(desk) == []
+    said = [json.loads(line) for line in transcripts.read(desk.store, "sess-1") or ()]
+    assert [(line["role"], line["text"]) for line in said] == [
+        ("user", "question t-1 of the day"),
+        ("assistant", "It is done, all of it."),
+    ]
+    assert ops(desk, bare_git) == ["init", "turn"]
+    branches = bare_git(Path(desk.store.root), "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
+    assert branches == ["gitmem", "l1"]
+
+
+def test_a_killed_session_is_closed_with_what_it_delivered(desk, session):
+    session.owner = DEAD
+    session.deliver("SessionStart")
+    session.turn("t-1", 1)
+    session.deliver("UserPromptSubmit", "t-2", 5, prompt="the last question")
+    drain(desk)
+    assert waiting(desk) == []
+    assert told(desk, "User Prompt") == ["question t-1 of the day", "the last question"]
+    assert transcripts.read(desk.store, "sess-1")
+
+
+def test_a_session_without_a_transcript_ends_too(desk, session):
+    for path in ("/no/such/file", "", "/dev/null", str(session.path.parent), "a\0b"):
+        payload = {"hook_event_name": "SessionEnd", "session_id": f"s{len(path)}", "transcript_path": path}
+        HookSpool(desk.store.private).accept("SessionEnd", ALIVE, json.dumps(payload).encode())
+    drain(desk)
+    assert waiting(desk) == []
+    assert transcripts.sessions(desk.store) == []
+    assert Journal(desk.store.private).failures() == []
+
+
+def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, tmp_path, monkeypatch):
+    other = Session(desk, tmp_path, "sess-2")
+    for one in (session, other):
+        one.turn("t-1")
+        one.deliver("SessionEnd", second=5)
+    real = session_end.keep_transcript
+
+    def fails(store, name, path):
+        if name == "sess-1":
+            raise NotSavedError("The disk is full.", "Make room.")
+        return real(store, name, path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(session_end, "keep_transcript", fails)
+        drain(desk)
+    assert waiting(desk) == ["SessionEnd"]
+    (failure,) = Journal(desk.store.private).failures()
+    assert (failure.command, failure.message) == ("hook: session end", "The disk is full.")
+    assert [one.session for one in transcripts.sessions(desk.store)] == ["sess-2"]
+    assert len(told(desk, "User Prompt")) == 2
+    drain(desk)
+    assert waiting(desk) == []
+    assert len(transcripts.sessions(desk.store)) == 2
+
+
+def test_an_error_nobody_thought_of_is_one_of_them(desk, session, tmp_path, monkeypatch):
+    session.turn("t-1")
+    session.deliver("SessionEnd", second=5)
+
+    def fails(*_):
+        raise RecursionError("too deep")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("gitmem.memory.background.capture", fails)
+        drain(desk)
+    assert transcripts.read(desk.store, "sess-1")
+    assert "too deep" in Journal(desk.store.private).failures()[0].message
+    drain(desk)
+    assert told(desk, "User Prompt") == ["question t-1 of the day"]
+    assert waiting(desk) == []
+
+
+# Lessons
+
+DECIDED = "We decided to use uv instead of pnpm for builds."
+LEARNED = "It turned out that the cache key did not hold the platform."
+
+
+def test_what_was_learned_is_saved_before_the_context_is_compacted(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.turn("t-1", 1, f"{DECIDED}")
+    session.say("assistant", f"Let me look further. {LEARNED}")
+    session.deliver("PreCompact", second=9, trigger="auto")
+    drain(desk)
+    assert waiting(desk) == ["SessionStart"]
+    assert told(desk, "Decision") == [DECIDED]
+    assert told(desk, "Learning") == [LEARNED]
+    assert LEARNED in desk.text("memory.md")
+    assert ops(desk, bare_git) == ["init", "turn", "extract"]
+    session.deliver("PreCompact", second=20, trigger="manual")
+    drain(desk)
+    assert ops(desk, bare_git) == ["init", "turn", "extract"], "once"
+    assert waiting(desk) == ["SessionStart"]
+
+
+def test_what_was_learned_is_saved_once_half_of_the_context_is_used(desk, session, bare_git):
+    session.deliver("SessionStart")
+    session.say("assistant", f"Let me look further. {LEARNED}")
+    session.turn("t-1", 1, tokens=80_000)
+    drain(desk)
+    assert told(desk, "Learning") == [], "not half of it yet"
+    session.turn("t-2", 11, tokens=120_000)
+    drain(desk)
+    assert told(desk, "Learning") == [LEARNED]
+    session.say("assistant", "It turned out that the second cache was never read at all.")
+    session.turn("t-3", 21, tokens=130_000)
+    drain(desk)
+    assert told(desk, "Learning") == [LEARNED], "once"
+    session.deliver("PreCompact", second=30)
+    drain(desk)
+    assert len(told(desk, "Learning")) == 2
+    session.say("assistant", "It turned out that the third cache was on another disk.")
+    session.turn("t-4", 41, tokens=110_000)
+    drain(desk)
+    assert len(told(desk, "Learning")) == 3, "and once more after it was compacted"
+    assert ops(desk, bare_git).count("extract") == 3
+    assert Journal(desk.store.private).failures() == []
+
+
+def test_it_can_be_switched_off(desk, session):
+    Path(desk.store.root, "config.yaml").write_text("save:\n  context_percent: 0\n")
+    session.say("assistant", LEARNED)
+    session.turn("t-1", 1, tokens=190_000)
+    drain(desk)
+    assert told(desk, "Learning") == []
+
+
+def test_a_lesson_is_saved_on_the_day_it_was_learned(desk, session):
+    now = desk.clock.now
+    desk.clock.now = datetime(2026, 11, 20, 12, 0).astimezone()
+    session.say("assistant", LEARNED)
+    desk.clock.now = now
+    session.deliver("PreCompact", second=9)
+    drain(desk)
+    assert LEARNED in desk.text("daily/2026/11/2026-11-20.md")
