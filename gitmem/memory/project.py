@@ -50,9 +50,10 @@ class ProjectQuestions:
 
     def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
         self._asked: list[Running] = []
-        self._root, git_dir = work_tree_of(folder)
-        if git_dir:
-            with contextlib.suppress(GitmemError, OSError, ValueError):
+        self._root = ""
+        with contextlib.suppress(GitmemError, OSError, ValueError):  # ValueError: a folder no system can have
+            self._root, git_dir = work_tree_of(folder)
+            if git_dir:
                 git = Git(git_dir, self._root, environ)
                 self._asked += (git.spawn(*question) for question in _QUESTIONS)
 

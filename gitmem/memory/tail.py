@@ -39,10 +39,12 @@ def in_context(path: str, marker: str) -> bool:
 def _end(path: str, size: int) -> tuple[bytes, bool]:
     """Return the last bytes of a regular file, and whether they are all of it."""
     try:
-        with open(os.open(path, os.O_RDONLY | _NO_WAIT), "rb") as file:
-            status = os.fstat(file.fileno())
-            if not stat.S_ISREG(status.st_mode):
-                return b"", True
+        descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            os.close(descriptor)
+            return b"", True
+        with open(descriptor, "rb") as file:
             file.seek(max(0, status.st_size - size))
             return file.read(size), status.st_size <= size
     except (OSError, ValueError):
