@@ -422,6 +422,15 @@ def test_a_large_memory_stays_within_the_budget(host):
     assert estimate_tokens(text) > 700
 
 
+@pytest.mark.parametrize("cwd", ["/a\0b", "/no/such", "\ud800", "/" + "x" * 5_000, "relative", "", 7, None])
+def test_a_session_in_a_folder_of_any_name_is_answered(host, monkeypatch, cwd):
+    host.run("save", "Use uv, not pnpm", "--type", "decision")
+    monkeypatch.setattr("gitmem.store.detached.start", lambda *_: None)
+    payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": cwd, "transcript_path": "/a\0b"}
+    assert "Use uv" in hook_here(host, json.dumps(payload | {"source": "resume"}).encode())
+    assert Journal(str(host.private)).failures() == []
+
+
 def test_a_budget_of_nothing_tells_nothing(host):
     host.run("save", "Use uv, not pnpm", "--type", "decision")
     host.run("config", "session.budget_tokens", "0")
