@@ -298,6 +298,28 @@ def test_a_late_double_of_another_day_adds_nothing(desk, host, memory):
     assert not Path(desk.store.root, "daily/2026/11/2026-11-22.md").exists()
 
 
+def test_hosts_without_ids_of_turns_deliver_twice_too(desk, memory):
+    first, second = Host(desk), Host(desk, owner=4712)
+    memory.alive = {4711, 4712}
+    for number in range(3):
+        for host in (first, second):
+            host.turn(
+                f"question number {number}", "", 20 * number + host.owner / 100_000, f"Answer number {number} is told."
+            )
+            if number == 1:
+                memory.drain()
+    memory.drain()
+    tip = desk.store.tip
+    for number in range(3):
+        first.turn(f"question number {number}", "", 100 + 20 * number, f"Answer number {number} is told.")
+    memory.drain()
+    assert memory.texts("User Prompt", TODAY) == [f"question number {number}" for number in range(3)]
+    assert memory.texts("Assistant Response", TODAY) == [f"Answer number {number} is told." for number in range(3)]
+    assert len(memory.subjects()) == 3
+    assert desk.store.tip == tip
+    memory.once()
+
+
 # A turn that goes on after it was saved
 
 
