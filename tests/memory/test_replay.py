@@ -291,7 +291,7 @@ def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, record
     path = Path(recorder.write())
     data = path.read_bytes()
     turns = 0
-    for cut in range(0, len(data), max(1, len(data) // 40)):
+    for cut in range(0, len(data), max(1, len(data) // 24)):
         path.write_bytes(data[:cut])
         done = replay(again(desk), str(path))
         whole = data[:cut].count(b'"promptId": "p-1"') + data[:cut].count(b'"promptId": "p-3"')
@@ -316,7 +316,7 @@ def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, record
 def test_recorded_sessions_cut_off_anywhere(desk, bare_git, tmp_path, name):
     data = (DATA / "transcripts" / name).read_bytes()
     path = tmp_path / "cut.jsonl"
-    for cut in range(0, len(data), len(data) // 15):
+    for cut in range(0, len(data), len(data) // 9):
         path.write_bytes(data[:cut] + b"\n" + data[cut + 100 :])
         replay(again(desk), str(path))
     path.write_bytes(data)

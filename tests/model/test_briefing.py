@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gitmem.model.briefing import Part, compose
 from gitmem.model.tokens import estimate_tokens
 
-PIECES = st.lists(st.text(min_size=1, max_size=60).map(lambda text: text.replace("\n", " ")), max_size=12).map(tuple)
+PIECES = st.lists(st.text(min_size=1, max_size=60).map(lambda text: text.replace("\n", " ")), max_size=8).map(tuple)
 PARTS = st.lists(
     st.builds(Part, st.text("abc 한", max_size=10), PIECES, st.integers(1, 100), st.booleans()), max_size=6
 )

@@ -115,7 +115,7 @@ def check_pure(delivered: list[dict]) -> None:
                 render_entry(entry).encode()
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(payloads(), max_size=6))
 def test_payloads_of_any_form(delivered):
     check_pure(delivered)
@@ -197,7 +197,7 @@ def place(_isolated):
         yield Watched(Path(folder))
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(st.lists(payloads(PATHS), min_size=1, max_size=4), st.sampled_from([0, 0, 0, 150]))
 def test_payloads_through_the_door(place, delivered, cut):
     through_the_door(place, delivered, cut)
