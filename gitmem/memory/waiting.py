@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from gitmem.store.hook_spool import Delivered
     from gitmem.store.store import Store
 
 HOST = "claude-code"
@@ -45,32 +46,46 @@ class Waiting(Value):
         return frozenset(session.name for session in self.sessions if session.over)
 
 
+class _Seen(Value):
+    """A payload that was looked at: whether it can be read, and its event if it has one."""
+
+    name: str
+    at: datetime
+    owner: int
+    readable: bool
+    event: HookEvent | None
+
+
 def waiting(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], bool]) -> Waiting:
     """Read the spool; `alive` says whether the process with an id still runs."""
-    events: list[HookEvent] = []
+    seen = spool.read(lambda one: _Seen(one.name, one.at, one.owner, *_event(one, host)))
+    events = [one.event for one in seen if one.event]
     owners: dict[str, tuple[datetime, int]] = {}
-    useless, unreadable = [], []
-    for one in spool.delivered():
-        try:
-            event = parse_payload(one.payload, one.at, host)
-        except ValueError:
-            unreadable.append(one.name)
-            continue
-        if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
-            useless.append(one.name)
-            continue
-        events.append(event._replace(source=one.name))
-        owners[event.session] = max(owners.get(event.session, (one.at, 0)), (one.at, one.owner))
+    for one in seen:
+        if one.event:
+            session = one.event.session
+            owners[session] = max(owners.get(session, (one.at, 0)), (one.at, one.owner))
     return Waiting(
         tuple(fold(events)),
         tuple(
-            _session(name, events, running=now - seen < IDLE and (not owner or alive(owner)))
-            for name, (seen, owner) in sorted(owners.items())
+            _session(name, events, running=now - last < IDLE and (not owner or alive(owner)))
+            for name, (last, owner) in sorted(owners.items())
         ),
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
-        tuple(useless),
-        tuple(unreadable),
+        tuple(one.name for one in seen if one.event is None and one.readable),
+        tuple(one.name for one in seen if not one.readable),
     )
+
+
+def _event(one: Delivered, host: str) -> tuple[bool, HookEvent | None]:
+    """Say whether a payload can be read, and return its event, None where it means nothing to a memory."""
+    try:
+        event = parse_payload(one.payload, one.at, host)
+    except ValueError:
+        return False, None
+    if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
+        return True, None
+    return True, event._replace(source=one.name)
 
 
 def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Session:

@@ -6,6 +6,7 @@ was made is the file's time. The events of a turn stay until the turn is committ
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -17,13 +18,18 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
+    from typing import TypeVar
+
+    T = TypeVar("T")
 
 FOLDER = "hooks"
 _NAME = re.compile(r"[A-Za-z]{1,40}-(?P<owner>[0-9]{1,10})-")
 _UNFIT = re.compile(r"[^A-Za-z]")
 _BEGINNING = "SessionStart-"
 _MAX_TRIES = 1_000
+_MAX_LOOKS = 20
+_REMOVED = "removed-"
 
 
 class Delivered(Value):
@@ -71,14 +77,74 @@ class HookSpool(Spool):
         """Count what waits for the end of a turn; that a session has begun waits for nothing."""
         return sum(not name.startswith(_BEGINNING) for name in self.names())
 
-    def delivered(self) -> Iterator[Delivered]:
-        """Yield the whole payloads, in no order; what lost its writer is moved aside, what is being written is left."""
-        for name in self.names():
-            event = self.event(name)
-            if event is not None:
-                found = _NAME.match(name)
-                at = datetime.fromtimestamp(event.modified).astimezone()
-                yield Delivered(name, at, int(found["owner"]) if found else 0, event.content)
+    def names(self) -> list[str]:
+        """Return the names of what waits: all that was there at one moment, without what another process is removing.
+
+        A folder that files come into while it is listed may show a later one and not an earlier one.
+        """
+        seen = super().names()
+        for _ in range(_MAX_LOOKS):
+            before, seen = seen, super().names()
+            if seen == before:
+                break
+        gone = self._forget_removed()
+        return [name for name in seen if name not in gone]
+
+    def delivered(self) -> list[Delivered]:
+        """Return the whole payloads, in no order; see `read`."""
+        return self.read(lambda one: one)
+
+    def read(self, use: Callable[[Delivered], T]) -> list[T]:
+        """Return what `use` makes of each whole payload, in no order; one payload is held at a time.
+
+        What lost its writer is moved aside, what is being written is left. `use` may be asked again: where another
+        process removes what was committed meanwhile, half a turn may have been seen, and it is begun anew.
+        """
+        for _ in range(_MAX_LOOKS):
+            names = self.names()
+            found = {name: use(one) for name in names if (one := self._payload(name)) is not None}
+            now = {*self.names()}
+            if now.issuperset(names):
+                break
+        return [made for name, made in found.items() if name in now]
+
+    def _payload(self, name: str) -> Delivered | None:
+        event = self.event(name)
+        if event is None:
+            return None
+        found = _NAME.match(name)
+        at = datetime.fromtimestamp(event.modified).astimezone()
+        return Delivered(name, at, int(found["owner"]) if found else 0, event.content)
+
+    def remove(self, names: list[str]) -> None:
+        """Forget payloads that are committed, all at once: half a turn would be another one.
+
+        What is to go is written down first, so that whoever looks meanwhile, or after a crash, takes it as gone.
+        """
+        if not names:
+            return
+        path = os.path.join(self.folder, f"{_REMOVED}{os.getpid()}-{os.urandom(4).hex()}")
+        with contextlib.suppress(OSError):
+            with open(f"{path}.new", "x", encoding="utf-8") as file:
+                file.write("\n".join(names))
+            os.rename(f"{path}.new", path)
+        super().remove(names)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+
+    def _forget_removed(self) -> set[str]:
+        """Finish what others have begun to remove; returns the names."""
+        gone: set[str] = set()
+        with contextlib.suppress(OSError):
+            for name in os.listdir(self.folder):
+                if name.startswith(_REMOVED) and not name.endswith(".new"):
+                    path = os.path.join(self.folder, name)
+                    with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+                        names = file.read().split("\n")
+                        gone.update(names)
+                        super().remove(names)
+                        os.unlink(path)
+        return gone
 
     def _parse(self, data: bytes) -> dict[str, object] | None:
         return parse(data)
