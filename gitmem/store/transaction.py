@@ -78,8 +78,9 @@ class Transaction:
         return names
 
     def is_folder(self, path: str) -> bool:
-        """Say whether the work tree has a folder there."""
-        return self._work_tree.is_folder(path)
+        """Say whether there is a folder, after what was committed so far."""
+        made = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
+        return made or self._work_tree.is_folder(path)
 
     def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
         """Add a commit that changes these files; False, and no commit, where they are so already.

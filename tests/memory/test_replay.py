@@ -223,6 +223,9 @@ def test_a_rotation_in_the_middle(desk, bare_git, recorder):
     path = recorder.write()
     done = replay(again(desk), path)
     assert len(done.archives) >= 2
+    assert done.notices == ()
+    summaries = [name.replace(".summary.md", ".md") for name in os.listdir(Path(desk.store.root, "summaries"))]
+    assert sorted(f"archive/{name}" for name in summaries) == sorted(done.archives)
     assert sorted(f"archive/{name}" for name in os.listdir(Path(desk.store.root, "archive"))) == sorted(done.archives)
     before = tips(desk, bare_git)
     assert replay(again(desk), path).saved == 0
