@@ -121,6 +121,7 @@ class _Draft:
                 with open(self._lock, "xb", buffering=0) as file:
                     self._held = os.fstat(file.fileno())
                     file.write(_MINE)
+                    self._held = os.fstat(file.fileno())
             _give_second_name(index, self.path)
         except OSError:
             self.drop()
@@ -155,7 +156,14 @@ class _Draft:
         self._held = None
 
     def _still_held(self) -> bool:
-        return self._held is not None and os.path.samestat(self._held, os.lstat(self._lock))
+        if self._held is None:
+            return False
+        lock = os.lstat(self._lock)  # a number that was freed is soon another file's
+        return os.path.samestat(self._held, lock) and _written(self._held) == _written(lock)
+
+
+def _written(status: os.stat_result) -> tuple[int, int]:
+    return status.st_size, status.st_mtime_ns
 
 
 def _give_second_name(path: str, name: str) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from gitmem.errors import GitFailedError
 from gitmem.git import history
+from gitmem.git import process as process_module
 from gitmem.git.history import additions, blobs, commits, diff, empty_tree, log, newest_until, show
 from gitmem.git.process import Git
 
@@ -388,15 +389,19 @@ def test_leaked_variables_lead_nowhere(
 def test_every_process_of_blame_is_ours_and_none_is_left(git: Git, rotated: list[str], monkeypatch: pytest.MonkeyPatch):
     blame(git, "HEAD", KOREAN)  # GitPython itself asks for git's version when it is imported
     started = []
-    popen = subprocess.Popen
+    child = process_module.Child
 
-    class Watched(popen):  # type: ignore[misc,valid-type]
-        def __init__(self, *args: object, **options: object) -> None:
+    class Watched(child):  # type: ignore[misc,valid-type]
+        def __init__(self, argv: object, environ: dict[str, str], **options: bool) -> None:
             started.append(self)
-            self.environment = options["env"]
-            super().__init__(*args, **options)
+            self.environment = environ
+            super().__init__(argv, environ, **options)
 
-    monkeypatch.setattr(subprocess, "Popen", Watched)
+    def refused(*_args: object, **_options: object) -> None:
+        raise AssertionError("GitPython started a process of its own")
+
+    monkeypatch.setattr(process_module, "Child", Watched)
+    monkeypatch.setattr(subprocess, "Popen", refused)
     blame(git, "HEAD", KOREAN)
 
     assert [process.returncode for process in started] == [0]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -365,6 +366,7 @@ def test_an_interrupt_leaves_nothing_running(git, tmp_path, monkeypatch):
     def interrupted(running, *_args, **_kwargs):
         while not note.exists() or not note.read_text().strip():
             pass
+        time.sleep(0.2)  # git itself has to take note of what it started
         monkeypatch.undo()
         raise KeyboardInterrupt
 
@@ -372,7 +374,15 @@ def test_an_interrupt_leaves_nothing_running(git, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         git.run("-c", f"alias.hang=!echo $$ > {note}; exec sleep 60", "hang")
     with pytest.raises(ProcessLookupError):
-        os.kill(int(note.read_text()), 0)
+        wait_for_end(int(note.read_text()))
+
+
+def wait_for_end(pid: int) -> None:
+    """Look for a process that is no child of ours: its own parent, or init, has to take note of its end."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        os.kill(pid, 0)
+        time.sleep(0.01)
 
 
 def test_a_missing_git_has_a_remedy(project, environ, tmp_path):
