@@ -79,8 +79,7 @@ def rank(root: str, files: Sequence[File], query: Query, scanner: Scanner) -> tu
     """Return the units that answer a query, the best first, and what each of its terms says."""
     if not query.terms:
         return [], []
-    literals = list(dict.fromkeys(needle.text for term in query.terms for needle in term.needles))
-    lines = scanner.scan(root, files, literals)
+    lines = scanner.scan(root, files, literals_of(query.terms))
     by_path = {file.path: file for file in files}
     chosen, scale = choose_files(lines, query.terms)
     read = [load(root, by_path[path]) for path in chosen]
@@ -98,6 +97,15 @@ def rank(root: str, files: Sequence[File], query: Query, scanner: Scanner) -> tu
             ranked.append(Ranked(score * alone, units, index, of_file[index]))
     ranked.sort(key=_order)
     return ranked, says
+
+
+def literals_of(terms: Sequence[Term]) -> list[str]:
+    """Return what to look for so that each line with any needle is found; what holds another one needs no look."""
+    shortest: list[str] = []
+    for text in sorted({needle.text for term in terms for needle in term.needles}, key=lambda text: (len(text), text)):
+        if not any(other in text for other in shortest):
+            shortest.append(text)
+    return shortest
 
 
 def _order(item: Ranked) -> tuple[float, int, str, int]:

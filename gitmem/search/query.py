@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
+from itertools import pairwise
 
-from gitmem.search.words import hangul_stem, is_ending, literal_of, other_forms, stem, stop_words
+from gitmem.search.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -24,6 +25,8 @@ MAX_TERMS = 48
 PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 
 HALF = 0.5
+JOINED = 0.5
+_EDGES = ".,;:!?\"'()[]{}<>`*"
 _HEAD_SYLLABLES = 2
 _FILTERS = ("path", "type", "tag", "since", "until", "session")
 _PIECE = re.compile(
@@ -145,7 +148,19 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
                 found[needles] = Term(needles, weight, group if old is None else old.group)
         if len(found) >= MAX_TERMS:
             break
-    return tuple(found.values())[:MAX_TERMS]
+    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else _joined(words)))
+
+
+def _joined(words: list[str]) -> tuple[Term, ...]:
+    """Return what two words next to each other are in an identifier or a compound: `read_only`, `filename`."""
+    stop, plain = stop_words(), re.compile(r"[a-z]{2,}")
+    parts = [(group, fold(word.strip(_EDGES))) for group, word in enumerate(words[:MAX_TERMS])]
+    parts = [(group, part) for group, part in parts if part not in stop]
+    return tuple(
+        Term((Needle(one + two, INSIDE), Needle(f"{one}_{two}", INSIDE)), JOINED, group)
+        for (group, one), (_, two) in pairwise(parts)
+        if plain.fullmatch(one) and plain.fullmatch(two)
+    )
 
 
 def _literal_terms(words: list[str]) -> tuple[Term, ...]:
@@ -198,7 +213,7 @@ def _english(word: str) -> tuple[Needle, ...]:
     if not word.isascii() or not word.isalpha():
         return (Needle(word, WHOLE if word.isdigit() else PREFIX),)
     key = stem(word)
-    first = Needle(literal_of(word, key), PREFIX, 1.0, key)
+    first = Needle(root(literal_of(word, key)), PREFIX, 1.0, key)
     others = tuple(Needle(form, WHOLE) for form in other_forms(word) if not form.startswith(first.text))
     return (first, *others)
 

@@ -2,8 +2,8 @@
 
     score = sum over terms of  weight * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
 
-An entry of a conversation is often found by what stands in its neighbours, so a share of their scores is added: the
-shorter a unit, the more it leans on them.
+An entry of a conversation is often found by what stands in its neighbours, so `tf` counts a share of what stands there.
+A unit of several lines leans on them less: it says by itself what it is about.
 """
 
 from __future__ import annotations
@@ -27,8 +27,10 @@ B = 0.4
 # A word that only begins like an English one counts this much: `education` for `educated`.
 PARTIAL = 0.5
 _SHORTEST_PARTIAL = 4
-WINDOW = (0.5, 0.25)  # the share of a neighbour's score, next and next but one
-WINDOW_LENGTH = 300  # characters at which a unit leans on its neighbours half as much
+ROOM = 100  # characters added to every length: among short units, a few words more or less say little
+WINDOW = (0.5, 0.25)  # how much a term counts that stands in a neighbour, next and next but one
+WINDOW_LENGTH = 250  # characters of the units that lean most on their neighbours
+FIRST = 0.3  # for a term in the first of several lines: a title, a signature, what was asked
 PROXIMITY = 0.2
 NEAR = 60  # characters within which two terms stand together
 MOST_COUNTED = 200  # places of one needle in one unit
@@ -130,24 +132,35 @@ def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
 
 
 def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], average: float) -> dict[int, float]:
-    """Return the scores of a file's units, by their index, those of their neighbours taken in."""
-    own = {}
+    """Return the scores of a file's units, by their index; what stands beside a unit counts a little with it."""
+    average += ROOM
+    scores = {}
     for index, unit in found.items():
         place = units.units[index]
-        length = place.end - place.start
-        norm = K1 * (1 - B + B * length / average)
-        score = sum(says[term] * count * (K1 + 1) / (count + norm) for term, count in unit.counts.items())
-        own[index] = score + PROXIMITY * nearness(unit, says)
-    scores = {}
-    for index, score in own.items():
-        place = units.units[index]
-        leaning = WINDOW_LENGTH / (WINDOW_LENGTH + place.end - place.start)
-        beside = sum(
-            share * (own.get(index - distance, 0.0) + own.get(index + distance, 0.0))
-            for distance, share in enumerate(WINDOW, 1)
-        )
-        scores[index] = score + leaning * beside
+        length = units.content_length(place)
+        first_end, lines = units.outline(place)
+        counts = dict(unit.counts)
+        share = _leaning(length) / lines
+        for distance, weight in enumerate(WINDOW, 1):
+            for beside in (found.get(index - distance), found.get(index + distance)):
+                if beside is not None:
+                    for term, count in beside.counts.items():
+                        counts[term] = counts.get(term, 0.0) + share * weight * count
+        norm = K1 * (1 - B + B * (length + ROOM) / average)
+        score = sum(says[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items())
+        if lines > 1:
+            said_first = {term for position, term in unit.places if position < first_end}
+            score += FIRST * sum(says[term] for term in said_first)
+        scores[index] = score + PROXIMITY * nearness(unit, says)
     return scores
+
+
+def _leaning(length: int) -> float:
+    """Return how much a unit of so many characters leans on its neighbours.
+
+    "Thanks!" answers nothing by itself, whatever it stands beside; a long text stands alone.
+    """
+    return length / WINDOW_LENGTH if length < WINDOW_LENGTH else WINDOW_LENGTH / length
 
 
 def nearness(unit: Found, says: Sequence[float]) -> float:

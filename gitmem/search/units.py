@@ -31,6 +31,7 @@ _CLOSING = re.compile(r"^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)", re.MULTILINE)
 _ITEM = re.compile(r"- \[[0-9:TZ+. -]{5,40}\] ")
 _MAX_HEADER = 65_536
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
+_HEAD_SPACE = 200  # characters in which time, label and tags of an entry stand
 # Fields of a header that are for programs.
 _NOT_TEXT = frozenset(
     {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
@@ -68,6 +69,25 @@ class Units:
         """Return the first and the last line of a unit, counted from 1."""
         first = self.text.count("\n", 0, unit.start) + 1
         return first, first + self.text[unit.start : unit.end].rstrip().count("\n")
+
+    def content_length(self, unit: Unit) -> int:
+        """Return how many characters a unit has to say, without what every entry begins and ends with."""
+        if unit.kind != ENTRY:
+            return unit.end - unit.start
+        head = self.text.find("**: ", unit.start, unit.start + _HEAD_SPACE)
+        return max(unit.end - (unit.start if head < 0 else head) - _ID_SPACE - len("**: "), 1)
+
+    def outline(self, unit: Unit) -> tuple[int, int]:
+        """Return where a unit's first line of text ends, and how many lines it has; headings are none."""
+        first, lines, position = unit.end, 0, unit.start
+        while position < unit.end:
+            end = self.text.find("\n", position, unit.end)
+            end = unit.end if end < 0 else end
+            if not self.text.startswith("#", position) and not self.text[position:end].isspace() and end > position:
+                lines += 1
+                first = end if lines == 1 else first
+            position = end + 1
+        return first, max(lines, 1)
 
     def entry_id(self, unit: Unit) -> str:
         """Return the id at the end of an entry's first line, "" for what is no entry or has none."""

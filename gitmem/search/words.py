@@ -15,7 +15,7 @@ ever every few for from further get gets getting got had hadn has hasn have have
 himself his how however i if in into is isn it its itself just kind kinds let likely ll m many may me might mine more
 most much must mustn my myself need neither no nor not now of off often on once one only or other our ours ourselves
 out over own per please quite rather re s same shall shan she should shouldn so some someone something such t than
-that the their theirs them themselves then there these they thing things this those through to too type types under
+that the their theirs them themselves then there these they thing things this those through to too under
 until up upon us ve very via was wasn we were weren what whatever when where whether which while who whom whose why
 will with within without won would wouldn yes yet you your yours yourself yourselves
 """
@@ -44,6 +44,12 @@ dad father
 """
 _VOWELS = frozenset("aeiouy")
 _SHORTEST_STEM = 3
+# What makes another word of a stem, the longest first; what is left is looked for as the beginning of a word.
+_DERIVED = (
+    *("ization", "isation", "izer", "ation", "ition", "ement", "ment", "ness", "iti", "ion", "able", "ible", "abl"),
+    *("ibl", "ance", "ence", "anc", "enc", "ing", "ive", "iv", "ful", "less", "ism", "ist", "al", "er", "or"),
+)
+_SHORTEST_ROOT = 5
 
 # Particles behind a noun and endings of verbs, as they follow a stem; the longest that fits is taken off first.
 _HANGUL_ENDINGS = """
@@ -95,6 +101,15 @@ def stem(word: str) -> str:
     if len(word) <= _SHORTEST_STEM or not word.isascii() or not word.isalpha():
         return word
     return _final(_without_suffix(word))
+
+
+def root(key: str) -> str:
+    """Return a stem without what makes a noun or an adjective of it: `token` of `tokenization`; else the stem."""
+    for suffix in _DERIVED:
+        base = key.removesuffix(suffix)
+        if base != key and len(base) >= _SHORTEST_ROOT:
+            return base
+    return key
 
 
 def literal_of(word: str, key: str) -> str:
