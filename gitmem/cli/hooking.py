@@ -17,7 +17,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from gitmem.cli.door import Door
     from gitmem.memory.replay import Replayed
@@ -25,9 +25,11 @@ if TYPE_CHECKING:
 
 MAX_PAYLOAD = 64 * 1024 * 1024
 SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
+BACKGROUND_SECONDS = 300.0  # in which what happens behind a hook is done, or left to the next one
 OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
 _ANSWERED = "SessionStart"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
+_BAR, _WIDTH = 24, 78  # characters of the progress bar, and of its line
 _STILL_KNOWN = ("resume", "fork")
 
 
@@ -140,7 +142,10 @@ def _knows(transcript: str, marker: str) -> bool:
 
 
 def _drain(call: Call, door: Door) -> None:
-    """Do what is due, in a process of its own that outlives the host (spec J10)."""
+    """Do what is due, in a process of its own that outlives the host, within bounds (spec J10).
+
+    What is not done when the time is over is done the next time: a drain may be killed at any instruction.
+    """
     if hasattr(os, "setsid"):
         with contextlib.suppress(OSError):  # it leads a session already
             os.setsid()
@@ -149,8 +154,27 @@ def _drain(call: Call, door: Door) -> None:
         from gitmem.memory.background import settle
 
         store = _open(door, root)
-        settle(store)
+        with _time_limit(lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")):
+            settle(store)
         door.maintain_later(store)
+
+
+@contextlib.contextmanager
+def _time_limit(say: Callable[[], None]) -> Iterator[None]:
+    """End this process, after `say`, should what is done here take too long."""
+    import threading
+
+    def end() -> None:
+        say()
+        os._exit(ExitCode.OK)
+
+    timer = threading.Timer(BACKGROUND_SECONDS, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
 
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:
@@ -245,5 +269,8 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
 def _progress(door: Door, number: int, of: int, path: str) -> None:
     """Show on a terminal how far it is; with 0, take the line away."""
     if door.err.isatty():
-        text = f"[{number}/{of}] {os.path.basename(path)}"[:78] if number else ""
-        print(f"\r{text:78}\r{text}", end="", file=door.err, flush=True)
+        from gitmem.cli.answers import plain
+
+        bar = "#" * ((number - 1) * _BAR // max(of, 1))
+        text = f"[{bar:<{_BAR}}] {number}/{of} {plain(os.path.basename(path))}"[:_WIDTH] if number else ""
+        print(f"\r{text:{_WIDTH}}\r{text}", end="", file=door.err, flush=True)

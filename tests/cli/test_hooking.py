@@ -18,6 +18,7 @@ import pytest
 
 from gitmem.cli.door import Door
 from gitmem.cli.hooking import hook
+from gitmem.cli.main import main
 from gitmem.model.entry import find_entries
 from gitmem.model.tokens import estimate_tokens
 from gitmem.store.hook_spool import HookSpool
@@ -567,3 +568,40 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
     assert 10 * 1024 < kilobytes < 200 * 1024
     assert "the last question of all" in host.entries("User Prompt")
     assert json.loads(host.run("replay", "--json", str(path)))["saved"] == 0
+
+
+SLOW = """
+import sys, time
+from gitmem.cli import hooking
+import gitmem.memory.background as background
+hooking.BACKGROUND_SECONDS = 0.2
+background.settle = lambda store: time.sleep(90)
+from gitmem.cli.door import real_door
+hooking.hook(["hook", "claude", "--drain"], real_door())
+raise SystemExit("it was waited for")
+"""
+
+
+def test_what_is_done_behind_a_hook_is_bounded_in_time(host):
+    done = subprocess.run([sys.executable, "-c", SLOW], cwd=host.project, env=host.environ, timeout=80, check=False)
+    assert done.returncode == 0
+    (failure,) = Journal(str(host.store / ".git" / "gitmem")).failures()
+    assert "0.2 s" in failure.message
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_replay_shows_a_terminal_how_far_it_is(host, tmp_path):
+    for number in range(4):
+        line = {"type": "user", "sessionId": f"s{number}", "timestamp": "2026-01-01T00:00:00Z"}
+        line["message"] = {"role": "user", "content": "Please look at the parser."}
+        (tmp_path / f"{number}\x1b[2J.jsonl").write_text(json.dumps(line))
+    shown = Terminal()
+    names = sorted(str(path) for path in tmp_path.glob("*.jsonl"))
+    main(["replay", *names], lambda: Door(host.environ, str(host.project), io.StringIO(), io.StringIO(), shown))
+    assert "[############            ] 3/4 2" in shown.getvalue()
+    assert "\x1b" not in shown.getvalue()
+    assert "4/4" not in host.run("replay", *names)
