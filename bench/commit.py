@@ -1,8 +1,9 @@
 """What a commit costs, side by side in one run, index kept in step: gitmem, git, GitPython, bare fast-import.
 
-The work is the same for each: append 500 bytes to a 50 KB file in a repository of N files and commit it. The engines
-take turns, commit by commit, so that a noisy machine is noisy for all; medians are compared. gitmem's commits are
-synced to disk, git's default ones are not; `git (synced)` is git with the same promise.
+The work is the same for each: append 500 bytes to a file of 50 KB in a repository of N files and commit it. Each round
+begins with a file of 50 KB again, which fifty commits of a drain let grow by half: as large as memory.md gets. The
+engines take turns, commit by commit, so that a noisy machine is noisy for all; medians are compared. gitmem's commits
+are synced to disk, git's default ones are not; `git (synced)` is git with the same promise.
 
     python bench/commit.py [--files 100 10000 100000] [--rounds 15]
 """
@@ -10,6 +11,7 @@ synced to disk, git's default ones are not; `git (synced)` is git with the same 
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import shutil
 import statistics
@@ -130,7 +132,15 @@ def measure(files: int, rounds: int) -> None:
         store = make_store(folder / "project", environ, files)
         steps = engines(store, environ, lambda: store.tip or "")
         times: dict[str, list[float]] = {name: [] for name in steps}
+        note = Path(store.root) / "note.md"
+        fresh = note.read_bytes()
         for turn in range(rounds + 1):
+            note.write_bytes(fresh)
+            subprocess.run(
+                ["git", "commit", "-qam", "begin again"], cwd=store.root, env=environ, stdout=subprocess.DEVNULL
+            )
+            store.mark(store.tip or "")
+            gc.collect()  # what one engine leaves is not cleared away on another's time
             for name, step in steps.items():
                 if files > 1000 and name.startswith("GitPython") and turn > 3:
                     continue
