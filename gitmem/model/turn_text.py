@@ -55,11 +55,12 @@ _COURTESY = (
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
 _NOT_FAILED = ("<tool_use_error>", "The user doesn't want to", "User rejected", "[Request interrupted")
-# Words that the line of an error has which says what is wrong.
+# What the line of an error has that says what is wrong: surely, and perhaps; and what one has that says nothing of it.
 _TELLING = (
-    *("error:", "fatal:", "panic:", "exception", "failed", "failure", "--- fail", "cannot", "can't", "not found"),
-    *("no such", "denied", "undefined", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
+    ("error:", "fatal:", "panic:", "exception", "--- fail", "undefined", "no such", "not found", "denied"),
+    ("failed", "failure", "cannot", "can't", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
 )
+_SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err! code")
 
 USER_PROMPT = "User Prompt"
 RESPONSE = "Assistant Response"
@@ -324,7 +325,14 @@ def _error(text: str) -> str:
         lines = lines[1:]
     if lines and lines[0].startswith(_NOT_FAILED):
         return ""
-    telling = (line for line in lines if any(word in line.casefold() for word in _TELLING))
+    said = [line for line in lines if not any(words in line.casefold() for words in _SAYS_NOTHING)]
+    telling = (
+        line
+        for some in (said, lines)
+        for words in _TELLING
+        for line in some
+        if any(w in line.casefold() for w in words)
+    )
     line = next(telling, lines[0] if lines else "")
     return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line
 

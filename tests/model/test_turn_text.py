@@ -105,6 +105,23 @@ def test_the_line_of_an_error_that_says_most():
     assert daily(turn(failures=(failure(error=error),)), ERROR) == ["`make test`: FAILED tests/a.py::b - assert 1"]
 
 
+@pytest.mark.parametrize(
+    "said, told",
+    [
+        (
+            "npm warn Unknown config\nsrc/a.ts(3,1): error TS2304\nx: error: Cannot find name 'y'",
+            "x: error: Cannot find",
+        ),
+        ("[lint] ERROR task failed\na.go:149:28: undefined: regexp", "a.go:149:28: undefined: regexp"),
+        ("[lint] $ run ./...\n[lint] ERROR task failed", "[lint] ERROR task failed"),
+        ("Traceback:\n  File a\nTypeError: it failed", "TypeError: it failed"),
+        ("line one\nline two", "line one"),
+    ],
+)
+def test_which_line_says_most(said, told):
+    assert daily(turn(failures=(failure(error=said),)), ERROR)[0].startswith(f"`make test`: {told}")
+
+
 def test_a_program_that_only_said_no_is_no_failure():
     one = turn(failures=(failure("grep x", "Exit code 1"), failure("test -f a", "")))
     assert daily(one, ERROR) == []
