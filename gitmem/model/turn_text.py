@@ -127,6 +127,7 @@ def remember(
         asked = ""
     if is_restated(done, boot_lines):
         done = ""
+    turn = turn._replace(failures=_explained(turn.failures, done))
     idle = not turn.files and not turn.failures
     if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
         return None
@@ -153,6 +154,19 @@ def _below(name: str, roots: Sequence[str]) -> str:
     return next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
 
 
+def _explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
+    """Return failures with what the answer says of how one was mended, where it names the program."""
+    if not any(not failure.fixed_by for failure in failures):
+        return tuple(failures)
+    fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
+
+    def of(failure: Failure) -> str:
+        name = f"`{program(failure.command)}"
+        return "" if failure.fixed_by else next((fix for fix in fixes if name in fix and len(name) > 1), "")
+
+    return tuple(failure._replace(explained=of(failure)) for failure in failures)
+
+
 def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
     """Return a failure with files told as a person in the project tells them."""
     if failure.meanwhile[:1] == "/" and " " not in failure.meanwhile:
@@ -167,7 +181,7 @@ def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[P
         entries.append(_line(turn, turn.started, USER_PROMPT, shorten_prompt(asked), "prompt"))
     for failure in turn.failures:
         words = _words(asked or done)
-        end = f" → {_mended(failure, words)}" if failure.fixed_by else ""
+        end = f" → {_mended(failure, words)}" if _is_mended(failure) else ""
         text = f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}"
         entries.append(_line(turn, failure.at, ERROR, text, "error", failure.tool_id or failure.command))
     if turn.closed and (said := _whole(done, ANSWER_LENGTH)):
@@ -202,14 +216,20 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     if files:
         lines.append(f"{words.files}: {_list(files, words)}")
     for failure in _last_of_each(turn.failures):
-        end = _mended(failure, words) if failure.fixed_by else words.unfixed
+        end = _mended(failure, words) if _is_mended(failure) else words.unfixed
         lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {_error(failure.error)} → {end}")
     text = clean_text("\n".join(lines))
     return Entry(turn.entry_id(), _stamp(turn.ended), EXCHANGE, text, _session_tag(turn.session))
 
 
+def _is_mended(failure: Failure) -> bool:
+    return bool(failure.fixed_by or failure.explained)
+
+
 def _mended(failure: Failure, words: Words) -> str:
     """Return what made a failure good: what then worked, or what was done before the same command did."""
+    if failure.explained:
+        return failure.explained
     if failure.fixed_by == failure.command and failure.meanwhile:
         return f"{words.after}: {_code(failure.meanwhile)}"
     return f"{words.fixed}: {_code(failure.fixed_by)}"
@@ -244,7 +264,7 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     parts = [head]
     if files:
         parts.append(f"{words.files}: {_list(files[:5], words, of=len(files))}")
-    left = [failure for failure in turn.failures if not failure.fixed_by]
+    left = [failure for failure in turn.failures if not _is_mended(failure)]
     if left:
         parts.append(f"{words.open}: {_code(left[-1].command or left[-1].tool)}")
     return Entry(

@@ -23,6 +23,7 @@ class Failure(Value):
     """A tool that failed: what it ran, what it said, and what then worked ("" where nothing did).
 
     `meanwhile` is what was last changed or run in between: where the same command worked then, that is what mended it.
+    `explained` is what the answer says of its end.
     """
 
     at: datetime
@@ -32,6 +33,7 @@ class Failure(Value):
     error: str
     fixed_by: str = ""
     meanwhile: str = ""
+    explained: str = ""
 
 
 class Turn(Value):

@@ -122,6 +122,17 @@ def test_which_line_says_most(said, told):
     assert daily(turn(failures=(failure(error=said),)), ERROR)[0].startswith(f"`make test`: {told}")
 
 
+def test_an_answer_that_says_how_a_failure_ended():
+    failures = (failure("ls /no/such", "ls: cannot access '/no/such': No such file or directory"),)
+    one = turn(answer="The failing `ls` was a typo in the path; fixed by using `src/`. All is well.", failures=failures)
+    end = "→ The failing `ls` was a typo in the path; fixed by using `src/`."
+    assert daily(one, ERROR)[0].endswith(end)
+    assert end in exchange(one)
+    assert "Open" not in recall(one).state.text
+    other = turn(answer="The failing `make` was a typo; fixed by using `src/`. All is well.", failures=failures)
+    assert "→" not in daily(other, ERROR)[0]
+
+
 def test_a_program_that_only_said_no_is_no_failure():
     one = turn(failures=(failure("grep x", "Exit code 1"), failure("test -f a", "")))
     assert daily(one, ERROR) == []
