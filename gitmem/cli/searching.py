@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from gitmem.cli import answers
 from gitmem.cli.reading import count
-from gitmem.errors import ExitCode
+from gitmem.errors import ExitCode, UsageError
+from gitmem.model.tokens import estimate_tokens
+from gitmem.search.recall import BUDGET, CANDIDATES, recall
 
 if TYPE_CHECKING:
     import argparse
@@ -14,52 +17,200 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.search.hits import Hit
+    from gitmem.store.store import Store
 
-_LAYER_TITLES = {
+_LAYERS = {
     "memory": "memory.md",
     "knowledge": "summaries and facts",
     "logs": "archives and logs",
     "transcripts": "transcripts",
 }
-_BOLD, _DIM, _FOUND, _END = "\033[1m", "\033[2m", "\033[1;33m", "\033[0m"
+LIMIT = 10
+_BOLD, _DIM, _PLACE, _FOUND, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33m", "\033[0m"
 
 
 def configure_search(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem search`."""
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
-    parser.add_argument("--by", choices=("layer", "score"), default="layer", help="how hits are ordered")
+    parser.add_argument("--by", choices=("layer", "score"), default="layer", help="how hits are grouped")
+    parser.add_argument("--deep", action="store_true", help="look into the raw transcripts of sessions too")
+    parser.add_argument("--history", action="store_true", help="find also what only old commits hold")
+    _add_common(parser, LIMIT)
+
+
+def run_search(args: argparse.Namespace, door: Door) -> int:
+    """Find what is remembered about something: memory.md first, then summaries and facts, then archives and logs.
+
+    Words are found in all their forms, in English and Korean; parts of identifiers are words. There is no index:
+    what was saved or edited a moment ago is found. A query may hold "an exact phrase", -without, path:daily,
+    type:decision, tag:build, since:2026-11-01, until:yesterday and session:1b4e51f0. After -- a query may begin
+    with a dash.
+
+    With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry,
+    score, snippet, tokens, commit}; what is not known is null. A commit is given for what no file has any more.
+
+    Examples:
+      gitmem search which package manager
+      gitmem search 환불 테스트 --by score
+      gitmem search 'type:decision since:"2 weeks ago" cache'
+      gitmem search --history "the plan we gave up"
+      gitmem search --at 2026-11-01 deploy
+
+    """
+    hits, _ = _find(args, door, deep=args.deep, history=args.history)
+    if args.by == "layer":
+        hits.sort(key=lambda hit: list(_LAYERS).index(hit.layer))
+    text = hits_text(hits, _marks(args, door), by_layer=args.by == "layer", colour=door.colour())
+    door.answer(args, [hit_value(hit) for hit in hits], text)
+    if not hits and not args.json:
+        door.notices(("Nothing of this is remembered.",))
+    return ExitCode.OK
+
+
+def configure_recall(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem recall`."""
+    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, as for 'gitmem search'")
+    parser.add_argument("--budget", type=count, default=BUDGET, metavar="N", help=f"tokens (default: {BUDGET})")
+    _add_common(parser, CANDIDATES)
+
+
+def run_recall(args: argparse.Namespace, door: Door) -> int:
+    """Print what is remembered about something as context for an agent: the best entries whole, within a budget.
+
+    The text stands in a fence that says it is data. A token is taken for four bytes of UTF-8.
+
+    With --json: {text, tokens, more, hits}, the hits as 'gitmem search --json' prints them; more is the number of
+    hits that did not fit.
+
+    Examples:
+      gitmem recall which package manager
+      gitmem recall --budget 500 환불 테스트
+      gitmem recall --at 2026-11-01 deploy
+
+    """
+    hits, query = _find(args, door)
+    found = recall(query, hits, args.budget)
+    value = {
+        "text": found.text,
+        "tokens": estimate_tokens(found.text),
+        "more": found.more,
+        "hits": [hit_value(hit) for hit in found.told],
+    }
+    door.answer(args, value, answers.plain(found.text))
+    if not found.text and not args.json:
+        door.notices(("Nothing of this is remembered." if not hits else "Nothing of it fits into this budget.",))
+    return ExitCode.OK
+
+
+def configure_get(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem get`."""
+    parser.add_argument("where", metavar="PATH[:LINE[-LINE]]", help="a place as 'gitmem search' names it")
+    parser.add_argument("--at", metavar="REV|DATE", help="the file as it was then")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_get(args: argparse.Namespace, door: Door) -> int:
+    """Print lines of a document of the store, or with one line the entry or section that it stands in.
+
+    Only documents of the store are read: no link is followed, and no path leads out of it.
+
+    With --json: {path, start_line, end_line, text, tokens}.
+
+    Examples:
+      gitmem get memory.md:12
+      gitmem get daily/2026/11/2026-11-21.md:10-40
+
+    """
+    from gitmem.search.passage import read_passage
+
+    store = door.settled(args)
+    place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
+    if place is None:
+        raise UsageError("A place is PATH, PATH:LINE or PATH:LINE-LINE.", "'gitmem search' names places.")
+    lines = [int(place[name]) if place[name] else None for name in ("first", "last")]
+    found = read_passage(store, place["path"], *lines, commit=_commit(args, store))
+    value = {
+        "path": found.path,
+        "start_line": found.start,
+        "end_line": found.end,
+        "text": found.text,
+        "tokens": found.tokens,
+    }
+    door.answer(args, value, answers.plain(found.text) if door.out.isatty() else found.text)
+    return ExitCode.OK
+
+
+def configure_keywords(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem keywords`."""
+    parser.add_argument("word", nargs="?", metavar="WORD", help="list what bears this keyword")
+    parser.add_argument("-n", "--limit", type=count, metavar="N", help="at most so many; 0 for all")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_keywords(args: argparse.Namespace, door: Door) -> int:
+    """List the keywords of the store with the number of entries that bear each, or the entries that bear one.
+
+    They are derived from the files each time, so they are never stale.
+
+    With --json: a list of {word, count}; with a WORD, hits as 'gitmem search --json' prints them.
+
+    Examples:
+      gitmem keywords
+      gitmem keywords pnpm
+
+    """
+    store = door.settled(args)
+    if args.word is not None:
+        from gitmem.search.engine import search
+
+        hits = search(store, args.word, limit=0 if args.limit is None else args.limit)
+        text = hits_text(hits, fold_words(args.word), by_layer=False, colour=door.colour())
+        door.answer(args, [hit_value(hit) for hit in hits], text)
+        return ExitCode.OK
+    from gitmem.search.keywords import LIMIT as MOST
+    from gitmem.search.keywords import keywords
+
+    found = keywords(store, MOST if args.limit is None else args.limit)
+    value = [{"word": keyword.word, "count": keyword.count} for keyword in found]
+    door.answer(args, value, "\n".join(f"{keyword.count:>6}  {answers.plain(keyword.word)}" for keyword in found))
+    return ExitCode.OK
+
+
+def _add_common(parser: argparse.ArgumentParser, limit: int) -> None:
+    parser.add_argument("--at", metavar="REV|DATE", help="search the files as they were then")
     parser.add_argument(
-        "-n", "--limit", type=count, default=10, metavar="N", help="at most so many (default: 10); 0 for all"
+        "-n", "--limit", type=count, default=limit, metavar="N", help=f"hits at most (default: {limit}); 0 for all"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_search(args: argparse.Namespace, door: Door) -> int:
-    """Find what is remembered about something, best first within memory.md, summaries and facts, archives and logs.
-
-    Words are found in all their forms, in English and Korean. There is no index: what was saved or edited a
-    moment ago is found.
-
-    With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry,
-    score, snippet, tokens}.
-
-    Examples:
-      gitmem search "which package manager"
-      gitmem search 환불 테스트 --by score
-
-    """
+def _find(args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False) -> tuple[list[Hit], str]:
     from gitmem.search.engine import search
 
     store = door.settled(args)
-    hits = search(store, " ".join(args.query), limit=args.limit)
-    if args.by == "layer":
-        hits = sorted(hits, key=lambda hit: list(_LAYER_TITLES).index(hit.layer))
-    door.answer(
-        args, [hit_value(hit) for hit in hits], hits_text(hits, by_layer=args.by == "layer", colour=door.colour())
-    )
-    if not hits and not args.json:
-        door.notices(("Nothing of this is remembered.",))
-    return ExitCode.OK
+    query = " ".join(args.query)
+    at = _commit(args, store)
+    return search(store, query, limit=args.limit, deep=deep, history=history, at=at), query
+
+
+def _commit(args: argparse.Namespace, store: Store) -> str | None:
+    if args.at is None:
+        return None
+    from gitmem.store.history import resolve
+
+    return resolve(store, args.at)
+
+
+def _marks(args: argparse.Namespace, door: Door) -> tuple[str, ...]:
+    return fold_words(" ".join(args.query)) if door.colour() else ()
+
+
+def fold_words(query: str) -> tuple[str, ...]:
+    """Return the texts that a query looks for, in lower case, the longest first: what is highlighted."""
+    from gitmem.search.query import parse_query
+
+    texts = {needle.text for term in parse_query(query).terms for needle in term.needles}
+    return tuple(sorted(texts, key=len, reverse=True))
 
 
 def hit_value(hit: Hit) -> dict[str, object]:
@@ -79,23 +230,32 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "score": hit.score,
         "snippet": hit.snippet,
         "tokens": hit.tokens,
+        "commit": hit.commit or None,
     }
 
 
-def hits_text(hits: Sequence[Hit], *, by_layer: bool, colour: bool) -> str:
+def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, colour: bool) -> str:
     """Return hits for people: place and facts on one line, the snippet below."""
     lines: list[str] = []
     layer = ""
     for hit in hits:
         if by_layer and hit.layer != layer:
             layer = hit.layer
-            lines += ["", _styled(_LAYER_TITLES[layer], _BOLD, colour=colour)][not lines :]
+            lines += ["", _styled(_LAYERS[layer], _BOLD, colour=colour)][not lines :]
         place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
-        facts = ", ".join(filter(None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8])))
-        shown = _styled(answers.plain(place), _FOUND, colour=colour)
+        gone = f"gone since; gitmem get --at {hit.commit[: answers.SHORT]}" if hit.commit else ""
+        facts = ", ".join(filter(None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], gone)))
+        shown = _styled(answers.plain(place), _PLACE, colour=colour)
         lines.append(f"{shown}  {_styled(answers.plain(facts), _DIM, colour=colour)}".rstrip())
-        lines.append(f"    {answers.plain(hit.snippet)}")
+        lines.append(f"    {_highlighted(answers.plain(hit.snippet), marks if colour else ())}")
     return "\n".join(lines)
+
+
+def _highlighted(text: str, marks: tuple[str, ...]) -> str:
+    if not marks:
+        return text
+    pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
+    return pattern.sub(lambda found: f"{_FOUND}{found[0]}{_END}", text)
 
 
 def _styled(text: str, style: str, *, colour: bool) -> str:

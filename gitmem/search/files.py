@@ -37,7 +37,7 @@ def layer_of(path: str) -> str:
 
 def is_searched(path: str) -> bool:
     """Say whether a file of this path is searched: a document, and not the text that explains the format."""
-    return path.endswith(SUFFIXES) and path != FORMAT and not any(part[0] == "." for part in path.split("/"))
+    return path.endswith(SUFFIXES) and path != FORMAT and all(part[:1] not in {"", "."} for part in path.split("/"))
 
 
 def is_summary(path: str) -> bool:

@@ -6,7 +6,6 @@ import re
 from functools import cache
 
 from gitmem.model.tokens import estimate_tokens
-from gitmem.search.files import layer_of
 from gitmem.search.snippets import snippet
 from gitmem.search.units import ENTRY, first_line
 from gitmem.values import Value
@@ -29,6 +28,7 @@ class Hit(Value):
 
     `start` and `end` are lines, counted from 1. `date` is local, `YYYY-MM-DD` with the time where it is known, "" where
     it is not; `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" where there is none.
+    `commit` is one that has the text, where no file has it any more.
     """
 
     path: str
@@ -46,6 +46,7 @@ class Hit(Value):
     label: str = ""
     tags: tuple[str, ...] = ()
     field: str = ""
+    commit: str = ""
 
 
 class Facts(Value):
@@ -71,7 +72,7 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     elif time:
         date = f"{day[:10]} {time}".strip()
     else:
-        date = _day_of(unit.heading) or day
+        date = day_of(unit.heading) or day
     session = session or next((tag for tag in tags if _SESSION_TAG.fullmatch(tag)), "")
     return Facts(date, session, entry, label, tags)
 
@@ -80,7 +81,7 @@ def file_facts(units: Units) -> tuple[str, str]:
     """Return the date and the session a whole file is of, "" where it is of none."""
     named = _SESSION_NAME.search(units.path)
     session = named[1] if named else ""
-    day = _day_of(units.path.rpartition("/")[2])
+    day = day_of(units.path.rpartition("/")[2])
     if not day and units.text.startswith("---"):
         created = _CREATED.search(units.text, 0, _HEADER)
         day = created[1].replace("T", " ").strip() if created else ""
@@ -88,7 +89,8 @@ def file_facts(units: Units) -> tuple[str, str]:
 
 
 @cache
-def _day_of(text: str) -> str:
+def day_of(text: str) -> str:
+    """Return the date, perhaps with the time, that a name or a heading holds, "" where it holds none."""
     if day := _DAY.search(text):
         return day[0]
     if stamp := _STAMP.search(text):
@@ -113,7 +115,7 @@ def make_hit(units: Units, unit: Unit, found: Found | None, says: list[float], s
         start=start,
         end=end,
         heading=unit.heading,
-        layer=layer_of(units.path),
+        layer=units.layer,
         date=facts.date,
         session=facts.session,
         score=round(score, 4),
@@ -124,4 +126,5 @@ def make_hit(units: Units, unit: Unit, found: Found | None, says: list[float], s
         label=facts.label,
         tags=facts.tags,
         field=unit.name,
+        commit=units.commit,
     )

@@ -68,7 +68,8 @@ class BindingsScanner:
 
     def _left_out(self, root: str, files: Sequence[File]) -> frozenset[str]:
         state = _State(os.path.join(self._private, _STATE))
-        return state.update(root, files, _rules(root, self._home), self._seen)
+        folders = dict.fromkeys(os.path.dirname(file.path) for file in files)
+        return state.update(root, files, _rules(root, folders, self._home), self._seen)
 
     def _seen(self, place: str) -> Iterable[str]:
         """Return the files that the bindings see in a folder: those with a first line that is UTF-8."""
@@ -119,18 +120,14 @@ class _State:
         if not new:
             return odd
         looked = {file.path for file in new}
+        places = dict.fromkeys(map(_place, looked))
         visible = {
-            path[len(root) + 1 :].replace(os.sep, "/")
-            for place in dict.fromkeys(_folder(path) for path in looked)
-            for path in seen(os.path.join(root, place))
+            path[len(root) + 1 :].replace(os.sep, "/") for place in places for path in seen(os.path.join(root, place))
         }
-        bad = {
-            file.path
-            for file in new
-            if (file.size and file.path not in visible) or _mangled(file.path) or not _is_text(root, file.path)
-        }
+        bad = {file.path for file in files if file.size and file.path not in visible and _place(file.path) in places}
+        bad |= {path for path in looked if _mangled(path) or not _is_text(root, path)}
         bad |= _ambiguous({file.path for file in files})
-        odd = frozenset(odd - looked) | bad
+        odd = (odd - looked) | bad
         until = max(file.changed for file in files)
         self._known[self._path] = (rules, until, odd)
         if len(new) >= _WORTH_KEEPING:
@@ -157,7 +154,7 @@ class _State:
             os.replace(temporary, self._path)
 
 
-def _folder(path: str) -> str:
+def _place(path: str) -> str:
     """Return the top folder of a file, or the file itself where it stands in none."""
     return path.partition("/")[0]
 
@@ -187,9 +184,10 @@ def _is_text(root: str, path: str) -> bool:
     return True
 
 
-def _rules(root: str, home: str) -> str:
+def _rules(root: str, folders: Iterable[str], home: str) -> str:
     """Return a fingerprint of the files by which ripgrep might pass over others."""
     places = [os.path.join(root, ".git", "info", "exclude")]
+    places += [os.path.join(root, below, name) for below in folders if below for name in _RULES]
     folder = root
     while True:
         places += [os.path.join(folder, name) for name in _RULES]

@@ -9,16 +9,17 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from functools import cache
+from itertools import accumulate
 
 from gitmem.model.entry import FIRST_LINE
 from gitmem.model.ids import LENGTH, is_id
-from gitmem.search.files import is_summary
+from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query import fold
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
 # Characters of a section that is one hit; a longer one is cut at blank lines, about where this much is full.
@@ -51,10 +52,12 @@ class Unit(Value):
 class Units:
     """A file's text and its units, in order. Positions are those of `text`; `low` is the same in lower case."""
 
-    __slots__ = ("low", "path", "starts", "text", "units")
+    __slots__ = ("commit", "gone", "layer", "low", "path", "starts", "text", "units")
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
+        self.layer = layer_of(path)
+        self.commit = self.gone = ""  # see `Excerpts`
         self.text = data.decode("utf-8", "replace")
         self.low = fold(self.text)
         self.units = list(_cut(path, self.text))
@@ -101,6 +104,36 @@ class Units:
     def text_of(self, unit: Unit) -> str:
         """Return a unit's text without the blank lines at its ends."""
         return self.text[unit.start : unit.end].strip("\r\n").rstrip()
+
+
+class Excerpts(Units):
+    """Lines of a file that is not read as a whole, each a unit: of a transcript, or what an old commit held.
+
+    Of the latter `commit` is one that still has it, and `gone` when it went.
+    """
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self, path: str, lines: Sequence[tuple[int, str]], commit: str = "", gone: str = "") -> None:
+        self.path = path
+        self.layer = layer_of(path) if commit else TRANSCRIPTS
+        self.commit = commit
+        self.gone = gone
+        texts = [" ".join(text.split("\n")) for _, text in lines]
+        self.text = "\n".join(texts)
+        self.low = fold(self.text)
+        self._numbers = [number for number, _ in lines]
+        self.starts = [0, *accumulate(len(text) + 1 for text in texts[:-1])]
+        first = first_line()
+        self.units = [
+            Unit(start, start + len(text), ENTRY if first.match(text) else SECTION, "")
+            for start, text in zip(self.starts, texts, strict=True)
+        ]
+
+    def lines(self, unit: Unit) -> tuple[int, int]:
+        """Return the line of a unit in the file it is from, as the first and the last."""
+        number = self._numbers[self.starts.index(unit.start)]
+        return number, number
 
 
 @cache

@@ -1,0 +1,282 @@
+"""Where a search looks: the files of the work tree, of a revision, what history has lost, and transcripts.
+
+Each source returns what of it is worth ranking, cut into units, and how much of the whole that is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.search.files import is_searched, list_files
+from gitmem.search.hits import day_of
+from gitmem.search.query import fold
+from gitmem.search.scanning import read_file
+from gitmem.search.units import Excerpts, Units
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from gitmem.search.files import File
+    from gitmem.search.query import Term
+    from gitmem.search.scanning import Line, Scanner
+    from gitmem.store.store import Store
+
+MOST_FILES = 60  # that are read and ranked
+MANY_BYTES = 8_000_000  # of a store in which a query of common words gets a budget
+MANY_FILES = 400  # that are read where a query is narrowed by what only reading tells
+BUDGET = 2_000  # lines that are looked for in one
+_SAMPLED_FILES = 24
+_NEIGHBOURS = 3  # lines apart at which two lines count as one place when files are chosen
+_KEPT_CHARACTERS = 16_000_000  # of files that a process keeps read
+_SECONDS = 60.0  # for git to look through history
+_UNDATED = "9999"
+_PER_FILE = "200"  # lines of one transcript
+_HUNK = re.compile(rb"@@ -([0-9]+)")
+
+
+class Pool(Value):
+    """What a source found: the files read, how many times the whole is larger, and the share of lines that is in it.
+
+    `estimated` has the number of lines in the whole in which the terms stand that were not looked for.
+    """
+
+    read: list[Units]
+    times: float = 1.0
+    share: float = 1.0
+    estimated: Mapping[int, float] = {}  # never changed
+
+
+def work_tree(
+    store: Store,
+    scanner: Scanner,
+    terms: Sequence[Term],
+    literals: Sequence[str],
+    allow: Callable[[str], bool],
+    *,
+    most: int = MOST_FILES,
+) -> Pool:
+    """Look at the files as they are now; at most so many of them are read."""
+    files = list_files(store.root)
+    by_path = {file.path: file for file in files}
+    size = sum(file.size for file in files)
+    estimated: dict[int, float] = {}
+    if size > MANY_BYTES and len(literals) > 1:
+        literals, estimated = within_budget(store.root, files, size, terms, literals)
+    lines = scanner.scan(store.root, files, literals)
+    lines = {path: found for path, found in lines.items() if allow(path)}
+    chosen, share = choose_files(lines, terms, most)
+    read = [load(store.root, by_path[path]) for path in chosen]
+    read_size = sum(by_path[path].size for path in chosen)
+    return Pool(read, max(size / read_size, 1.0) if read_size else 1.0, share, estimated)
+
+
+def within_budget(
+    root: str, files: Sequence[File], size: int, terms: Sequence[Term], literals: Sequence[str]
+) -> tuple[Sequence[str], dict[int, float]]:
+    """Return the rarest literals, as many as the budget allows, and for the terms left out in how many lines they are.
+
+    Both are estimated on a sample of the files. What is left out is counted in the files that the others lead to.
+    """
+    step = max(len(files) // _SAMPLED_FILES, 1)
+    sample = list(files)[step // 2 :: step]
+    texts = [load(root, file).low for file in sample]
+    times = size / max(sum(file.size for file in sample), 1)
+    counts = {literal: times * sum(text.count(literal) for text in texts) for literal in literals}
+    kept: list[str] = []
+    spent = 0.0
+    for literal in sorted(literals, key=lambda literal: counts[literal]):
+        if kept and spent + counts[literal] > BUDGET:
+            break
+        kept.append(literal)
+        spent += counts[literal]
+    estimated = {
+        number: max(times * sum(text.count(needle.text) for text in texts) for needle in term.needles)
+        for number, term in enumerate(terms)
+        if not all(any(literal in needle.text for literal in kept) for needle in term.needles)
+    }
+    return kept, estimated
+
+
+def choose_files(
+    lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], most: int = MOST_FILES
+) -> tuple[list[str], float]:
+    """Return the files that are worth reading, and the share of all found lines that stands in them.
+
+    Without terms, those are the newest.
+    """
+    if len(lines) <= most:
+        return sorted(lines), 1.0
+    if not terms:
+        return sorted(lines, key=lambda path: day_of(path.rpartition("/")[2]) or _UNDATED, reverse=True)[:most], 1.0
+    from math import log
+
+    marked = {path: [(line.number, _terms_in(line, terms)) for line in found] for path, found in lines.items()}
+    total = sum(map(len, lines.values()))
+    counts = [0] * len(terms)
+    for found in marked.values():
+        for _, present in found:
+            for term in present:
+                counts[term] += 1
+    says = [term.weight * log(1 + total / (count + 1)) for term, count in zip(terms, counts, strict=True)]
+    best = sorted(marked, key=lambda path: (-_promise(marked[path], says), path))[:most]
+    return sorted(best), sum(len(lines[path]) for path in best) / total
+
+
+def _terms_in(line: Line, terms: Sequence[Term]) -> list[int]:
+    low = fold(line.text)
+    return [number for number, term in enumerate(terms) if any(needle.text in low for needle in term.needles)]
+
+
+def _promise(found: Sequence[tuple[int, Sequence[int]]], says: Sequence[float]) -> float:
+    """Return how good the best place of a file looks: what the different terms say in lines next to each other."""
+    best, start = 0.0, 0
+    for end, (number, _) in enumerate(found):
+        while found[start][0] < number - _NEIGHBOURS:
+            start += 1
+        window = {term for _, present in found[start : end + 1] for term in present}
+        best = max(best, sum(says[term] for term in window))
+    return best
+
+
+_read: dict[str, tuple[File, Units]] = {}
+
+
+def load(root: str, file: File) -> Units:
+    """Return a file cut into units; a process that searches again reads only what has changed."""
+    key = f"{root}\0{file.path}"
+    known = _read.pop(key, None)
+    if known is None or known[0] != file:
+        known = (file, Units(file.path, read_file(root, file.path)))
+        kept = sum(len(units.text) for _, units in _read.values())
+        while _read and kept + len(known[1].text) > _KEPT_CHARACTERS:
+            kept -= len(_read.pop(next(iter(_read)))[1].text)
+    _read[key] = known
+    return known[1]
+
+
+def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
+    """Look at the files as they were in a commit."""
+    from gitmem.git.history import blobs
+
+    files = [file for file in store.repository.files(commit) if file.mode[:3] == "100" and is_searched(file.path)]
+    matching = set(_grep(store, commit, literals, "--files-with-matches", "--", "."))
+    found = [file for file in files if file.path in matching and allow(file.path)]
+    contents = blobs(store.repository.git, [file.oid for file in found])
+    read = [Units(file.path, data) for file, data in zip(found, contents, strict=True)]
+    size = sum(file.size for file in found)
+    return Pool(read, max(sum(file.size for file in files) / size, 1.0) if size else 1.0)
+
+
+def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
+    """Look at the raw transcripts; each line of one is a unit."""
+    from gitmem.store.transcripts import branch_of
+
+    tip = store.repository.tip(branch_of(store))
+    if tip is None:
+        return Pool([])
+    said = _grep(store, tip, literals, "--line-number", "--max-count", _PER_FILE, "--", "sessions")
+    lines: dict[str, list[tuple[int, str]]] = {}
+    for path, number, text in zip(said[::3], said[1::3], said[2::3], strict=False):
+        if allow(path):
+            lines.setdefault(path, []).append((int(number), _told(text)))
+    return Pool([Excerpts(path, found) for path, found in sorted(lines.items())])
+
+
+def _grep(store: Store, commit: str, literals: Sequence[str], *options: str) -> list[str]:
+    """Return the fields of what `git grep` prints of a commit: paths, or path, line number and line."""
+    patterns = [word for literal in literals for word in ("-e", literal)]
+    cut = options.index("--")
+    said = store.repository.git.run(
+        *("grep", "--null", "-I", "--ignore-case", "--fixed-strings", "--full-name", *options[:cut], *patterns),
+        *(commit, *options[cut:]),
+        ok=(0, 1),
+        timeout=_SECONDS,
+    )
+    prefix = f"{commit}:".encode()
+    if "--line-number" not in options:
+        return [part.removeprefix(prefix).decode("utf-8", "surrogateescape") for part in said.split(b"\0")[:-1]]
+    fields: list[str] = []
+    for line in said.split(b"\n")[:-1]:
+        path, _, rest = line.partition(b"\0")
+        number, _, text = rest.partition(b"\0")
+        fields += (part.decode("utf-8", "replace") for part in (path.removeprefix(prefix), number, text))
+    return fields
+
+
+def _told(line: str) -> str:
+    """Return what a line of a transcript says: who, and the text of it."""
+    import json
+
+    try:
+        value = json.loads(line)
+        text = value.get("text") or json.dumps(value.get("input", ""), ensure_ascii=False)
+        return f"{value.get('at', '')} {value.get('role', '')}: {text}".strip()
+    except (ValueError, AttributeError, RecursionError):
+        return line
+
+
+def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
+    """Look at the lines that commits took away and no file has any more."""
+    tip = store.repository.resolve("HEAD")
+    pattern = "|".join(re.sub(r"[][\\.*^$+?(){}|]", r"\\\g<0>", literal) for literal in literals)
+    options = (
+        "--no-renames",
+        "--unified=0",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+        "--format=%x00%H %P%x00%ci",
+    )
+    said = store.repository.git.run(
+        *("log", "-i", "-G", pattern, "--extended-regexp", "--diff-filter=MD", "--no-merges", "-p", *options, tip),
+        timeout=_SECONDS,
+    )
+    present = _present(store)
+    lines: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
+    seen: set[str] = set()
+    for commit, date, path, number, text in _removed(said):
+        bare = text.strip()
+        known = bare in present or bare in seen
+        if not known and is_searched(path) and allow(path) and any(literal in fold(text) for literal in literals):
+            seen.add(bare)
+            lines.setdefault((path, commit, date), []).append((number, text))
+    return Pool([Excerpts(path, found, commit, date) for (path, commit, date), found in lines.items()])
+
+
+def _present(store: Store) -> set[str]:
+    return {
+        line.strip()
+        for file in list_files(store.root)
+        for line in read_file(store.root, file.path).decode("utf-8", "replace").split("\n")
+    }
+
+
+def _removed(said: bytes) -> list[tuple[str, str, str, int, str]]:
+    """Return what patches take away: the commit that still had it, when it went, path, line number and line."""
+    found = []
+    for part in _by_commit(said):
+        ids, date, patch = part
+        parents = ids.split()[1:]
+        path, number = "", 0
+        for line in patch.split(b"\n"):
+            if line.startswith(b"--- ") and not number:
+                path = line[4:].rstrip(b"\t").decode("utf-8", "surrogateescape").removeprefix("a/")
+            elif line.startswith(b"diff --git "):
+                path, number = "", 0
+            elif line.startswith(b"@@") and (hunk := _HUNK.match(line)):
+                number = int(hunk[1])
+            elif line.startswith(b"-") and number and parents:
+                found.append((parents[0], date[:19], path, number, line[1:].decode("utf-8", "replace").rstrip("\r")))
+                number += 1
+    return found
+
+
+def _by_commit(said: bytes) -> list[tuple[str, str, bytes]]:
+    fields = said.split(b"\0")[1:]
+    commits = []
+    for head, rest in zip(fields[::2], fields[1::2], strict=False):
+        date, _, patch = rest.partition(b"\n")
+        commits.append((head.decode(), date.decode(), patch))
+    return commits
