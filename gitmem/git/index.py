@@ -119,9 +119,10 @@ class _Draft:
         try:
             if locked:
                 with open(self._lock, "xb", buffering=0) as file:
-                    self._held = os.fstat(file.fileno())
-                    file.write(_MINE)
-                    self._held = os.fstat(file.fileno())
+                    try:
+                        file.write(_MINE)
+                    finally:  # on a full disk, too, it is known again, and goes
+                        self._held = os.fstat(file.fileno())
             _give_second_name(index, self.path)
         except OSError:
             self.drop()
