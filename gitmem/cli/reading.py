@@ -12,7 +12,7 @@ from gitmem.errors import ExitCode, GitmemError, NotFoundError, RefusedError
 from gitmem.model.ids import is_id
 from gitmem.model.kinds import MemoryType
 from gitmem.model.message import Op
-from gitmem.model.paths import MEMORY, check_path
+from gitmem.model.paths import MEMORY, check_path, daily_path
 
 if TYPE_CHECKING:
     import argparse
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LOG_LIMIT = 20
+_DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _LIST = "'gitmem at HEAD --list' lists the files."
 
 
@@ -32,16 +33,16 @@ class _UsageError(GitmemError):
 def configure_show(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem show`."""
     parser.add_argument(
-        "what", nargs="?", default=MEMORY, metavar="PATH|^ENTRY|COMMIT", help=f"what to print (default: {MEMORY})"
+        "what", nargs="?", default=MEMORY, metavar="PATH|DAY|^ENTRY|COMMIT", help=f"what to print (default: {MEMORY})"
     )
     _add_json(parser)
 
 
 def run_show(args: argparse.Namespace, door: Door) -> int:
-    """Print a file of the store, one entry, or one commit.
+    """Print a file of the store, the log of a day, one entry, or one commit.
 
-    A file is printed as it is now, byte for byte. A path is relative to the store; one inside the store from
-    where you are, or an absolute one, does as well. An entry is found by the id at the end of its first line
+    A file is printed as it is now, byte for byte. A path is relative to the store; one inside the store from where
+    you are, or an absolute one, does as well. A day is given as 2026-11-21. An entry is found by the id at the end of its first line
     wherever it stands, and out of history if it was taken away. A commit is printed as 'git show' does.
 
     With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin},
@@ -51,11 +52,12 @@ def run_show(args: argparse.Namespace, door: Door) -> int:
       gitmem show
       gitmem show archive/memory_20260113_112700.md
       gitmem show '^1ksd9q2x0m3v8t5w7zab'
+      gitmem show 2026-11-21
       gitmem show HEAD~2
 
     """
     store = door.settled(args)
-    what: str = args.what
+    what: str = daily_path(args.what) if re.fullmatch(_DAY, args.what) else args.what
     if what.startswith("^"):
         if not is_id(what[1:]):
             raise NotFoundError(f"{what} is no id of an entry: it has 20 letters and digits.", "See 'gitmem log'.")

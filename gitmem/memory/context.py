@@ -34,8 +34,8 @@ _ASK = (
     '`gitmem save "what was asked, done and learned"` (with `--type decision` for a decision) is what is remembered.'
 )
 _MORE = (
-    "More of it: `gitmem show` prints memory.md, `gitmem log` what was saved when, `gitmem show DATE` a day, "
-    "`gitmem blame memory.md` who learned a line."
+    "More of it: `gitmem search WORDS` finds what was said or done, `gitmem show` prints memory.md, `gitmem log` what "
+    "was saved when, `gitmem show DATE` a day, `gitmem blame memory.md` who learned a line."
 )
 
 

@@ -232,6 +232,12 @@ def test_show_is_the_file_byte_for_byte(desk: Desk):
     assert desk.run("show", KOREAN, "--json").json == {"path": KOREAN, "text": data.decode("utf-8", "replace")}
 
 
+def test_show_takes_a_day(desk: Desk):
+    desk.write("daily/2026/11/2026-11-21.md", b"# 2026-11-21\n")
+
+    assert desk.run("show", "2026-11-21").data == b"# 2026-11-21\n"
+
+
 def test_show_on_a_terminal_writes_no_control_characters(desk: Desk):
     desk.write("memory.md", b"one\r\n\ttwo\x1b[2J\x9b\n\xff")
 
