@@ -42,8 +42,8 @@ def run_show(args: argparse.Namespace, door: Door) -> int:
     """Print a file of the store, the log of a day, one entry, or one commit.
 
     A file is printed as it is now, byte for byte. A path is relative to the store; one inside the store from where
-    you are, or an absolute one, does as well. A day is given as 2026-11-21. An entry is found by the id at the end of its first line
-    wherever it stands, and out of history if it was taken away. A commit is printed as 'git show' does.
+    you are, or an absolute one, does as well. A day is given as 2026-11-21. An entry is found by the id at the end of
+    its first line wherever it stands, and out of history if it was taken away. A commit is printed as 'git show' does.
 
     With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin},
     its origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well.
