@@ -4,11 +4,13 @@ Each group of a set becomes a store of its own, its documents as sections (or en
 the questions go through the public search. The sets stand beside the repository, in ../shared/data/retrieval.
 
     python bench/retrieval.py [SET...] [--as sections|entries] [--every 1] [--data FOLDER]
+    python bench/retrieval.py --steps      what each step of the ranking adds: the figures without it
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
@@ -19,9 +21,11 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest import mock
 
 from gitmem.model.entry import Entry, clean_text, render_entry
 from gitmem.model.ids import make_id
+from gitmem.search import query, rank
 from gitmem.search.engine import search
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
@@ -33,6 +37,23 @@ FORM = {"locomo-turn": "entries", "locomo-chunk": "sections", "korquad": "sectio
 FILE_BYTES = 20_000
 DEPTH = 100
 BEGIN = datetime(2026, 1, 1, 9, tzinfo=UTC)
+# Each step of the ranking with what takes it out.
+STEPS = {
+    "without neighbours": [(rank, "WINDOW", ())],
+    "without proximity": [(rank, "PROXIMITY", 0.0)],
+    "without first lines": [(rank, "FIRST", 0.0)],
+    "without compounds": [(query, "JOINED", 0.0)],
+    "without stop words": [(query, "stop_words", frozenset)],
+    "without English stems": [
+        (query, "stem", str),
+        (rank, "stem", str),
+        (query, "root", str),
+        (query, "other_forms", lambda _: ()),
+    ],
+    "without words that begin alike": [(rank, "PARTIAL", 0.0)],
+    "without Korean endings": [(query, "hangul_stem", str)],
+    "without first syllables": [(query, "_HEAD_SYLLABLES", 1000)],
+}
 TARGETS = {
     "locomo-turn": {"R@5": 0.63, "R@10": 0.71, "MRR": 0.525},
     "korquad": {"R@1": 0.91, "R@5": 0.985},
@@ -114,16 +135,37 @@ def run(name: str, data: Path, form: str, every: int) -> dict[str, float]:
     return {**answer, "n": len(times), "p50": times[len(times) // 2], "p95": times[int(len(times) * 0.95)]}
 
 
+def steps(data: Path, every: int) -> int:
+    """Print a table of markdown."""
+    print("| ranking | LoCoMo turns R@5 / R@10 / MRR | KorQuAD R@1 / R@5 | CoSQA R@5 |")
+    print("| --- | --- | --- | --- |")
+    for name, changes in {"**all steps**": [], **STEPS}.items():
+        with contextlib.ExitStack() as stack:
+            for owner, attribute, value in changes:
+                stack.enter_context(mock.patch.object(owner, attribute, value))
+            turns, korean, code = (run(one, data, FORM[one], every) for one in ("locomo-turn", "korquad", "cosqa"))
+        cells = (
+            " / ".join(f"{turns[key]:.3f}" for key in ("R@5", "R@10", "MRR")),
+            " / ".join(f"{korean[key]:.3f}" for key in ("R@1", "R@5")),
+            f"{code['R@5']:.3f}",
+        )
+        print(f"| {name} | {' | '.join(cells)} |", flush=True)
+    return 0
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", default=SETS)
     parser.add_argument("--as", dest="form", choices=("sections", "entries"))
     parser.add_argument("--every", type=int, default=1, help="ask every n-th question only")
     parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--steps", action="store_true", help="take out one step of the ranking after the other")
     args = parser.parse_args()
     if not args.data.is_dir():
         print(f"skipped: there is no folder {args.data} with the retrieval sets")
         return 0
+    if args.steps:
+        return steps(args.data, args.every)
     missed = 0
     print(f"{'set':<24} {'questions':>9} {'R@1':>6} {'R@5':>6} {'R@10':>6} {'MRR':>6} {'p50 ms':>7} {'p95 ms':>7}")
     for name in args.sets:

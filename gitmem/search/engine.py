@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gitmem.search import sources
+from gitmem.search.cutting import HEADING
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import allowed_text, literals_for, read_filters, unwanted
 from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query import parse_query
 from gitmem.search.rank import Corpus, Found, find_terms, score_file, weights
-from gitmem.search.units import HEADING
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -75,7 +75,7 @@ def search(
     hits = []
     for item in once(ranked):
         if fits(item, query, filters):
-            hits.append(make_hit(item.units, item.units.units[item.index], item.found, list(item.says), item.score))
+            hits.append(make_hit(item.units, item.index, item.found, list(item.says), item.score))
             if len(hits) == limit:
                 break
     return hits
@@ -99,7 +99,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     """Return the units of a pool that answer a query, with their scores; without words, all of them with 0."""
     if not query.terms:
         nothing = Found({}, [])
-        return [Ranked(0.0, units, index, nothing, ()) for units in pool.read for index in range(len(units.units))]
+        return [Ranked(0.0, units, index, nothing, ()) for units in pool.read for index in range(len(units))]
     found: list[dict[int, Found]] = []
     for loosely in (False, True):
         found = [find_terms(units, query.terms, loosely=loosely) for units in pool.read]
@@ -112,15 +112,15 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         without = unwanted(query, units)
         for index, score in score_file(units, of_file, says, corpus.average).items():
             if index not in without:
-                alone = _ALONE if units.units[index].kind == HEADING else 1.0
+                alone = _ALONE if units.kind(index) == HEADING else 1.0
                 ranked.append(Ranked(score * alone, units, index, of_file[index], says))
     return ranked
 
 
 def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:
     """Return what the ranking must know of the whole, from the part of it that was read."""
-    units = sum(len(one.units) for one in pool.read)
-    characters = sum(one.content_length(unit) for one in pool.read for unit in one.units)
+    units = sum(map(len, pool.read))
+    characters = sum(one.total() for one in pool.read)
     frequencies = [0.0] * terms
     for of_file in found:
         for unit in of_file.values():
@@ -133,7 +133,7 @@ def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Cor
 
 def fits(item: Ranked, query: Query, filters: Filters) -> bool:
     """Say whether a ranked unit is one of those that the query asks for."""
-    unit = item.units.units[item.index]
+    unit = item.units.unit(item.index)
     return allowed_text(query, item.units, unit) and (not filters.by_unit or filters.allow(facts_of(item.units, unit)))
 
 
@@ -142,7 +142,7 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
     copies: dict[str, Ranked] = {}
     order: list[str | Ranked] = []
     for item in ranked:
-        identifier = item.units.entry_id(item.units.units[item.index])
+        identifier = item.units.entry_id(item.index)
         if not identifier:
             order.append(item)
             continue
@@ -168,7 +168,7 @@ def _order(item: Ranked) -> tuple[float, int, str, int]:
 
 
 def _newest(item: Ranked) -> tuple[tuple[int, ...], int, str, int]:
-    date = facts_of(item.units, item.units.units[item.index]).date
+    date = facts_of(item.units, item.units.unit(item.index)).date
     return tuple(-ord(character) for character in date), _layer(item), item.units.path, item.index
 
 

@@ -129,6 +129,8 @@ def _of_session(facts: Facts, sessions: Iterable[str]) -> bool:
 
 def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
     """Return the entries that were saved in these sessions, as the commits say."""
+    if not sessions:
+        return frozenset()
     from gitmem.errors import NotFoundError
     from gitmem.store.history import records
 
@@ -142,11 +144,11 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
 
 
 def _moment(store: Store, query: Query, name: str) -> str:
-    from gitmem.store.dates import FORMS, parse_date
-
     given = query.filter(name)
     if not given:
         return ""
+    from gitmem.store.dates import FORMS, parse_date
+
     text = given[-1]
     try:
         span = parse_date(text, store.context.clock())

@@ -6,8 +6,9 @@ import re
 from functools import cache
 
 from gitmem.model.tokens import estimate_tokens
+from gitmem.search.cutting import ENTRY
 from gitmem.search.snippets import snippet
-from gitmem.search.units import ENTRY, first_line
+from gitmem.search.units import first_line
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -98,8 +99,9 @@ def day_of(text: str) -> str:
     return ""
 
 
-def make_hit(units: Units, unit: Unit, found: Found | None, says: list[float], score: float) -> Hit:
+def make_hit(units: Units, index: int, found: Found | None, says: list[float], score: float) -> Hit:
     """Return a unit as a hit."""
+    unit = units.unit(index)
     text = units.text_of(unit)
     start, end = units.lines(unit)
     facts = facts_of(units, unit)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from gitmem.search.cutting import FIELD, HEADING
 from gitmem.search.files import list_files
 from gitmem.search.query import fold
 from gitmem.search.sources import load
-from gitmem.search.units import FIELD, HEADING, first_line
+from gitmem.search.units import first_line
 from gitmem.search.words import hangul_stem, stem, stop_words
 from gitmem.values import Value
 
@@ -40,10 +41,11 @@ def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
     total = 0
     for file in list_files(store.root):
         units = load(store.root, file)
-        for unit in units.units:
-            identifier = units.entry_id(unit)
-            if identifier in seen or unit.kind in {HEADING, FIELD}:
+        for index in range(len(units)):
+            identifier = units.entry_id(index)
+            if identifier in seen or units.kind(index) in {HEADING, FIELD}:
                 continue
+            unit = units.unit(index)
             seen.update({identifier} - {""})
             total += 1
             head = first_line().match(units.text, unit.start, unit.end)

@@ -70,5 +70,5 @@ def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
     index = units.at(sum(len(line) + 1 for line in lines[: number - 1]))
     if index < 0:
         return number, number
-    start, end = units.lines(units.units[index])
+    start, end = units.lines(units.unit(index))
     return min(start, number), max(end, number)

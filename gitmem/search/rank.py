@@ -47,8 +47,14 @@ class Found(Value):
 def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) -> dict[int, Found]:
     """Return what is found in a file's units, by their index; `loosely`, within words too."""
     found: dict[int, Found] = {}
+    absent: list[str] = []
     for number, term in enumerate(terms):
         for needle in term.needles:
+            if any(text in needle.text for text in absent):  # nor does what holds it stand there
+                continue
+            if needle.text not in units.low:
+                absent.append(needle.text)
+                continue
             for position, weight in _places(units, needle, loosely=loosely):
                 index = units.at(position)
                 if index < 0:
@@ -136,9 +142,8 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
     average += ROOM
     scores = {}
     for index, unit in found.items():
-        place = units.units[index]
-        length = units.content_length(place)
-        first_end, lines = units.outline(place)
+        length = units.length(index)
+        first_end, lines = units.outline(index)
         counts = dict(unit.counts)
         share = _leaning(length) / lines
         for distance, weight in enumerate(WINDOW, 1):

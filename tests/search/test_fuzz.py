@@ -114,7 +114,7 @@ def test_folding_keeps_each_character_in_its_place(text):
 def test_units_hold_all_the_text_that_is_no_blank(text):
     units = Units("daily/x.md", text.encode())
 
-    told = "".join(units.text[unit.start : unit.end] for unit in units.units)
+    told = "".join(units.text[unit.start : unit.end] for unit in map(units.unit, range(len(units))))
 
     assert "".join(told.split()) == "".join(text.split())
     assert units.starts == sorted(set(units.starts))

@@ -1,0 +1,198 @@
+"""How long a search takes at 1, 10 and 100 MB of markdown, beside `rg` and beside an SQLite FTS5 index.
+
+The text is that of the retrieval sets (bench/retrieval.py), dealt out again and again into files of about 20 KB: each
+copy is shuffled and its long words are marked with the copy's number, so that a word is about as rare as it would be.
+Asked are their questions. The yardsticks: the same ranking with the `rg` binary in place of the bindings; `rg` alone
+with the same pattern; FTS5 (unicode61), with the time and space its index takes.
+
+    python bench/search.py [--sizes 1,10] [--questions 60]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gitmem.search.engine import literals_of, make_scanner, search
+from gitmem.search.files import list_files
+from gitmem.search.query import parse_query
+from gitmem.search.standins import RgScanner, find_rg
+from gitmem.store.context import Context
+from gitmem.store.init import Place, init_store
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
+SETS = ("locomo-turn", "korquad", "cosqa")
+FILE_BYTES = 20_000
+MEGABYTE = 1_000_000
+TARGETS = {1: 10.0, 10: 30.0, 100: 105.0}
+
+
+def read_sets(data: Path) -> tuple[list[str], list[str]]:
+    docs, questions = [], []
+    for name in SETS:
+        for line in (data / f"{name}.jsonl").open(encoding="utf-8"):
+            row = json.loads(line)
+            docs += [doc["text"] for doc in row["docs"]]
+            questions += [query["text"] for query in row["queries"]]
+    return docs, questions
+
+
+def fill(root: Path, docs: list[str], size: int, dice: random.Random) -> int:
+    """Write files until there are `size` bytes; returns how many."""
+    written = number = 0
+    copy = 0
+    while written < size:
+        order = docs[:]
+        dice.shuffle(order)
+        lines: list[str] = []
+        length = 0
+        for index, text in enumerate(order):
+            told = marked(text, copy)
+            block = f"## Part {index}\n\n{told}\n\n"
+            lines.append(block)
+            length += len(block.encode())
+            if length >= FILE_BYTES:
+                path = root / "knowledge" / f"{number // 100:03}" / f"part-{number:05}.md"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text("".join(lines), encoding="utf-8")
+                written, number = written + length, number + 1
+                lines, length = [], 0
+                if written >= size:
+                    return number
+        copy += 1
+    return number
+
+
+def marked(text: str, copy: int) -> str:
+    """Return a text two thirds of whose long words are those of one copy only."""
+
+    def mark(found: re.Match[str]) -> str:
+        return f"{found[0]}{copy}" if (sum(map(ord, found[0])) + copy) % 3 else found[0]
+
+    return re.sub(r"\w{7,}", mark, text) if copy else text
+
+
+def timed(run, questions: list[str]) -> list[float]:
+    times = []
+    for question in questions:
+        begun = time.perf_counter()
+        run(question)
+        times.append((time.perf_counter() - begun) * 1000)
+    return sorted(times)
+
+
+def figures(times: list[float]) -> str:
+    return f"p50 {times[len(times) // 2]:7.1f} ms   p95 {times[int(len(times) * 0.95)]:7.1f} ms"
+
+
+def index_fts(folder: Path, root: Path) -> tuple[sqlite3.Connection, float, float]:
+    begun = time.perf_counter()
+    place = folder / "fts.db"
+    base = sqlite3.connect(place)
+    base.execute("create virtual table docs using fts5(path unindexed, text, tokenize='unicode61')")
+    for path in sorted(root.rglob("*.md")):
+        parts = path.read_text(encoding="utf-8", errors="replace").split("\n## ")
+        base.executemany("insert into docs values (?, ?)", [(str(path), part) for part in parts])
+    base.commit()
+    return base, time.perf_counter() - begun, place.stat().st_size / MEGABYTE
+
+
+def ask_fts(base: sqlite3.Connection, question: str) -> None:
+    words = re.findall(r"\w+", question)
+    pattern = " OR ".join(f'"{word}"' for word in words) or '""'
+    base.execute("select path from docs where docs match ? order by rank limit 10", (pattern,)).fetchall()
+
+
+def whole_process(folder: Path, project: Path, environ: dict[str, str], rounds: int = 11) -> tuple[float, float]:
+    python = sys.executable
+    gitmem = shutil.which("gitmem", path=str(Path(python).parent)) or "gitmem"
+    runs = {"bare": [python, "-c", "pass"], "search": [gitmem, "search", "support group", "--json"]}
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(rounds):
+        for name, command in runs.items():
+            begun = time.perf_counter()
+            subprocess.run(command, cwd=project, env=environ, check=True, stdout=subprocess.DEVNULL)
+            times[name].append((time.perf_counter() - begun) * 1000)
+    return sorted(times["bare"])[rounds // 2], sorted(times["search"])[rounds // 2]
+
+
+def measure(size: int, docs: list[str], questions: list[str]) -> bool:
+    folder = Path(tempfile.mkdtemp(prefix="gitmem-bench-"))
+    try:
+        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environ["HOME"] = str(folder)
+        project = folder / "project"
+        project.mkdir()
+        context = Context(environ, str(folder), "bench", lambda: datetime.now(UTC))
+        store = init_store(str(project), context, Place.PROJECT).store
+        count = fill(Path(store.root), docs, size * MEGABYTE, random.Random(7))
+        print(f"{size} MB in {count} files, {len(questions)} questions", flush=True)
+        begun = time.perf_counter()
+        search(store, questions[0])
+        print(f"  the first search ever             {(time.perf_counter() - begun) * 1000:7.1f} ms")
+        for question in questions[:5]:
+            search(store, question)
+        ours = timed(lambda question: search(store, question), questions)
+        print(f"  gitmem, in process                {figures(ours)}", flush=True)
+        beside = None
+        rg = find_rg({"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])})
+        if rg is None:
+            print("  rg: skipped, there is none on this machine")
+        else:
+            scanner = RgScanner(rg, environ)
+            times = timed(lambda question: search(store, question, scanner=scanner), questions)
+            beside = times[len(times) // 2]
+            print(f"  the same ranking with the rg binary {figures(times)}")
+            files = list_files(store.root)
+            literals = {question: literals_of(parse_query(question).terms) for question in questions}
+            alone = {"rg alone, the same pattern": scanner, "the bindings alone, same pattern": make_scanner(store)}
+            for name, one in alone.items():
+                times = timed(lambda question, one=one: one.scan(store.root, files, literals[question]), questions)
+                print(f"  {name:<33} {figures(times)}", flush=True)
+        base, seconds, megabytes = index_fts(folder, Path(store.root))
+        print(
+            f"  FTS5, its index built             {figures(timed(lambda question: ask_fts(base, question), questions))}"
+        )
+        print(f"  FTS5, building the index          {seconds:7.1f} s, {megabytes:.0f} MB")
+        base.close()
+        p50 = ours[len(ours) // 2]
+        if size == 1:
+            bare, whole = whole_process(folder, project, environ)
+            most = 3 * bare + p50
+            print(f"  whole process: gitmem search {whole:.0f} ms, bare Python {bare:.0f} ms; at most {most:.0f}")
+        good = p50 <= TARGETS.get(size, p50) or (beside is not None and p50 <= beside)
+        if not good:
+            print(f"  p50 {p50:.1f} ms is over {TARGETS[size]:.0f} ms and over the same ranking with rg")
+        return good
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="1,10,100")
+    parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--data", type=Path, default=DATA)
+    args = parser.parse_args()
+    if not args.data.is_dir():
+        print(f"skipped: there is no folder {args.data} with the text")
+        return 0
+    docs, questions = read_sets(args.data)
+    asked = random.Random(3).sample(questions, args.questions)
+    good = [measure(int(size), docs, asked) for size in args.sizes.split(",")]
+    return 0 if all(good) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
