@@ -1,0 +1,106 @@
+"""Where a file is cut into units: at its entries and headings, and in a long section at blank lines."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.search.files import is_summary
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Span = tuple[int, int, str]
+
+ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
+# Characters of a section that is one hit; a longer one is cut at blank lines, about where this much is full.
+LONGEST_SECTION = 3_000
+# A heading, or an entry; also one without an id, as people write them: dated items of a list.
+_START = r"\n(?=#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] )"
+_FIELD = r"(?m)^([A-Za-z_][\w-]*):"
+_OPENING = r"\ufeff?---[ \t]*\r?\n"
+_CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
+_MAX_HEADER = 65_536
+# Fields of a header that are for programs; and those that say something in words in any document.
+_NOT_TEXT = frozenset(
+    {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
+)
+_TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
+
+
+def cut(path: str, text: str) -> list[Span]:
+    """Return the units of a file in order, each as its start, its end and its kind."""
+    spans: list[Span] = []
+    body = 0
+    if text.startswith(("---", "\ufeff---")) and (opening := re.match(_OPENING, text)):
+        closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
+        if closing:
+            body = closing.end()
+            spans += _fields(text, opening.end(), closing.start(), summary=is_summary(path))
+    starts = [found.end() for found in re.compile(_START).finditer(text, max(body - 1, 0))]
+    if not body and re.match(_START, f"\n{text[:100]}"):
+        starts.insert(0, 0)
+    starts = _outside_fences(text, starts)
+    previous = body
+    for start in (*starts, len(text)):
+        if start > previous:
+            _add(spans, text, previous, start)
+        previous = start
+    return spans
+
+
+def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:
+    """Yield what a header says in words, a field each."""
+    heads = list(re.compile(_FIELD).finditer(text, start, end))
+    for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
+        if head[1] not in _NOT_TEXT and (summary or head[1] in _TEXT):
+            yield head.start(), following, FIELD
+
+
+def _outside_fences(text: str, starts: list[int]) -> list[int]:
+    """Return the starts that are none of code's."""
+    if "```" not in text and "~~~" not in text:
+        return starts
+    from gitmem.model.log import fences
+
+    spans = fences(text)
+    return [start for start in starts if not any(begin <= start < end for begin, end in spans)]
+
+
+def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+    """Add what stands between two starts, as one unit or several."""
+    if text.startswith("- [", start):
+        entry = _entry_end(text, start, end)
+        spans.append((start, entry, ENTRY))
+        if entry == end:
+            return
+        start = entry
+    if end - start > LONGEST_SECTION:
+        start = _add_long(spans, text, start, end)
+    told = text[start:end].rstrip()
+    if told:
+        spans.append((start, end, HEADING if told[0] == "#" and "\n" not in told else SECTION))
+
+
+def _entry_end(text: str, start: int, end: int) -> int:
+    """Return where an entry ends: before the next line that is neither blank nor indented."""
+    line = text.find("\n", start, end) + 1
+    while line and line < end:
+        if text[line] not in " \t\n\r":
+            return line
+        line = text.find("\n", line, end) + 1
+    return end
+
+
+def _add_long(spans: list[Span], text: str, start: int, end: int) -> int:
+    """Add a long section but for its last part; returns where that begins."""
+    while end - start > LONGEST_SECTION:
+        least = start + LONGEST_SECTION // 3
+        blank = text.rfind("\n\n", least, start + LONGEST_SECTION)
+        if blank < 0:
+            blank = text.find("\n\n", start + LONGEST_SECTION, end)
+        if blank < 0:
+            break
+        spans.append((start, blank + 2, SECTION))
+        start = blank + 2
+    return start
