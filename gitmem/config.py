@@ -59,6 +59,17 @@ class SessionConfig(Value):
     budget_tokens: int = 2_000
 
 
+class SearchConfig(Value):
+    """How much more a hit counts for being new, and for standing in a layer nearer to `memory.md` (spec R9).
+
+    Both in hundredths of its score: between hits that are about as good they decide, over a better one they do not.
+    """
+
+    layer_percent: int = 3
+    recency_percent: int = 3
+    recency_days: int = 30
+
+
 class TranscriptConfig(Value):
     """Whether raw transcripts (L1) are kept, and how much of a tool's result (spec R14, in characters)."""
 
@@ -75,6 +86,7 @@ class Config(Value):
     maintenance: MaintenanceConfig = MaintenanceConfig()
     save: SaveConfig = SaveConfig()
     session: SessionConfig = SessionConfig()
+    search: SearchConfig = SearchConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     problems: tuple[str, ...] = ()
 
@@ -102,6 +114,9 @@ RULES = {
     "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000),
     "save.context_percent": Rule("save what was learned when this much of the context is used, 0 never", maximum=100),
     "session.budget_tokens": Rule("what a session is told at its start, at most", maximum=2_400),
+    "search.layer_percent": Rule("how much more a hit in memory.md counts than one in a log", maximum=100),
+    "search.recency_percent": Rule("how much more a hit of this moment counts than an old one", maximum=100),
+    "search.recency_days": Rule("days after which half of that is left", minimum=1, maximum=36_500),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }

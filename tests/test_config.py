@@ -28,6 +28,9 @@ DEFAULTS = {
     "session.budget_tokens": 2_000,
     "transcripts.enabled": True,
     "transcripts.tool_result_chars": 2_000,
+    "search.layer_percent": 3,
+    "search.recency_percent": 3,
+    "search.recency_days": 30,
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import islice
+
 from gitmem.search import sources
 from gitmem.search.cutting import HEADING
 from gitmem.search.files import LAYERS
@@ -13,7 +15,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gitmem.search.filters import Filters
     from gitmem.search.hits import Hit
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 10
+_WEIGHED = 30  # hits beyond those asked for that are weighed by layer and age
 _ALONE = 0.5  # what a heading with nothing under it counts, beside what is told somewhere
 
 
@@ -72,13 +75,34 @@ def search(
     pools += [sources.lost(store, literals, allow)] if history else []
     ranked = [item for pool in pools for item in rank(pool, query)]
     ranked.sort(key=_order if query.terms else _newest)
-    hits = []
-    for item in once(ranked):
-        if fits(item, query, filters):
-            hits.append(make_hit(item.units, item.index, item.found, list(item.says), item.score))
-            if len(hits) == limit:
-                break
-    return hits
+    fitting: Iterator[Ranked] = (item for item in once(ranked) if fits(item, query, filters))
+    if query.terms:
+        # What is weighed is more than what is asked for: a little better or worse moves a hit no further.
+        best = list(islice(fitting, limit + _WEIGHED if limit else None))
+        weighed = [weigh(store, item) for item in best[: limit + _WEIGHED]]
+        fitting = iter(sorted([*weighed, *best[limit + _WEIGHED :]], key=lambda item: -item.score))
+    found = islice(fitting, limit or None)
+    return [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in found]
+
+
+def weigh(store: Store, item: Ranked) -> Ranked:
+    """Return a ranked unit with what its layer and its age add to its score."""
+    config = store.config.search
+    share = config.layer_percent / 100 * (1 - _layer(item) / (len(LAYERS) - 1))
+    date = facts_of(item.units, item.units.unit(item.index)).date if config.recency_percent else ""
+    if date:
+        share += config.recency_percent / 100 * 0.5 ** (_age(store, date) / config.recency_days)
+    return item._replace(score=item.score * (1 + share))
+
+
+def _age(store: Store, date: str) -> float:
+    """Return how many days ago a date was; what lies ahead of the clock is of today."""
+    now = store.context.clock()
+    try:
+        year, month, day = (int(part) for part in date[:10].split("-"))
+        return max(0, (now.date() - now.date().replace(year, month, day)).days)
+    except ValueError:  # there is no such day
+        return float("inf")
 
 
 def make_scanner(store: Store) -> Scanner:

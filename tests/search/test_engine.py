@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gitmem.config import SearchConfig
+
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"
 
 
@@ -79,3 +81,32 @@ def test_an_entry_between_two_that_match_is_found_before_one_that_stands_alone(s
 
     assert starts[0] == 2
     assert starts[-1] == 10
+
+
+def dated(day: str, number: int) -> str:
+    return f"- [{day} 10:00:00] **Note**: use the cache ^01m80m1r5d7wvtt7ft{number:02}\n"
+
+
+def test_of_equals_the_newer_and_the_one_in_memory_come_first(shelf):
+    days = {"2026-11-20": 1, "2026-10-01": 2, "2025-01-01": 3}
+    for day, number in days.items():
+        shelf.put(f"archive/memory_{number}.md", f"## Notes\n\n{dated(day, number)}")
+
+    assert [hit.date[:10] for hit in shelf.search("cache")] == list(days)
+
+    shelf.put("memory.md", f"## Notes\n\n{dated('2026-11-20', 4)}")
+
+    assert shelf.paths("cache")[0] == "memory.md"
+
+
+def test_a_better_hit_stays_before_a_newer_one_and_weights_can_be_changed(shelf):
+    shelf.put("archive/memory_1.md", "## Notes\n\n" + dated("2020-01-01", 1).replace("cache", "wheel cache"))
+    shelf.put("memory.md", f"## Notes\n\n{dated('2026-11-21', 2)}")
+    assert shelf.paths("wheel cache")[0] == "archive/memory_1.md"
+    shelf.put("archive/memory_1.md", f"## Notes\n\n{dated('2020-01-01', 1)}")
+    plain = shelf.search("cache")
+
+    shelf.store.config = shelf.store.config._replace(search=SearchConfig(layer_percent=100, recency_percent=0))
+
+    assert plain[0].path == "memory.md"
+    assert shelf.search("cache")[0].score > 1.5 * plain[0].score
