@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 from gitmem.cli import answers
 from gitmem.cli.reading import count
 from gitmem.errors import ExitCode, UsageError
-from gitmem.model.tokens import estimate_tokens
-from gitmem.search.recall import BUDGET, CANDIDATES, recall
 
 if TYPE_CHECKING:
     import argparse
@@ -27,6 +25,8 @@ _LAYERS = {
     "transcripts": "transcripts",
 }
 LIMIT = 10
+CANDIDATES = 50  # hits of which those are recalled that fit
+BUDGET = 2_000  # tokens
 _BOLD, _DIM, _PLACE, _FOUND, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33m", "\033[0m"
 
 
@@ -89,6 +89,9 @@ def run_recall(args: argparse.Namespace, door: Door) -> int:
       gitmem recall --at 2026-11-01 deploy
 
     """
+    from gitmem.model.tokens import estimate_tokens
+    from gitmem.search.recall import recall
+
     hits, query = _find(args, door)
     found = recall(query, hits, args.budget)
     value = {

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from gitmem.search.rank import Found
     from gitmem.search.units import Unit, Units
 
-_SESSION_TAG = re.compile(r"[0-9a-f]{8}")
-_DAY = re.compile(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
-_STAMP = re.compile(r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])")
-_SESSION_NAME = re.compile(r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)")
+_SESSION_TAG = r"[0-9a-f]{8}"
+_DAY = r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])"
+_STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
+_SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
 _HEADER = 4096  # characters in which a document says when it was made
-_CREATED = re.compile(r"^(?:date|created):[ \t]*['\"]?([0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T: ]*)", re.MULTILINE)
+_CREATED = r"(?m)^(?:date|created):[ \t]*['\"]?([0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T: ]*)"
 
 
 class Hit(Value):
@@ -74,17 +74,17 @@ def facts_of(units: Units, unit: Unit) -> Facts:
         date = f"{day[:10]} {time}".strip()
     else:
         date = day_of(unit.heading) or day
-    session = session or next((tag for tag in tags if _SESSION_TAG.fullmatch(tag)), "")
+    session = session or next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
     return Facts(date, session, entry, label, tags)
 
 
 def file_facts(units: Units) -> tuple[str, str]:
     """Return the date and the session a whole file is of, "" where it is of none."""
-    named = _SESSION_NAME.search(units.path)
+    named = re.search(_SESSION_NAME, units.path) if units.path.startswith("sessions/") else None
     session = named[1] if named else ""
     day = day_of(units.path.rpartition("/")[2])
     if not day and units.text.startswith("---"):
-        created = _CREATED.search(units.text, 0, _HEADER)
+        created = re.search(_CREATED, units.text[:_HEADER])
         day = created[1].replace("T", " ").strip() if created else ""
     return day, session
 
@@ -92,9 +92,9 @@ def file_facts(units: Units) -> tuple[str, str]:
 @cache
 def day_of(text: str) -> str:
     """Return the date, perhaps with the time, that a name or a heading holds, "" where it holds none."""
-    if day := _DAY.search(text):
+    if day := re.search(_DAY, text):
         return day[0]
-    if stamp := _STAMP.search(text):
+    if stamp := re.search(_STAMP, text):
         return "{}-{}-{} {}:{}:{}".format(*stamp.groups())
     return ""
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
 from itertools import pairwise
 
+from gitmem.search.scripts import HAN, HANGUL, MARKED, UNSPACED, runs
 from gitmem.search.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
 from gitmem.values import Value
 
@@ -33,13 +33,9 @@ _PIECE = re.compile(
     rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>{"|".join(_FILTERS)}):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)',
     re.IGNORECASE,
 )
-_HANGUL = "\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff"
-_HAN = (
-    "\u3005-\u3007\u3041-\u3096\u309d-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-    "\uff66-\uff9f\U00020000-\U000323af"
-)
-_UNSPACED = "\u0e01-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Tibetan, Burmese, Khmer
-_MARKED = "\u0900-\u0dff"  # scripts of India: their vowel signs are no letters to `re`
+# What joins the parts of an identifier, a path, `node.js`, `utf-8`.
+_JOINT = r"[^\W\d_][^\w\s]*[._\-/:@#+][^\w\s]*\w|\w[._\-/:@#+]+[^\W\d_]|_"
+_HUMP = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 
 
 class Needle(Value):
@@ -76,26 +72,6 @@ class Query(Value):
     def filter(self, name: str) -> tuple[str, ...]:
         """Return what was given for a filter."""
         return tuple(value for key, value in self.filters if key == name)
-
-
-class _Forms(Value):
-    run: re.Pattern[str]
-    hump: re.Pattern[str]
-    hangul: re.Pattern[str]
-    gaps: re.Pattern[str]
-
-
-@cache
-def _forms() -> _Forms:
-    return _Forms(
-        run=re.compile(
-            rf"(?P<hangul>[{_HANGUL}]+)|(?P<han>[{_HAN}]+)|(?P<unspaced>[{_UNSPACED}]+)|(?P<marked>[{_MARKED}]+)"
-            rf"|(?P<word>[^\W_{_HANGUL}{_HAN}{_UNSPACED}{_MARKED}]+)"
-        ),
-        hump=re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"),
-        hangul=re.compile(rf"[{_HANGUL}]"),
-        gaps=re.compile(r"[^\W\d_][^\w\s]*[._\-/:@#+][^\w\s]*\w|\w[._\-/:@#+]+[^\W\d_]|_"),
-    )
 
 
 def fold(text: str) -> str:
@@ -171,35 +147,33 @@ def _literal_terms(words: list[str]) -> tuple[Term, ...]:
 
 def _word_terms(word: str, *, keep_stop: bool) -> Iterator[tuple[tuple[Needle, ...], float]]:
     """Yield what to look for of one word between blanks."""
-    forms, stop = _forms(), frozenset() if keep_stop else stop_words()
-    runs = list(forms.run.finditer(word))
-    if not runs:
+    stop = frozenset() if keep_stop else stop_words()
+    parts = runs(word)
+    if not parts:
         return
-    bare = word[runs[0].start() : runs[-1].end()]
-    if len(runs) > 1 and forms.gaps.search(bare):  # an identifier, a path, `node.js`, `utf-8`
+    bare = word[parts[0].start : parts[-1].end]
+    if len(parts) > 1 and re.search(_JOINT, bare):
         yield (Needle(fold(bare), INSIDE),), 1.0
-    for index, run in enumerate(runs):
-        text, kind = run[0], run.lastgroup
-        after = runs[index - 1].end() == run.start() if index else False
-        if kind == "hangul":
-            number = after and runs[index - 1][0].isdigit()
-            if number:  # `1989년`, `3월`
-                yield (Needle(runs[index - 1][0] + text[0], INSIDE),), 1.0
-            elif not (after and is_ending(text)):
-                yield from _hangul_terms(text, stop)
-        elif kind in {"han", "unspaced"}:
-            yield from _bigrams(text)
-        elif kind == "marked":
-            yield (Needle(text, PREFIX),), 1.0
+    for index, run in enumerate(parts):
+        before = parts[index - 1].text if index and parts[index - 1].end == run.start else ""
+        if run.script == HANGUL and before.isdigit():  # `1989년`, `3월`
+            yield (Needle(before + run.text[0], INSIDE),), 1.0
+        elif run.script == HANGUL:
+            if not (before and is_ending(run.text)):
+                yield from _hangul_terms(run.text, stop)
+        elif run.script in {HAN, UNSPACED}:
+            yield from _bigrams(run.text)
+        elif run.script == MARKED:
+            yield (Needle(run.text, PREFIX),), 1.0
         else:
-            yield from _latin_terms(text, stop)
+            yield from _latin_terms(run.text, stop)
 
 
 def _latin_terms(text: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle, ...], float]]:
     word = fold(text)
     if word in stop:
         return
-    parts = [fold(part) for part in _forms().hump.findall(text)] if text.isascii() else []
+    parts = [fold(part) for part in re.findall(_HUMP, text)] if text.isascii() else []
     if len(parts) > 1 and not (text.isupper() or text.islower() or text[1:].islower()):  # getUserName
         yield (Needle(word, INSIDE), Needle("_".join(parts), INSIDE)), 1.0
         for part in parts:

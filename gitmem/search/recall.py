@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
     from gitmem.search.hits import Hit
 
-BUDGET = 2_000  # tokens
-CANDIDATES = 50  # hits that are looked at for what fits
-_BLOCK = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
-_FENCES = re.compile(rf"<(?=[\s/]*(?:{FENCE}|system-reminder))", re.IGNORECASE)
+_BLOCK = r"(?m) \^[0-9a-z]{20}$"
+_FENCES = rf"(?i)<(?=[\s/]*(?:{FENCE}|system-reminder))"
 _SMALLEST_PART = 0.3  # of the best score that is still worth an agent's attention
 
 
@@ -29,7 +27,7 @@ class Recalled(Value):
     more: int
 
 
-def recall(query: str, hits: Sequence[Hit], budget: int = BUDGET) -> Recalled:
+def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
     """Return the best of the hits of a query in at most `budget` tokens, the best first; no text where there is none.
 
     A hit that does not fit is passed over, and where nothing fits whole, the best is told by its snippet.
@@ -41,7 +39,7 @@ def recall(query: str, hits: Sequence[Hit], budget: int = BUDGET) -> Recalled:
     left = budget - estimate_tokens(lead + close) - 4
     pieces, told = [], []
     for hit in good:
-        piece = f"[{hit_head(hit)}]\n{_safe(_BLOCK.sub('', hit.text))}"
+        piece = f"[{hit_head(hit)}]\n{_safe(re.sub(_BLOCK, '', hit.text))}"
         size = estimate_tokens(piece) + 1
         if size <= left:
             pieces.append(piece)
@@ -62,4 +60,4 @@ def hit_head(hit: Hit) -> str:
 
 def _safe(text: str) -> str:
     """Return a text that cannot end the fence it stands in."""
-    return _FENCES.sub("(", text)
+    return re.sub(_FENCES, "(", text)

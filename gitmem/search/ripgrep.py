@@ -24,7 +24,7 @@ _STATE = "search.json"
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 _NUMBER = re.compile(r":([0-9]+):")
 _RULES = (".gitignore", ".ignore", ".rgignore")
-_EXCLUDES = re.compile(r"(?im)^\s*excludesfile\s*=\s*\"?([^\"\n]+)")
+_EXCLUDES = r"(?im)^\s*excludesfile\s*=\s*\"?([^\"\n]+)"
 _WORTH_KEEPING = 50  # files looked at before what was found of them is written down
 
 
@@ -198,7 +198,7 @@ def _rules(root: str, folders: Iterable[str], home: str) -> str:
     settings = [os.path.join(home, ".gitconfig"), os.path.join(home, ".config", "git", "config")]
     places += [*settings, os.path.join(home, ".config", "git", "ignore")]
     for setting in settings:
-        for named in _EXCLUDES.findall(read_file("", setting).decode("utf-8", "replace")):
+        for named in re.findall(_EXCLUDES, read_file("", setting).decode("utf-8", "replace")):
             places.append(os.path.join(home, named.strip().removeprefix("~/")))
     stamps = []
     for place in places:

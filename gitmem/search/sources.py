@@ -33,7 +33,7 @@ _KEPT_CHARACTERS = 16_000_000  # of files that a process keeps read
 _SECONDS = 60.0  # for git to look through history
 _UNDATED = "9999"
 _PER_FILE = "200"  # lines of one transcript
-_HUNK = re.compile(rb"@@ -([0-9]+)")
+_HUNK = rb"@@ -([0-9]+)"
 
 
 class Pool(Value):
@@ -265,7 +265,7 @@ def _removed(said: bytes) -> list[tuple[str, str, str, int, str]]:
                 path = line[4:].rstrip(b"\t").decode("utf-8", "surrogateescape").removeprefix("a/")
             elif line.startswith(b"diff --git "):
                 path, number = "", 0
-            elif line.startswith(b"@@") and (hunk := _HUNK.match(line)):
+            elif line.startswith(b"@@") and (hunk := re.match(_HUNK, line)):
                 number = int(hunk[1])
             elif line.startswith(b"-") and number and parents:
                 found.append((parents[0], date[:19], path, number, line[1:].decode("utf-8", "replace").rstrip("\r")))

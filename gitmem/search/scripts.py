@@ -1,0 +1,65 @@
+"""The runs of one script in a word: they are looked for in different ways."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from gitmem.values import Value
+
+WORD, HANGUL, HAN, UNSPACED, MARKED = "word", "hangul", "han", "unspaced", "marked"
+# First and last code points, in order. Han stands for Chinese and Japanese; unspaced are scripts that part no words;
+# in the scripts of India vowel signs are parts of words, and no letters.
+_RANGES = (
+    (0x0900, 0x0DFF, MARKED),
+    (0x0E01, 0x0FFF, UNSPACED),  # Thai, Lao, Tibetan
+    (0x1000, 0x109F, UNSPACED),  # Burmese
+    (0x1100, 0x11FF, HANGUL),
+    (0x1780, 0x17FF, UNSPACED),  # Khmer
+    (0x3005, 0x3007, HAN),
+    (0x3041, 0x3096, HAN),
+    (0x309D, 0x30FF, HAN),
+    (0x3130, 0x318F, HANGUL),
+    (0x31F0, 0x31FF, HAN),
+    (0x3400, 0x4DBF, HAN),
+    (0x4E00, 0x9FFF, HAN),
+    (0xA960, 0xA97F, HANGUL),
+    (0xAC00, 0xD7FF, HANGUL),
+    (0xF900, 0xFAFF, HAN),
+    (0xFF66, 0xFF9F, HAN),
+    (0x20000, 0x323AF, HAN),
+)
+_FIRSTS = [first for first, _, _ in _RANGES]
+
+
+class Run(Value):
+    """Characters of one script that follow each other in a word, and where they stand in it."""
+
+    script: str
+    text: str
+    start: int
+    end: int
+
+
+def runs(word: str) -> list[Run]:
+    """Return the runs of a word; what is neither letter nor digit is in none."""
+    found = []
+    start, script = 0, ""
+    for position, character in enumerate(word):
+        here = _script(character)
+        if here != script:
+            if script:
+                found.append(Run(script, word[start:position], start, position))
+            start, script = position, here
+    if script:
+        found.append(Run(script, word[start:], start, len(word)))
+    return found
+
+
+def _script(character: str) -> str:
+    """Return the script of a character, "" of what parts words."""
+    code = ord(character)
+    if code >= _FIRSTS[0]:
+        _, last, script = _RANGES[bisect_right(_FIRSTS, code) - 1]
+        if code <= last:
+            return script
+    return WORD if character.isalnum() else ""
