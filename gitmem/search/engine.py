@@ -61,28 +61,48 @@ def search(
     """
     query = parse_query(text)
     filters = read_filters(store, query)
-    literals = literals_of(query.terms) or (literals_for(filters) if filters.by_unit or filters.paths else [])
-    if not literals:
-        return []
-    allow = filters.allow_path
-    if at:
-        pools = [sources.revision(store, at, literals, allow)]
-    else:
-        narrow = filters.by_unit or query.phrases or query.without or query.without_phrases
-        most = sources.MANY_FILES if narrow else sources.MOST_FILES
-        pools = [sources.work_tree(store, scanner or make_scanner(store), query.terms, literals, allow, most=most)]
-    pools += [sources.transcripts(store, literals, allow)] if deep else []
-    pools += [sources.lost(store, literals, allow)] if history else []
-    ranked = [item for pool in pools for item in rank(pool, query)]
-    ranked.sort(key=_order if query.terms else _newest)
-    fitting: Iterator[Ranked] = (item for item in once(ranked) if fits(item, query, filters))
-    if query.terms:
-        # What is weighed is more than what is asked for: a little better or worse moves a hit no further.
-        best = list(islice(fitting, limit + _WEIGHED if limit else None))
-        weighed = [weigh(store, item) for item in best[: limit + _WEIGHED]]
-        fitting = iter(sorted([*weighed, *best[limit + _WEIGHED :]], key=lambda item: -item.score))
-    found = islice(fitting, limit or None)
+
+    def look(query: Query) -> list[Ranked]:
+        literals = literals_of(query.terms) or (literals_for(filters) if filters.by_unit or filters.paths else [])
+        if not literals:
+            return []
+        allow = filters.allow_path
+        pools = [
+            sources.revision(store, at, literals, allow)
+            if at
+            else sources.work_tree(
+                *(store, scanner or make_scanner(store), query.terms, literals, allow), most=_most(query, filters)
+            )
+        ]
+        pools += [sources.transcripts(store, literals, allow)] if deep else []
+        pools += [sources.lost(store, literals, allow)] if history else []
+        ranked = [item for pool in pools for item in rank(pool, query)]
+        ranked.sort(key=_order if query.terms else _newest)
+        return best(store, (item for item in once(ranked) if fits(item, query, filters)), query, limit)
+
+    found = look(query)
+    if not found and (decomposed := query.decomposed()) is not None:
+        found = look(decomposed)
     return [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in found]
+
+
+def _most(query: Query, filters: Filters) -> int:
+    """Return how many files are read: more where only reading tells what is asked for."""
+    narrow = filters.by_unit or query.phrases or query.without or query.without_phrases
+    return sources.MANY_FILES if narrow else sources.MOST_FILES
+
+
+def best(store: Store, ranked: Iterator[Ranked], query: Query, limit: int) -> list[Ranked]:
+    """Return the first of what is ranked, weighed by layer and age.
+
+    What is weighed is more than what is asked for: a little better or worse moves a hit no further.
+    """
+    if not query.terms:
+        return list(islice(ranked, limit or None))
+    first = list(islice(ranked, limit + _WEIGHED if limit else None))
+    weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
+    weighed.sort(key=lambda item: -item.score)
+    return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 
 def weigh(store: Store, item: Ranked) -> Ranked:

@@ -69,6 +69,20 @@ class Query(Value):
     without_phrases: tuple[str, ...] = ()
     filters: tuple[tuple[str, str], ...] = ()
 
+    def decomposed(self) -> Query | None:
+        """Return the query as some systems write it, letters and marks apart (NFD); None where that is the same."""
+
+        def apart(text: str) -> str:
+            return unicodedata.normalize("NFD", text)
+
+        terms = tuple(
+            term._replace(needles=tuple(needle._replace(text=apart(needle.text)) for needle in term.needles))
+            for term in self.terms
+        )
+        phrases = tuple(map(apart, self.phrases))
+        same = (terms, phrases) == (self.terms, self.phrases)
+        return None if same else self._replace(terms=terms, phrases=phrases)
+
     def filter(self, name: str) -> tuple[str, ...]:
         """Return what was given for a filter."""
         return tuple(value for key, value in self.filters if key == name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 from gitmem.config import SearchConfig
 
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"
@@ -110,3 +112,11 @@ def test_a_better_hit_stays_before_a_newer_one_and_weights_can_be_changed(shelf)
 
     assert plain[0].path == "memory.md"
     assert shelf.search("cache")[0].score > 1.5 * plain[0].score
+
+
+def test_letters_and_marks_that_stand_apart_are_found(shelf):
+    shelf.put("knowledge/a.md", unicodedata.normalize("NFD", "# A\n\n환불 테스트 and a café\n"))
+
+    assert shelf.paths("환불을") == ["knowledge/a.md"]
+    assert shelf.paths("café") == ["knowledge/a.md"]
+    assert shelf.paths('"환불 테스트"') == ["knowledge/a.md"]
