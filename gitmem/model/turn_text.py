@@ -12,7 +12,8 @@ from gitmem.model.cues import find_cues
 from gitmem.model.entry import Entry, clean_text
 from gitmem.model.kinds import RECENT_CONTEXT, TIMELINE, MemoryType
 from gitmem.model.noise import human_text, is_restated, is_trivial
-from gitmem.model.sentences import is_korean, shorten, split
+from gitmem.model.sentences import is_korean, split
+from gitmem.model.sentences import shorten as shorten_all
 from gitmem.model.turns import Turn, derived_id, program
 from gitmem.values import Value
 
@@ -36,6 +37,7 @@ _SESSION_LENGTH = 8
 _NEXT = timedelta(milliseconds=1)  # what happened in one moment keeps its order, which ids give
 
 _COURTESIES = 3  # sentences of courtesy before an answer begins
+_READ = 20_000  # characters in which the sentences stand that are told of a text
 _LOOK_AT = 1_000  # characters in which they stand
 _COURTESY = (
     *(
@@ -355,6 +357,11 @@ def _error(text: str) -> str:
     )
     line = next(telling, lines[0] if lines else "")
     return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return the sentences at the start of a text that fit; of a long one not all of them are looked for."""
+    return shorten_all(text[:_READ], limit)
 
 
 def _whole(text: str, limit: int) -> str:
