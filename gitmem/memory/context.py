@@ -113,6 +113,7 @@ def _newest_summary(store: Store) -> list[Part]:
     if not data:
         return []
     from gitmem.memory.summarize import days_of
+
     first, last = days_of(data)
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
     return [Part(title, tuple(_SENTENCE_END.split(Document.parse(data).body.strip())), share=25)]

@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(
-    os, "O_BINARY", 0
-)  # a pipe called a transcript is passed over
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe called a transcript is passed over
 _TAUGHT = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 
 

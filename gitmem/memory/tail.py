@@ -9,9 +9,7 @@ from gitmem.model.transcript import records
 
 _TAIL = 262_144  # bytes at the end of a transcript in which the last message's usage stands
 _LOOKED_AT = 8 * 1024 * 1024  # bytes at the end of a transcript in which what a session was told is looked for
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(
-    os, "O_BINARY", 0
-)  # a pipe called a transcript is passed over
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe called a transcript is passed over
 _WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
 _LARGE_WINDOW = 1_000_000
 
