@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 
 from gitmem.model.paths import ARCHIVE, FORMAT, MEMORY, SUMMARIES
 from gitmem.values import Value
-
-TYPE_CHECKING = False  # see gitmem.values
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SUFFIXES = (".md", ".markdown", ".txt")
 # The layers in the order in which spec R9 has them.
@@ -47,25 +44,24 @@ def is_summary(path: str) -> bool:
 
 def list_files(root: str) -> list[File]:
     """Return the documents in a store's work tree, in the order of their paths; links are never followed."""
-    return sorted(_walk(root, ""), key=lambda file: file.path)
-
-
-def _walk(root: str, folder: str) -> Iterator[File]:
-    try:
-        with os.scandir(os.path.join(root, folder)) as found:
-            entries = list(found)
-    except OSError:  # gone meanwhile, or not ours to read
-        return
-    for entry in entries:
-        name = entry.name
-        if name[0] == "." or entry.is_symlink():
-            continue
-        path = f"{folder}/{name}" if folder else name
-        try:
-            if entry.is_dir(follow_symlinks=False):
-                yield from _walk(root, path)
-            elif name.endswith(SUFFIXES) and path != FORMAT and entry.is_file(follow_symlinks=False):
-                known = entry.stat(follow_symlinks=False)
-                yield File(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
-        except OSError:
-            continue
+    files: list[File] = []
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        before = f"{folder}/" if folder else ""
+        with contextlib.suppress(OSError), os.scandir(f"{root}/{folder}") as entries:  # gone, or not ours to read
+            for entry in entries:
+                name = entry.name
+                if name[0] == ".":
+                    continue
+                if not name.endswith(SUFFIXES):
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(before + name)
+                elif entry.is_file(follow_symlinks=False):
+                    with contextlib.suppress(OSError):
+                        known = entry.stat(follow_symlinks=False)
+                        files.append(File(before + name, known.st_size, known.st_mtime_ns, known.st_ctime_ns))
+                elif entry.is_dir(follow_symlinks=False):
+                    folders.append(before + name)
+    files.sort(key=lambda file: file.path)
+    return [file for file in files if file.path != FORMAT]

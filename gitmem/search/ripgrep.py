@@ -12,13 +12,13 @@ import contextlib
 import os
 import re
 
+from gitmem.search.files import File
 from gitmem.search.scanning import LONGEST_LINE, Line, PythonScanner, by_folder, read_file
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from gitmem.search.files import File
 
 _STATE = "search.json"
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
@@ -68,7 +68,7 @@ class BindingsScanner:
 
     def _left_out(self, root: str, files: Sequence[File]) -> frozenset[str]:
         state = _State(os.path.join(self._private, _STATE))
-        folders = dict.fromkeys(os.path.dirname(file.path) for file in files)
+        folders = sorted({file.path.rpartition("/")[0] for file in files})
         return state.update(root, files, _rules(root, folders, self._home), self._seen)
 
     def _seen(self, place: str) -> Iterable[str]:
@@ -98,6 +98,15 @@ def parse_line(text: str, paths: frozenset[str] | set[str]) -> tuple[str, Line] 
     return None
 
 
+class _Noted(Value):
+    """What was found when files were last looked at: those changed `until` then, `last` those changed just then."""
+
+    rules: str
+    until: int = -1
+    last: frozenset[File] = frozenset()
+    odd: frozenset[str] = frozenset()
+
+
 class _State:
     """Which files the bindings leave out, found by looking at each once.
 
@@ -105,7 +114,7 @@ class _State:
     time, so one number says which are to be looked at. The note can be deleted at any time.
     """
 
-    _known: dict[str, tuple[str, int, frozenset[str]]] = {}  # noqa: RUF012  # by file, for a process that searches often
+    _known: dict[str, _Noted] = {}  # noqa: RUF012  # by file, for a process that searches often
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -113,12 +122,14 @@ class _State:
     def update(
         self, root: str, files: Sequence[File], rules: str, seen: Callable[[str], Iterable[str]]
     ) -> frozenset[str]:
-        old_rules, until, odd = self._known.get(self._path) or self._read()
-        if old_rules != rules:
-            until, odd = -1, frozenset()
-        new = [file for file in files if file.changed >= until]
+        """Return the files that are left out now; `seen` lists those that the bindings see in a place."""
+        noted = self._known.get(self._path) or self._read()
+        if noted.rules != rules:
+            noted = _Noted(rules)
+        until, last = noted.until, noted.last
+        new = [file for file in files if file.changed > until or (file.changed == until and file not in last)]
         if not new:
-            return odd
+            return noted.odd
         looked = {file.path for file in new}
         places = dict.fromkeys(map(_place, looked))
         visible = {
@@ -127,30 +138,33 @@ class _State:
         bad = {file.path for file in files if file.size and file.path not in visible and _place(file.path) in places}
         bad |= {path for path in looked if _mangled(path) or not _is_text(root, path)}
         bad |= _ambiguous({file.path for file in files})
-        odd = (odd - looked) | bad
         until = max(file.changed for file in files)
-        self._known[self._path] = (rules, until, odd)
+        last = frozenset(file for file in files if file.changed == until)
+        noted = _Noted(rules, until, last, (noted.odd - looked) | bad)
+        self._known[self._path] = noted
         if len(new) >= _WORTH_KEEPING:
-            self._write(rules, until, odd)
-        return odd
+            self._write(noted)
+        return noted.odd
 
-    def _read(self) -> tuple[str, int, frozenset[str]]:
+    def _read(self) -> _Noted:
         import json
 
         try:
             with open(self._path, encoding="utf-8") as file:
-                noted = json.load(file)
-            return str(noted["rules"]), int(noted["until"]), frozenset(map(str, noted["odd"]))
+                said = json.load(file)
+            last = frozenset(File(str(path), int(size), int(at), int(until)) for path, size, at, until in said["last"])
+            return _Noted(str(said["rules"]), int(said["until"]), last, frozenset(map(str, said["odd"])))
         except (OSError, ValueError, TypeError, KeyError):
-            return "", -1, frozenset()
+            return _Noted("")
 
-    def _write(self, rules: str, until: int, odd: frozenset[str]) -> None:
+    def _write(self, noted: _Noted) -> None:
         import json
 
+        said = {"rules": noted.rules, "until": noted.until, "last": list(noted.last), "odd": sorted(noted.odd)}
         temporary = f"{self._path}.{os.getpid()}"
         with contextlib.suppress(OSError):
             with open(temporary, "w", encoding="utf-8") as file:
-                json.dump({"rules": rules, "until": until, "odd": sorted(odd)}, file)
+                json.dump(said, file)
             os.replace(temporary, self._path)
 
 

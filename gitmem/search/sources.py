@@ -6,6 +6,7 @@ Each source returns what of it is worth ranking, cut into units, and how much of
 from __future__ import annotations
 
 import re
+from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
 from gitmem.search.files import is_searched, list_files
 from gitmem.search.hits import day_of
@@ -140,20 +141,51 @@ def _promise(found: Sequence[tuple[int, Sequence[int]]], says: Sequence[float]) 
     return best
 
 
-_read: dict[str, tuple[File, Units]] = {}
+class _Read:
+    """The files that were read last, within a bound."""
+
+    def __init__(self) -> None:
+        self._files: dict[tuple[str, str], tuple[File, Units]] = {}
+        self._characters = 0
+        self._lock = Lock()
+
+    def get(self, root: str, file: File) -> Units | None:
+        """Return a file that was read and has not changed since."""
+        with self._lock:
+            known = self._forget((root, file.path))
+            if known is None or known[0] != file:
+                return None
+            self._keep((root, file.path), known)
+            return known[1]
+
+    def put(self, root: str, file: File, units: Units) -> None:
+        """Keep a file, and let go of those that were not asked for longest."""
+        with self._lock:
+            self._forget((root, file.path))
+            self._keep((root, file.path), (file, units))
+            while self._characters > _KEPT_CHARACTERS:
+                self._forget(next(iter(self._files)))
+
+    def _forget(self, key: tuple[str, str]) -> tuple[File, Units] | None:
+        known = self._files.pop(key, None)
+        self._characters -= len(known[1].text) if known else 0
+        return known
+
+    def _keep(self, key: tuple[str, str], value: tuple[File, Units]) -> None:
+        self._files[key] = value
+        self._characters += len(value[1].text)
+
+
+_read = _Read()
 
 
 def load(root: str, file: File) -> Units:
     """Return a file cut into units; a process that searches again reads only what has changed."""
-    key = f"{root}\0{file.path}"
-    known = _read.pop(key, None)
-    if known is None or known[0] != file:
-        known = (file, Units(file.path, read_file(root, file.path)))
-        kept = sum(len(units.text) for _, units in _read.values())
-        while _read and kept + len(known[1].text) > _KEPT_CHARACTERS:
-            kept -= len(_read.pop(next(iter(_read)))[1].text)
-    _read[key] = known
-    return known[1]
+    units = _read.get(root, file)
+    if units is None:
+        units = Units(file.path, read_file(root, file.path))
+        _read.put(root, file, units)
+    return units
 
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
