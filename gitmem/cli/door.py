@@ -81,7 +81,8 @@ class Door(Value):
         try:
             if store.spool.names() or store.tip != store.marked():
                 self.notices(drain(store).notices)
-            if os.path.isdir(os.path.join(store.spool.folder, "hooks")):
+            hooks = os.path.join(store.spool.folder, "hooks")
+            if os.path.isdir(hooks) and os.listdir(hooks):
                 from gitmem.memory.background import settle
 
                 self.notices(settle(store).notices)
