@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from gitmem.memory.replay import Replayed
     from gitmem.store.store import Store
 
-MAX_PAYLOAD = 64 * 1024 * 1024
 SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
 BACKGROUND_SECONDS = 300.0  # in which what happens behind a hook is done, or left to the next one
 OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
 _ANSWERED = "SessionStart"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
+_LOOK_EVERY = 5  # events, as in hooks/deliver.sh; whether a long turn is saved then, `save.interval` says
 _BAR, _WIDTH = 24, 78  # characters of the progress bar, and of its line
 _STILL_KNOWN = ("resume", "fork")
 
@@ -88,9 +88,10 @@ def parse_call(argv: Sequence[str]) -> Call:
 def _take(call: Call, door: Door) -> None:
     """Put a payload into the spool; answer it where that is its due."""
     from gitmem.store.hook_spool import HookSpool, parse
+    from gitmem.store.spool import MAX_EVENT_BYTES
 
     started = time.monotonic()
-    data = door.stdin.buffer.read(MAX_PAYLOAD + 1)
+    data = door.stdin.buffer.read(MAX_EVENT_BYTES + 1)
     payload = parse(data)
     if payload is None:
         if data.strip():
@@ -105,7 +106,7 @@ def _take(call: Call, door: Door) -> None:
     spool.accept(name, os.getppid() if os.name == "posix" else 0, data)
     if name == _ANSWERED:
         _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
-    elif name in _SETTLED_AFTER or len(spool.names()) % 5 == 0:
+    elif name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
         _settle_later(_open(door, root))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from abc import ABC, abstractmethod
 
@@ -199,13 +200,20 @@ def _process(pid: int) -> tuple[str, str]:
 
 def alive(holder: Holder) -> bool:
     """Tell whether a holder of this very place runs; a process that got its number later is not it."""
-    if holder.pid <= 0:
-        return True  # that is no process; let the time decide
+    return is_running(holder.pid) and _process(holder.pid)[1] in {"", holder.started}
+
+
+def is_running(pid: int) -> bool:
+    """Tell whether a process runs; one whose parent has not taken note of its end does not.
+
+    What cannot be told counts as running: a number that is no process's, and on Windows any, where to ask is to end it.
+    """
+    if pid <= 0 or sys.platform == "win32":
+        return True
     try:
-        os.kill(holder.pid, 0)
+        os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except (PermissionError, OverflowError):
+    except (OSError, OverflowError):
         pass
-    state, started = _process(holder.pid)
-    return state not in {"Z", "X"} and started in {"", holder.started}
+    return _process(pid)[0] not in {"Z", "X"}

@@ -11,8 +11,9 @@ import os
 from functools import partial
 
 from gitmem.errors import GitmemError
+from gitmem.git.lockbase import is_running
 from gitmem.memory.capture import Captured, capture, is_due
-from gitmem.memory.waiting import is_running, look
+from gitmem.memory.waiting import look
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Failure, Journal
 
@@ -20,7 +21,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gitmem.memory.waiting import Waiting
+    from gitmem.memory.waiting import Session, Waiting
     from gitmem.store.store import Store
 
 _MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
@@ -36,16 +37,17 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
     over, now = found.over(), store.context.clock()
     if found.useless or found.unreadable or any(is_due(turn, over, store, now) for turn in found.turns):
         steps.run("capture", partial(steps.capture, partial(look, store, alive)))
+    sessions = {session.name: session for session in found.sessions}
     for event in found.compactions:
-        if steps.run("before compaction", partial(steps.before_compaction, event.session, event.transcript)):
+        if steps.run("before compaction", partial(steps.before_compaction, sessions[event.session])):
             spool.remove([event.source])
     answered = {turn.session for turn in found.turns if turn.closed}
     for session in found.sessions:
         if session.over:
-            if steps.run("session end", partial(steps.close, session.name, session.transcript)):
+            if steps.run("session end", partial(steps.close, session)):
                 spool.remove([*session.sources])
         elif session.name in answered:
-            steps.run("half of the context", partial(steps.half_used, session.name, session.transcript))
+            steps.run("half of the context", partial(steps.half_used, session))
     return steps.captured
 
 
@@ -71,38 +73,38 @@ class _Steps:
         """Commit what is due."""
         self.captured = capture(self._store, read)
 
-    def before_compaction(self, session: str, transcript: str) -> None:
+    def before_compaction(self, session: Session) -> None:
         """Save what was learned before it leaves the context (spec J9)."""
         from gitmem.memory.session_end import save_lessons
 
-        save_lessons(self._store, session, transcript, "before compaction")
+        save_lessons(self._store, session, "before compaction")
         self._unmark(session)
 
-    def half_used(self, session: str, transcript: str) -> None:
+    def half_used(self, session: Session) -> None:
         """Save what was learned when the context is half used, once until it is compacted (spec P1)."""
         from gitmem.memory.session_end import save_lessons
         from gitmem.memory.tail import context_used
 
         percent, mark = self._store.config.save.context_percent, self._mark(session)
-        if not percent or os.path.exists(mark) or context_used(transcript) * 100 < percent:
+        if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
             return
-        save_lessons(self._store, session, transcript, f"with {percent} % of the context used")
+        save_lessons(self._store, session, f"with {percent} % of the context used")
         os.makedirs(os.path.dirname(mark), mode=0o700, exist_ok=True)
         with contextlib.suppress(FileExistsError), open(mark, "xb"):
             pass
 
-    def close(self, session: str, transcript: str) -> None:
+    def close(self, session: Session) -> None:
         """Keep the transcript of a session that is over (spec R14)."""
         from gitmem.memory.session_end import keep_transcript
 
-        keep_transcript(self._store, session, transcript)
+        keep_transcript(self._store, session.name, session.transcript)
         self._unmark(session)
 
-    def _mark(self, session: str) -> str:
+    def _mark(self, session: Session) -> str:
         from gitmem.store.transcripts import file_name
 
-        return os.path.join(self._store.private, _MARKS, file_name(session))
+        return os.path.join(self._store.private, _MARKS, file_name(session.name))
 
-    def _unmark(self, session: str) -> None:
+    def _unmark(self, session: Session) -> None:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._mark(session))

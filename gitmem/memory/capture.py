@@ -10,6 +10,9 @@ from __future__ import annotations
 import os
 from datetime import timedelta
 
+from gitmem.errors import RefusedError
+from gitmem.memory.entries import memory_of, new_daily
+from gitmem.memory.save import rotate_if_full
 from gitmem.memory.waiting import Waiting
 from gitmem.model.document import Document
 from gitmem.model.entry import find_by_digest, find_entries
@@ -71,14 +74,18 @@ class Capture:
         """Turn what is due into commits."""
         self.waiting = self._read()
         self.done, self.archives, self.full = [], [], False
-        over = self.waiting.over()
+        over, boot = self.waiting.over(), boot_lines(self._store)
         due = [turn for turn in self.waiting.turns if is_due(turn, over, self._store, transaction.now)]
-        self.full = len(due) > BATCH
         for turn in due[:BATCH]:
-            if archive := capture_turn(transaction, self._store, _closed(turn, over)):
-                self.archives.append(archive)
+            try:
+                if archive := capture_turn(transaction, self._store, _closed(turn, over), boot):
+                    self.archives.append(archive)
+            except RefusedError as error:  # it waits; another day's log may well take the others
+                transaction.notices.append(f"A turn is not saved yet: {error.message} {error.remedy}".strip())
+                continue
             if turn.closed or turn.session in over:
                 self.done += turn.sources
+        self.full = len(due) > BATCH and bool(self.done)
 
 
 def capture(store: Store, read: Callable[[], Waiting]) -> Captured:
@@ -118,40 +125,43 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
     return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
 
-def capture_turn(transaction: Transaction, store: Store, turn: Turn) -> str:
-    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive that one made, or ""."""
-    project = os.path.dirname(store.root)
+def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> str:
+    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive that one made, or "".
+
+    `boot` is what `boot_lines` says of the project.
+
+    Raises:
+        RefusedError: a file of the store cannot hold it, or is a link.
+
+    """
     what = remember(
         redacted(turn, store.config.redaction.allow),
-        (project, turn.cwd),
-        boot_lines(project),
+        (os.path.dirname(store.root), turn.cwd),
+        boot,
         exchange=store.config.save.mode != "ask",
     )
     if what is None:
         return ""
     if not turn.prompt:
-        what = _gone_on(_memory(transaction), turn, what)
+        what = _gone_on(memory_of(transaction), turn, what)
+    what = _without_known(memory_of(transaction), what)
     days = _new_of_days(transaction, what.daily)
     if turn.closed and not days:
         return ""  # captured before: a second delivery, or a crash before the events were removed
-    archive = rotate_first(transaction, store)
+    archive = rotate_if_full(transaction, store.config.rotation)
     changes = {path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()}
-    changes[MEMORY] = _with_memory(_memory(transaction), what)
+    changes[MEMORY] = _with_memory(memory_of(transaction), what)
+    entries = dict.fromkeys(
+        one.entry.id for some in (what.memory, *(news for _, news in days.values())) for one in some
+    )
     trailers = (
         (Trailer.OP.value, Op.TURN.value),
-        *((Trailer.ENTRY.value, placed.entry.id) for placed in (*what.memory, *what.daily)),
+        *((Trailer.ENTRY.value, identifier) for identifier in entries),
         (Trailer.SESSION.value, turn.session),
         (Trailer.HOST.value, turn.host),
     )
     transaction.commit(Message(what.subject, trailers), changes, when=turn.ended)
-    return archive
-
-
-def rotate_first(transaction: Transaction, store: Store) -> str:
-    """Rotate if it is time, so that what follows lands in the new `memory.md` (spec R4); the archive made, or ""."""
-    from gitmem.memory.rotate import rotate
-
-    return rotate(transaction, store.config.rotation).archive or ""
+    return archive or ""
 
 
 def save_entries(transaction: Transaction, daily: Sequence[Placed], memory: Sequence[Placed], message: Message) -> bool:
@@ -161,13 +171,15 @@ def save_entries(transaction: Transaction, daily: Sequence[Placed], memory: Sequ
     if not new:
         return False
     changes = {path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()}
-    changes[MEMORY] = _with(_memory(transaction), [placed for placed in memory if placed.entry.id in new])
+    known = entry_digests(memory_of(transaction).decode("utf-8", "surrogateescape"))
+    fresh = [one for one in memory if one.entry.id in new and one.entry.id[TIME_LENGTH:] not in known]
+    changes[MEMORY] = _with(memory_of(transaction), fresh)
     return transaction.commit(message, changes)
 
 
-def boot_lines(project: str) -> frozenset[str]:
-    """Return the lines of the files an agent loads by itself in this project, so that they are not remembered again."""
-    texts = []
+def boot_lines(store: Store) -> frozenset[str]:
+    """Return the lines of the files an agent loads by itself in a project, so that they are not remembered again."""
+    project, texts = os.path.dirname(store.root), []
     for name in BOOT_FILES:
         path = os.path.join(project, name)
         if os.path.isfile(path):
@@ -204,8 +216,6 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
 
 def _new_of_days(transaction: Transaction, daily: Iterable[Placed]) -> dict[str, tuple[bytes, list[Placed]]]:
     """Return, by daily log, its beginning and the entries that it does not hold yet."""
-    from gitmem.memory.entries import new_daily
-
     days: dict[str, tuple[bytes, list[Placed]]] = {}
     for placed in daily:
         day = placed.at.strftime("%Y-%m-%d")
@@ -237,21 +247,25 @@ def _names_known_files(entry: Entry, daily: str) -> bool:
     return files_told(entry.text) <= {name for text in told for name in files_told(text)}
 
 
-def _memory(transaction: Transaction) -> bytes:
-    memory = transaction.read(MEMORY)
-    if memory is None:
-        from gitmem.store.init import new_memory
-
-        return new_memory(transaction.now)
-    return memory
-
-
 def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
     document = Document.parse(data)
     body = document.body
     for placed in entries:
         body = put_entry(body, placed.section, placed.entry, document.newline)
     return document.with_body(body).render()
+
+
+def _without_known(data: bytes, what: Remembered) -> Remembered:
+    """Return what a turn comes to without the decisions and issues that stand in `memory.md` already.
+
+    Who said one first keeps it, and so do the words a person has given it since.
+    """
+    known = entry_digests(data.decode("utf-8", "surrogateescape"))
+
+    def is_new(placed: Placed) -> bool:
+        return placed.entry.label == EXCHANGE or placed.entry.id[TIME_LENGTH:] not in known
+
+    return what._replace(daily=tuple(filter(is_new, what.daily)), memory=tuple(filter(is_new, what.memory)))
 
 
 def _gone_on(data: bytes, turn: Turn, what: Remembered) -> Remembered:

@@ -40,11 +40,6 @@ def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool
     text = clean_text(redact(what.text, allow=allow).text)
     entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
     dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
-    memory = transaction.read(MEMORY)
-    if memory is None:
-        from gitmem.store.init import new_memory
-
-        memory = new_memory(transaction.now)
     trailers = (
         (Trailer.OP.value, Op.SAVE.value),
         (Trailer.TYPE.value, what.type.value),
@@ -53,7 +48,10 @@ def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool
         (Trailer.HOST.value, what.host),
     )
     message = Message(f"Save {what.type.label.lower()}: {text}", trailers)
-    changes = {path: _with(daily, what.type.label, entry), MEMORY: _with(memory, what.type.section, dated)}
+    changes = {
+        path: _with(daily, what.type.label, entry),
+        MEMORY: _with(memory_of(transaction), what.type.section, dated),
+    }
     return transaction.commit(message, changes, when=what.at)
 
 
@@ -79,6 +77,16 @@ def _other_logs(transaction: Transaction, what: Save) -> set[str]:
 def _with(data: bytes, section: str, entry: Entry) -> bytes:
     document = Document.parse(data)
     return document.with_body(add_entry(document.body, section, entry, document.newline)).render()
+
+
+def memory_of(transaction: Transaction) -> bytes:
+    """Return `memory.md`, or a new one where there is none."""
+    memory = transaction.read(MEMORY)
+    if memory is None:
+        from gitmem.store.init import new_memory
+
+        return new_memory(transaction.now)
+    return memory
 
 
 def new_daily(day: str) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.memory.capture import capture_turn
+from gitmem.memory.capture import boot_lines, capture_turn
 from gitmem.memory.session_end import keep_transcript, read_records
 from gitmem.model.replaying import hook_events
 from gitmem.model.turns import Turn, fold
@@ -12,7 +12,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -66,8 +66,9 @@ def _replay_turns(store: Store, path: str) -> Replayed:
     saved = 0
     archives: list[str] = []
     notices: list[str] = []
+    boot = boot_lines(store)
     for start in range(0, len(turns), BATCH):
-        pass_ = _Pass(store, turns[start : start + BATCH])
+        pass_ = _Pass(store, turns[start : start + BATCH], boot)
         outcome = store.transact(pass_.plan, purpose="replay")
         saved += pass_.saved
         archives += pass_.archives
@@ -87,8 +88,9 @@ def _replay_turns(store: Store, path: str) -> Replayed:
 class _Pass:
     """One transaction of a replay; its plan may run again."""
 
-    def __init__(self, store: Store, turns: Sequence[Turn]) -> None:
+    def __init__(self, store: Store, turns: Sequence[Turn], boot: frozenset[str]) -> None:
         self._store = store
+        self._boot = boot
         self._turns = turns
         self.saved = 0
         self.archives: list[str] = []
@@ -97,9 +99,6 @@ class _Pass:
         self.saved, self.archives = 0, []
         for turn in self._turns:
             before = len(transaction.drafts)
-            self.archives += self._archive(transaction, turn)
+            if archive := capture_turn(transaction, self._store, turn, self._boot):
+                self.archives.append(archive)
             self.saved += len(transaction.drafts) > before
-
-    def _archive(self, transaction: Transaction, turn: Turn) -> Iterator[str]:
-        if archive := capture_turn(transaction, self._store, turn):
-            yield archive

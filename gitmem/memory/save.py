@@ -171,7 +171,7 @@ class _Batch:
                 self.unreadable.append(event.name)
                 continue
             try:
-                if archive := _rotate_if_full(transaction, self._store.config.rotation):
+                if archive := rotate_if_full(transaction, self._store.config.rotation):
                     self.archives.append(archive)
                 if add_save(transaction, what, self._store.config.redaction.allow):
                     self.placed[event.name] = len(transaction.drafts) - 1
@@ -182,7 +182,7 @@ class _Batch:
         self.drafts = len(transaction.drafts)
 
 
-def _rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | None:
+def rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | None:
     """Rotate first, so that the save lands in the new `memory.md` (spec R4); returns the archive made."""
     size = len(transaction.read(MEMORY) or b"")
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):

@@ -6,10 +6,10 @@ committed its events stay in the spool.
 
 from __future__ import annotations
 
-import os
-import stat
-
 from gitmem.memory.capture import boot_lines, save_entries
+from gitmem.memory.save import rotate_if_full
+from gitmem.memory.tail import open_regular
+from gitmem.model.ids import TIME_LENGTH
 from gitmem.model.kinds import MemoryType
 from gitmem.model.l1 import l1_lines
 from gitmem.model.message import Message, Op, Trailer
@@ -22,26 +22,20 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gitmem.memory.waiting import Session
     from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
 
 MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe called a transcript is passed over
 _TAUGHT = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a transcript, read one at a time; nothing where there is no such file.
-
-    Only regular files are read, so a pipe that is called a transcript keeps nobody waiting.
-    """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
-    except (OSError, ValueError):
+    """Yield the lines of a transcript, read one at a time; nothing where there is no such file."""
+    file = open_regular(path)
+    if file is None:
         return
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return
-    with open(descriptor, "rb") as file:
+    with file:
         left = MAX_TRANSCRIPT
         while left > 0 and (line := file.readline(min(left, MAX_LINE))):
             left -= len(line)
@@ -75,19 +69,19 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     return put(store, session, started, lines)
 
 
-def save_lessons(store: Store, session: str, path: str, why: str) -> str | None:
+def save_lessons(store: Store, session: Session, why: str) -> str | None:
     """Save the decisions, learnings and fixes that a transcript's answers state and that are not saved yet (spec J9).
 
     Each is one entry for ever, by the digest of its words: doing it again saves only what is new. Returns the commit.
     """
     allow = store.config.redaction.allow
-    boot = boot_lines(os.path.dirname(store.root))
+    boot = boot_lines(store)
     daily: dict[str, Placed] = {}
-    for part in read_records(path):
+    for part in read_records(session.transcript):
         if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
             said = human_text(redact(part.text, allow=allow).text)
             for placed in cue_entries(said, part.at.astimezone(), boot, _TAUGHT):
-                daily.setdefault(placed.entry.id[10:], placed)
+                daily.setdefault(placed.entry.id[TIME_LENGTH:], placed)
     found = tuple(daily.values())
     if not found:
         return None
@@ -96,10 +90,14 @@ def save_lessons(store: Store, session: str, path: str, why: str) -> str | None:
         (
             (Trailer.OP.value, Op.EXTRACT.value),
             *((Trailer.ENTRY.value, placed.entry.id) for placed in found),
-            (Trailer.SESSION.value, session),
+            (Trailer.SESSION.value, session.name),
+            (Trailer.HOST.value, session.host),
         ),
     )
-    outcome = store.transact(
-        lambda transaction: save_entries(transaction, found, memory_entries(found), message), purpose="extract"
-    )
+
+    def plan(transaction: Transaction) -> bool:
+        rotate_if_full(transaction, store.config.rotation)
+        return save_entries(transaction, found, memory_entries(found), message)
+
+    outcome = store.transact(plan, purpose="extract")
     return outcome.commits[-1] if outcome.value else None

@@ -7,9 +7,12 @@ import stat
 
 from gitmem.model.transcript import records
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from typing import BinaryIO
+
 _TAIL = 262_144  # bytes at the end of a transcript in which the last message's usage stands
 _LOOKED_AT = 8 * 1024 * 1024  # bytes at the end of a transcript in which what a session was told is looked for
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)  # a pipe called a transcript is passed over
 _WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
 _LARGE_WINDOW = 1_000_000
 
@@ -36,14 +39,22 @@ def in_context(path: str, marker: str) -> bool:
 
 def _end(path: str, size: int) -> tuple[bytes, bool]:
     """Return the last bytes of a regular file, and whether they are all of it."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | _NO_WAIT)
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            os.close(descriptor)
-            return b"", True
-        with open(descriptor, "rb") as file:
-            file.seek(max(0, status.st_size - size))
-            return file.read(size), status.st_size <= size
-    except (OSError, ValueError):
+    file = open_regular(path)
+    if file is None:
         return b"", True
+    with file:
+        length = os.fstat(file.fileno()).st_size
+        file.seek(max(0, length - size))
+        return file.read(size), length <= size
+
+
+def open_regular(path: str) -> BinaryIO | None:
+    """Open a file that a host names, None where it is none: a pipe that is called a transcript keeps nobody waiting."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    return open(descriptor, "rb")

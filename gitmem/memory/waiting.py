@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from datetime import timedelta
 
+from gitmem.git.lockbase import is_running
 from gitmem.model.hook_event import HookEvent, HookKind, parse_payload
 from gitmem.model.turns import Turn, fold
 from gitmem.store.hook_spool import HookSpool
@@ -27,6 +27,7 @@ class Session(Value):
     """A session that the spool knows of; `over` says that it has ended, or that its host has."""
 
     name: str
+    host: str
     over: bool
     transcript: str
     sources: tuple[str, ...]
@@ -93,20 +94,7 @@ def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Sessio
     marks = [event for event in ours if event.kind in _KEPT_TO_THE_END]
     ended = bool(marks) and marks[-1].kind is HookKind.SESSION_END and marks[-1].at >= ours[-1].at
     transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
-    return Session(name, ended or not running, transcript, tuple(event.source for event in marks))
-
-
-def is_running(process: int) -> bool:
-    """Say whether a process runs; on Windows, where asking could end it, what is not known counts as running."""
-    if os.name == "nt":
-        return True
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+    return Session(name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in marks))
 
 
 def look(store: Store, alive: Callable[[int], bool] = is_running) -> Waiting:

@@ -40,19 +40,9 @@ _COURTESIES = 3  # sentences of courtesy before an answer begins
 _READ = 20_000  # characters in which the sentences stand that are told of a text
 _LOOK_AT = 1_000  # characters in which they stand
 _COURTESY = (
-    *(
-        "perfect!",
-        "excellent!",
-        "great!",
-        "great,",
-        "awesome",
-        "good catch",
-        "good point",
-        "good question",
-        "good idea",
-    ),
+    *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
     *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
-    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "great question"),
+    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "good idea", "great question"),
     *("done!", "done.", "all done!", "all done.", "working on it"),
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
@@ -158,7 +148,7 @@ def _below(name: str, roots: Sequence[str]) -> str:
 
 def _explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
     """Return failures with what the answer says of how one was mended, where it names the program."""
-    if not any(not failure.fixed_by for failure in failures):
+    if all(failure.fixed_by for failure in failures):
         return tuple(failures)
     fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
 

@@ -580,3 +580,40 @@ def test_a_session_of_any_name(desk, memory, session, tmp_path):
     assert memory.waiting() == []
     assert memory.git("log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)") == "turn"
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+def test_a_decision_said_again_keeps_its_date_and_a_persons_words(host, memory):
+    answer = "Decision: use uv for all packages instead of pnpm."
+    host.turn("Choose a package manager", "t-1", 0, answer)
+    memory.drain()
+    path = memory.root / "memory.md"
+    by_hand = path.read_text().replace("use uv for all packages instead of pnpm.", "use uv, and say so in the docs.")
+    path.write_text(by_hand)
+    memory.desk.clock.now += timedelta(days=5)
+    host.turn("What did we choose?", "t-2", 0, answer)
+    memory.drain()
+    decisions = [entry for entry in memory.entries() if entry.label == "Decision"]
+    assert [(entry.time[:10], entry.text) for entry in decisions] == [("2026-11-21", "use uv, and say so in the docs.")]
+    assert "**Decision**" not in memory.desk.text("daily/2026/11/2026-11-26.md")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right of their own there")
+def test_a_turn_that_cannot_be_saved_now_holds_up_no_other(host, memory, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    host.turn("Mend the parser for yesterday", "t-1", -86_400)
+    host.turn("Mend the parser for today", "t-2", 0)
+    folder = memory.root / "daily" / "2026" / "11"
+    folder.mkdir(parents=True)
+    (folder / "2026-11-20.md").symlink_to(elsewhere / "x")
+    store = Store(memory.desk.store.root, memory.desk.store.context)
+    done = settle(store, memory.alive.__contains__)
+    assert any("not saved yet" in notice and "2026-11-20.md" in notice for notice in done.notices)
+    assert not (elsewhere / "x").exists()
+    (folder / "2026-11-20.md").unlink()
+    memory.drain()
+    assert sorted(memory.subjects()) == [
+        "Exchange: Mend the parser for today",
+        "Exchange: Mend the parser for yesterday",
+    ]
+    assert memory.waiting() == []
