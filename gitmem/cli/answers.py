@@ -7,11 +7,11 @@ agent read somewhere, and an escape sequence in it could rewrite the screen.
 from __future__ import annotations
 
 import os
-import re
 from datetime import UTC
 from typing import TYPE_CHECKING
 
 from gitmem.model.paths import MEMORY
+from gitmem.model.plaintext import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,15 +24,8 @@ if TYPE_CHECKING:
 SHORT = 10  # characters of an object id
 _SHORT_SESSION = 8
 _MINUTES = "%Y-%m-%d %H:%M"
-# Those that turn the direction of text around are as good at hiding something as an escape sequence.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # The longest prefix first; ANSI colours as git has them.
 _COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), ("+", 32), ("-", 31))
-
-
-def plain(text: str) -> str:
-    """Return a text with its control characters written out, but for line ends and tabs."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
 
 
 def write_file(door: Door, data: bytes) -> None:

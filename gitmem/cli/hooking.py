@@ -270,7 +270,7 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
 def _progress(door: Door, number: int, of: int, path: str) -> None:
     """Show on a terminal how far it is; with 0, take the line away."""
     if door.err.isatty():
-        from gitmem.cli.answers import plain
+        from gitmem.model.plaintext import plain
 
         bar = "#" * ((number - 1) * _BAR // max(of, 1))
         text = f"[{bar:<{_BAR}}] {number}/{of} {plain(os.path.basename(path))}"[:_WIDTH] if number else ""

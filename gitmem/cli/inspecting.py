@@ -6,8 +6,8 @@ import threading
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Self
 
-from gitmem.cli.answers import plain
 from gitmem.errors import ExitCode
+from gitmem.model.plaintext import plain
 from gitmem.store.findings import count
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ import os
 import shutil
 from typing import TYPE_CHECKING
 
-from gitmem.cli.answers import plain
 from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.hosts import claude_code
 from gitmem.hosts.claude_code import Scope
 from gitmem.hosts.installation import Change, Manifest, carry_out, hooked_events, plan_install, plan_uninstall
+from gitmem.model.plaintext import plain
 from gitmem.store.findings import Finding, Level
 
 if TYPE_CHECKING:

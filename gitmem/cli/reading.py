@@ -13,6 +13,7 @@ from gitmem.model.ids import is_id
 from gitmem.model.kinds import MemoryType
 from gitmem.model.message import Op
 from gitmem.model.paths import MEMORY, check_path, daily_path
+from gitmem.model.plaintext import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -207,7 +208,7 @@ def run_at(args: argparse.Namespace, door: Door) -> int:
         files = store.repository.files(commit, *([path] if path else []))
         listed = [{"path": file.path, "bytes": file.size} for file in files]
         if listed:
-            door.answer(args, about | {"files": listed}, answers.plain("\n".join(file.path for file in files)))
+            door.answer(args, about | {"files": listed}, plain("\n".join(file.path for file in files)))
             return ExitCode.OK
     path = path or MEMORY
     data = None if args.list else read_at(store, commit, path)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gitmem.cli import answers
 from gitmem.cli.reading import count
 from gitmem.errors import ExitCode, UsageError
+from gitmem.model.plaintext import plain
 
 if TYPE_CHECKING:
     import argparse
@@ -100,7 +101,7 @@ def run_recall(args: argparse.Namespace, door: Door) -> int:
         "more": found.more,
         "hits": [hit_value(hit) for hit in found.told],
     }
-    door.answer(args, value, answers.plain(found.text))
+    door.answer(args, value, plain(found.text))
     if not found.text and not args.json:
         door.notices(("Nothing of this is remembered." if not hits else "Nothing of it fits into this budget.",))
     return ExitCode.OK
@@ -140,7 +141,7 @@ def run_get(args: argparse.Namespace, door: Door) -> int:
         "text": found.text,
         "tokens": found.tokens,
     }
-    door.answer(args, value, answers.plain(found.text) if door.out.isatty() else found.text)
+    door.answer(args, value, plain(found.text) if door.out.isatty() else found.text)
     return ExitCode.OK
 
 
@@ -176,7 +177,7 @@ def run_keywords(args: argparse.Namespace, door: Door) -> int:
 
     found = keywords(store, MOST if args.limit is None else args.limit)
     value = [{"word": keyword.word, "count": keyword.count} for keyword in found]
-    door.answer(args, value, "\n".join(f"{keyword.count:>6}  {answers.plain(keyword.word)}" for keyword in found))
+    door.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found))
     return ExitCode.OK
 
 
@@ -257,9 +258,9 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
         place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
         gone = f"gone since; gitmem get --at {hit.commit[: answers.SHORT]}" if hit.commit else ""
         facts = ", ".join(filter(None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], gone)))
-        shown = _styled(answers.plain(place), _PLACE, colour=colour)
-        lines.append(f"{shown}  {_styled(answers.plain(facts), _DIM, colour=colour)}".rstrip())
-        lines.append(f"    {_highlighted(answers.plain(hit.snippet), marks if colour else ())}")
+        shown = _styled(plain(place), _PLACE, colour=colour)
+        lines.append(f"{shown}  {_styled(plain(facts), _DIM, colour=colour)}".rstrip())
+        lines.append(f"    {_highlighted(plain(hit.snippet), marks if colour else ())}")
     return "\n".join(lines)
 
 

@@ -56,7 +56,7 @@ def run_summary(args: argparse.Namespace, door: Door) -> int:
     if args.json:
         print(json.dumps(summary.to_json(), ensure_ascii=False, indent=2), file=door.out)
     else:
-        from gitmem.cli.answers import plain
+        from gitmem.model.plaintext import plain
 
         print(plain(_text(archive, summary)), file=door.out)
     return ExitCode.OK
@@ -107,7 +107,7 @@ def _table(found: list[ArchiveSummary], *, pending: bool) -> str:
     rows = [("ARCHIVE", "SUMMARY")]
     rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
     width = max(len(archive) for archive, _ in rows)
-    from gitmem.cli.answers import plain
+    from gitmem.model.plaintext import plain
 
     return plain("\n".join(f"{archive:<{width}}  {method}" for archive, method in rows))
 

@@ -58,7 +58,8 @@ def _value(done: Undone, *, dry_run: bool) -> dict[str, object]:
 
 
 def _text(done: Undone, *, dry_run: bool) -> str:
-    from gitmem.cli.answers import SHORT, plain
+    from gitmem.cli.answers import SHORT
+    from gitmem.model.plaintext import plain
 
     lines = []
     for item, by in done.already:
