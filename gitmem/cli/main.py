@@ -53,6 +53,7 @@ COMMANDS = {
     "doctor": Command("inspecting", "check the store and say how to mend it"),
     "maintain": Command("inspecting", "pack the repository so that it stays fast"),
     "path": Command("setup", "print where the store is"),
+    "mcp": Command("serving", "serve the memory to an agent by MCP"),
     "replay": Command("hooking", "save recorded sessions of an agent"),
     "hook": Command("hooking", "what an agent's host calls"),
     "completion": Command("setup", "print the completion script for a shell"),

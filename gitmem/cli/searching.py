@@ -128,7 +128,7 @@ def run_get(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.search.passage import read_passage
 
-    store = _settled(args, door)
+    store = settled(args, door)
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     if place is None:
         raise UsageError("A place is PATH, PATH:LINE or PATH:LINE-LINE.", "'gitmem search' names places.")
@@ -164,7 +164,7 @@ def run_keywords(args: argparse.Namespace, door: Door) -> int:
       gitmem keywords pnpm
 
     """
-    store = _settled(args, door)
+    store = settled(args, door)
     if args.word is not None:
         from gitmem.search.engine import search
 
@@ -192,13 +192,13 @@ def _add_common(parser: argparse.ArgumentParser, limit: int) -> None:
 def _find(args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False) -> tuple[list[Hit], str]:
     from gitmem.search.engine import search
 
-    store = _settled(args, door)
+    store = settled(args, door)
     query = " ".join(args.query)
     at = _commit(args, store)
     return search(store, query, limit=args.limit, deep=deep, history=history, at=at), query
 
 
-def _settled(args: argparse.Namespace, door: Door) -> Store:
+def settled(args: argparse.Namespace, door: Door) -> Store:
     """Return the store as `Door.settled` does; where nothing waits, what finds that out takes half of the time."""
     store = door.open(args)
     hooks = os.path.join(store.spool.folder, "hooks")

@@ -1,0 +1,76 @@
+"""A store, and a client of its server in the same process."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from mcp import Client
+
+from gitmem.mcp.server import make_server
+from gitmem.store.context import Context
+from gitmem.store.init import Place, init_store
+from gitmem.store.store import Store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+class Memory:
+    """A store that files are put into by hand, and what its server answers."""
+
+    def __init__(self, root: Path, context: Context) -> None:
+        self.root = root
+        self.context = context
+        self.server = make_server(self.open)
+
+    def open(self) -> Store:
+        return Store(str(self.root), self.context)
+
+    def put(self, path: str, text: str | bytes) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_bytes(text.encode() if isinstance(text, str) else text)
+
+    def ask(self, work, mode: str = "auto"):
+        """Return what a coroutine function makes of a client."""
+
+        async def run():
+            async with Client(self.server, mode=mode) as client:
+                return await work(client)
+
+        return anyio.run(run)
+
+    def call(self, tool: str, mode: str = "auto", **arguments):
+        return self.ask(lambda client: client.call_tool(tool, arguments), mode)
+
+    def text(self, tool: str, **arguments) -> str:
+        """Return the text of an answer that is no error."""
+        result = self.call(tool, **arguments)
+        assert not result.is_error, result.content
+        return "\n".join(block.text for block in result.content)
+
+    def error(self, tool: str, **arguments) -> str:
+        """Return what an agent is told that asked for something wrong."""
+        result = self.call(tool, **arguments)
+        assert result.is_error, result.content
+        (block,) = result.content
+        return block.text
+
+    def search(self, query: str, **arguments) -> list[dict]:
+        result = self.call("memory_search", query=query, **arguments)
+        assert not result.is_error, result.content
+        return json.loads(result.content[0].text)
+
+
+@pytest.fixture
+def memory(home: Path, environ: dict[str, str], tmp_path: Path) -> Memory:
+    project = tmp_path / "프로젝트 one"
+    project.mkdir()
+    context = Context(environ, str(home), "box", lambda: NOW)
+    made = init_store(str(project), context, Place.PROJECT)
+    return Memory(project / ".gitmem", made.store.context)

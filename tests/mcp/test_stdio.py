@@ -1,0 +1,62 @@
+"""The process that a host starts: nothing but the protocol on its standard output."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}},
+}
+
+
+@pytest.fixture
+def serve(memory):
+    """Give a function that sends lines to a server until it ends, and returns what it wrote: out, err."""
+
+    def serve(*messages: dict | str, cwd=None) -> tuple[list[dict], str]:
+        lines = [one if isinstance(one, str) else json.dumps(one) for one in messages]
+        server = subprocess.Popen(
+            [sys.executable, "-m", "gitmem", "mcp"],
+            cwd=cwd or memory.root.parent,
+            env={**os.environ, "PYTHONPATH": os.getcwd()},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with server:
+            wanted = sum('"id"' in line for line in lines)
+            server.stdin.write("".join(f"{line}\n" for line in lines).encode())
+            server.stdin.flush()
+            answers = [json.loads(server.stdout.readline()) for _ in range(wanted)]
+            server.stdin.close()
+            rest, err = server.stdout.read(), server.stderr.read().decode()
+            assert server.wait(20) == 0, err
+            assert rest == b""
+        return answers, err
+
+    return serve
+
+
+def call(number: int, tool: str, **arguments) -> dict:
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}
+
+
+STARTED = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def test_standard_output_has_the_protocol_alone_and_the_server_goes_with_its_client(memory, serve):
+    memory.put("knowledge/build.md", "We use uv, not pnpm.\n")
+    (memory.root / "config.yaml").write_text("search: [this is no setting\n")  # which is complained about
+    answers, _ = serve(HELLO, STARTED, call(2, "memory_search", query="pnpm"))
+    assert answers[0]["result"]["serverInfo"]["name"] == "gitmem"
+    hits = json.loads(answers[1]["result"]["content"][0]["text"])
+    assert [hit["path"] for hit in hits] == ["knowledge/build.md"]
