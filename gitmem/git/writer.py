@@ -1,10 +1,9 @@
 """Commits through `git fast-import`, moved onto a branch by compare-and-swap (design §3).
 
 A `Writer` reads files at the tip it was given and writes commits on top of it; nothing of them is visible before
-`finish`, which has fast-import sync the objects, and then `git update-ref` move the branch from exactly that tip.
-fast-import could move it as well, but not as a compare-and-swap: it only refuses to lose commits, and so would take
-back a `git reset` or the removal of the branch that came meanwhile. The second process starts beside the first, and
-costs less than a millisecond.
+`finish`, which has fast-import sync the objects, and then moves the branch from exactly that tip: gitmem.git.branch
+does where it can, `git update-ref` where it cannot. fast-import could move it as well, but not as a compare-and-swap:
+it only refuses to lose commits, and so would take back a `git reset` or the removal of the branch that came meanwhile.
 """
 
 from __future__ import annotations
@@ -14,6 +13,8 @@ import os
 import time
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
+from gitmem.git.branch import BranchLockedError, BranchMovedError, is_plain, move
+from gitmem.git.identity import GITMEM
 from gitmem.git.process import failure
 from gitmem.moment import datetime
 from gitmem.values import Value
@@ -41,7 +42,8 @@ _FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw", "--dept
 # What a commit brings stays the small pack fast-import writes. Unpacking it into loose objects, git's default below 100
 # objects, takes another process and a sync for each object: 5 of the 8 ms of a commit. Maintenance joins the packs.
 _KEEP_PACK = ("-c", "fastimport.unpackLimit=1")
-_UPDATE_REF = ("update-ref", "-m", "gitmem", "--stdin")
+_REASON = "gitmem"  # what the reflog says
+_UPDATE_REF = ("update-ref", "-m", _REASON, "--stdin")
 # What update-ref says when the branch is not where it was: elsewhere, there after all, gone.
 _MOVED = (b"but expected", b"already exists", b"unable to resolve reference")
 _UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')
@@ -130,6 +132,7 @@ class Writer:
         self._awaited = 0
         self._begun = self._sealed = False
         self._process = git.spawn(*_SYNC, *_QUICK, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
+        self._plain = keep_pack and tip is not None and git.git_dir is not None and is_plain(git.git_dir, ref)
         self._mover: Running | None = None
 
     def __enter__(self) -> Self:
@@ -185,7 +188,8 @@ class Writer:
         if self._begun and not self._sealed:
             self._sealed = True
             self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
-            self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
+            if not self._plain:  # it is ready once the objects are
+                self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 
     def finish(self) -> tuple[str, ...]:
         """Sync all objects, then move the branch; returns the commits' ids, oldest first. Without one nothing happens.
@@ -197,23 +201,43 @@ class Writer:
 
         """
         self.seal()
-        if self._mover is None:
+        if not self._begun:
             return ()
         self._read_ids()
-        last = self._ids[-1]
         _, stderr = self._process.communicate()
         if self._process.returncode != 0:
             raise self._failure(_FAST_IMPORT, self._process.wait(), stderr)
+        if not self._moved(self._ids[-1]):
+            self._have_moved(self._ids[-1])
+        return tuple(self._ids)
+
+    def _moved(self, last: str) -> bool:
+        """Move the branch; False where that is git's to do."""
+        if not self._plain or self._base is None or self._git.git_dir is None:
+            return False
+        reflog = f"{GITMEM.name} <{GITMEM.email}> {int(time.time())} +0000\t{_REASON}"
+        try:
+            return move(self._git.git_dir, self._ref, self._base, last, reflog.encode())
+        except BranchLockedError as error:
+            raise TipLockedError(error.lock) from None
+        except BranchMovedError:
+            raise TipMovedError from None
+        except OSError as error:
+            raise self._not_saved((error.strerror or str(error)).lower()) from error
+
+    def _have_moved(self, last: str) -> None:
+        """Have git move the branch."""
+        mover = self._mover = self._mover or self._git.spawn(*_SYNC, *_UPDATE_REF)
         base = self._base or "0" * len(last)
-        _, stderr = self._mover.communicate(f"update {self._ref} {last} {base}\n".encode())
-        if self._mover.returncode == 0:
-            return tuple(self._ids)
+        _, stderr = mover.communicate(f"update {self._ref} {last} {base}\n".encode())
+        if mover.returncode == 0:
+            return
         lock = stderr.partition(b"Unable to create '")[2].partition(b"': File exists")
         if lock[1]:
             raise TipLockedError(os.fsdecode(lock[0]))
         if any(words in stderr for words in _MOVED):
             raise TipMovedError
-        raise self._failure(_UPDATE_REF, self._mover.wait(), stderr)
+        raise self._failure(_UPDATE_REF, mover.wait(), stderr)
 
     def _read_ids(self) -> None:
         while self._awaited:
@@ -253,8 +277,9 @@ class Writer:
     def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
         error: GitFailedError = failure(command, status, stderr)
         reason = next((reason for words, reason in _DISK_TROUBLES.items() if words in error.stderr), None)
-        if reason is None:
-            return error
+        return error if reason is None else self._not_saved(reason)
+
+    def _not_saved(self, reason: str) -> NotSavedError:
         return NotSavedError(
             f"The commit could not be written to {self._git.git_dir}: {reason}.",
             "Make room or give access, then try again.",

@@ -551,7 +551,7 @@ def _leave_after_nonsense(writer: Writer) -> None:
 def _leave_after_git_was_killed(writer: Writer) -> None:
     writer.commit(new({"a": b"never seen"}))
     writer.seal()
-    writer._mover.kill()
+    writer._process.kill()
     with pytest.raises(GitFailedError):
         writer.finish()
 

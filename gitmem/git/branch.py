@@ -1,0 +1,122 @@
+"""Moving a branch as git's files backend does: under its lock and HEAD's, from exactly one value, synced, with reflogs.
+
+`git update-ref` does the same in a process of its own, which takes as long as a fifth of a whole commit. It stays the
+one that moves what is not plain: a branch that is not born, packed, or not what HEAD names, a repository with reftables
+or a linked work tree, one whose reflogs are off or not begun, a system without POSIX's rename. Source: the order of
+git's own refs/files-backend (locks, check, value, reflogs, rename), gitrepository-layout(5) and `git help reflog`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+TYPE_CHECKING = False  # see gitmem.git.process
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_LOCK = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+_LOG = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+_NEW_FILE = 0o666  # as git makes them: what the umask leaves of it
+_LONGEST = 4096  # bytes of a ref: more is none
+_HEAD = "HEAD"
+
+
+class BranchLockedError(Exception):
+    """Somebody holds the lock, the file `lock`."""
+
+    def __init__(self, lock: str) -> None:
+        super().__init__(lock)
+        self.lock = lock
+
+
+class BranchMovedError(Exception):
+    """The branch has another value than the one it was to be moved from."""
+
+
+def is_plain(git_dir: str, ref: str) -> bool:
+    """Say whether `move` can be tried: a branch that HEAD names, in a file of this repository's own git folder."""
+    if os.name != "posix" or _read(os.path.join(git_dir, _HEAD)) != b"ref: %s\n" % ref.encode():
+        return False
+    if any(os.path.lexists(os.path.join(git_dir, name)) for name in ("reftable", "commondir")):
+        return False
+    return all(os.path.isfile(_log(git_dir, name)) for name in (ref, _HEAD))
+
+
+def move(git_dir: str, ref: str, old: str, new: str, reflog: bytes) -> bool:
+    """Move a branch from `old` to `new`, synced; False where that is git's to do, and nothing has changed.
+
+    `reflog` is who, when and why, as a reflog has it: `Name <mail> seconds zone`, a tab, a message.
+
+    Raises:
+        BranchLockedError: another process holds the branch or HEAD, or was killed when it did.
+        BranchMovedError: the branch is elsewhere.
+        OSError: the disk is full, read-only or not ours to write; the branch is where it was.
+
+    """
+    path = os.path.join(git_dir, *ref.split("/"))
+    line = b"%s %s %s\n" % (old.encode(), new.encode(), reflog)
+    try:
+        with _locked(f"{path}.lock") as lock, _locked(os.path.join(git_dir, f"{_HEAD}.lock")):
+            value = _read(path)
+            if not is_plain(git_dir, ref) or value is None or len(value) != len(old) + 1:
+                return False
+            if value != b"%s\n" % old.encode():
+                raise BranchMovedError
+            os.fchmod(lock, os.stat(path).st_mode & 0o7777)  # core.sharedRepository has widened it
+            _write(lock, b"%s\n" % new.encode())
+            os.fsync(lock)
+            for name in (ref, _HEAD):
+                _append(_log(git_dir, name), line)
+            os.rename(f"{path}.lock", path)
+    except FileNotFoundError:  # the branch's folder, gone with it when git packed it
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _locked(path: str) -> Iterator[int]:
+    """Hold a lock file, open for writing; it is gone afterwards, renamed or not."""
+    try:
+        descriptor = os.open(path, _LOCK, _NEW_FILE)
+    except FileExistsError:
+        raise BranchLockedError(path) from None
+    ours = os.fstat(descriptor)
+    try:
+        yield descriptor
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(ours, os.lstat(path)):  # not that of the next one, where ours was renamed
+                os.unlink(path)
+        os.close(descriptor)
+
+
+def _log(git_dir: str, name: str) -> str:
+    return os.path.join(git_dir, "logs", *name.split("/"))
+
+
+def _append(path: str, line: bytes) -> None:
+    """Add a line to a reflog, or nothing of it: a torn one would swallow the next."""
+    descriptor = os.open(path, _LOG)
+    try:
+        size = os.fstat(descriptor).st_size
+        try:
+            _write(descriptor, line)
+        except OSError:
+            os.ftruncate(descriptor, size)
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _write(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_LONGEST)
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+        return None
