@@ -6,6 +6,7 @@ Reads are at explicit revisions that the caller has resolved; a date is the comm
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
@@ -56,6 +57,15 @@ class Addition:
     commit: Commit
     path: str
     oid: str
+
+
+@dataclass(frozen=True, slots=True)
+class LineChange:
+    """A commit that changed some lines of a file: those it took away and those it put there."""
+
+    commit: Commit
+    before: tuple[str, ...]
+    after: tuple[str, ...]
 
 
 def log(
@@ -129,6 +139,29 @@ def additions(git: Git, revision: str, folder: str) -> list[Addition]:
         else:  # an object id: the first field of the next commit
             commit = _commit([token, *(next(tokens) for _ in _FIELDS[1:])])
     return found
+
+
+def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], limit: int) -> list[LineChange]:
+    """Return the commits that changed a range of lines (both inclusive) of a file, newest first; git follows the lines.
+
+    Raises:
+        GitFailedError: there is no such file in the revision, or it has fewer lines.
+
+    """
+    place = f"-L{lines[0]},{lines[1]}:{path}"
+    said = git.run(
+        "log", *_PATCH, place, f"--max-count={limit}", "--format=%x00%H%x00", "--end-of-options", revision,
+        timeout=_SECONDS,
+    )  # fmt: skip
+    # A NUL within a file may part a patch in two; what follows it is passed over.
+    found = re.findall(rb"\0([0-9a-f]{40,64})\0([^\0]*)", said)
+    known = commits(git, (oid.decode() for oid, _ in found))
+    changes = []
+    for oid, patch in found:
+        hunks = patch.decode("utf-8", "replace").partition("\n@@ ")[2].split("\n")[1:]
+        sides = [tuple(line[1:].removesuffix("\r") for line in hunks if line[:1] == sign) for sign in "-+"]
+        changes.append(LineChange(known[oid.decode()], sides[0], sides[1]))
+    return changes
 
 
 def blobs(git: Git, oids: Sequence[str]) -> Iterator[bytes]:

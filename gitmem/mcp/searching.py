@@ -17,7 +17,7 @@ LIMIT = 6  # spec J4
 
 
 def find(
-    store: Store, query: str, limit: int = LIMIT, *, deep: bool = False, history: bool = False, at: str | None = None
+    store: Store, query: str, limit: int = LIMIT, *, deep: bool = False, history: bool = False, at: str = ""
 ) -> tuple[str, str]:
     """Return the hits as a JSON array, one a line, `[]` where there are none; and what to do next, in words.
 
@@ -53,7 +53,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
     }
 
 
-def _next(hits: list[Hit], *, more: bool, everywhere: bool, at: str | None) -> str:
+def _next(hits: list[Hit], *, more: bool, everywhere: bool, at: str) -> str:
     if not hits:
         wider = "" if everywhere else " or with deep=true (raw transcripts) and history=true (what was deleted)"
         return f"Nothing of this is remembered. Try other words for it{wider}."

@@ -1,22 +1,19 @@
-"""The server: what an agent is told of it, its tools, resources and prompts. All calls stand alone.
+"""The server: what an agent is told of it, its tools, resources and prompts.
 
-The SDK runs a plain function in a worker thread, off its event loop, as many at once as a client asks; each call opens
-the store anew, which reads a few small files, so that no two share anything but what is on the disk.
+All calls stand alone: each opens the store anew, which reads a few small files, so that no two share anything but what
+is on the disk, however many a client has running.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp.server import MCPServer
-
 from gitmem import __version__
+from gitmem.mcp.documents import DocumentServer, add_documents
 from gitmem.mcp.tools import add_tools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from gitmem.store.store import Store
+    from gitmem.mcp.calls import Memory
 
 NAME = "gitmem"
 _INSTRUCTIONS = (
@@ -27,9 +24,9 @@ _INSTRUCTIONS = (
 )
 
 
-def make_server(open_store: Callable[[], Store]) -> MCPServer[None]:
-    """Return the server for a store; `open_store` is called for each call, and its errors are told to the agent."""
-    server: MCPServer[None] = MCPServer(
+def make_server(memory: Memory) -> DocumentServer:
+    """Return the server of a memory."""
+    server = DocumentServer(
         NAME,
         title="gitmem",
         description="The memory of a project's coding agents, kept in git",
@@ -37,5 +34,6 @@ def make_server(open_store: Callable[[], Store]) -> MCPServer[None]:
         version=__version__,
         log_level="WARNING",
     )
-    add_tools(server, open_store)
+    add_tools(server, memory)
+    add_documents(server, memory)
     return server

@@ -1,18 +1,22 @@
 """The tools as the SDK has them: names, what an agent is told of each, and which of them change anything.
 
 What an agent reads is thin text, without an output schema: where a result has both, Claude Code shows the structured
-one, and its keys are most of it.
+one, and its keys are most of it. What a save came to is for programs as well, and small.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from functools import partial
+from inspect import cleandoc
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK reads the signatures
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
-from gitmem.mcp import searching
-from gitmem.mcp.calls import told
+from gitmem.mcp import reading, saving, searching, tracing
+from gitmem.mcp.calls import Memory, run
+from gitmem.model.kinds import MemoryType  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,27 +27,130 @@ if TYPE_CHECKING:
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+_NAMES = "memory_search names the paths and lines there are."
 
-At = Annotated[str | None, Field(description="a commit, or a date as 2026-11-21 or '3 days ago': the files as of then")]
+At = Annotated[str, Field(description="a commit, or a date like 2026-11-21 or '3 days ago': as of then")]
+Path = Annotated[str, Field(description="as memory_search names it, in the store: memory.md, daily/...")]
+Tokens = Annotated[int, Field(ge=500, le=25_000, description="at most; the answer says how to get the rest")]
 
 
-def add_tools(server: MCPServer[None], open_store: Callable[[], Store]) -> None:
+def add_tools(server: MCPServer[None], memory: Memory) -> None:
     """Add the tools to a server."""
+    _add_search(server, memory)
+    _add_reads(server, memory)
+    _add_save(server, memory)
 
-    @server.tool(title="Search memory", annotations=_READS, structured_output=False)
-    def memory_search(
-        query: Annotated[str, Field(description="words, in any language, in any form")],
-        limit: Annotated[int, Field(ge=1, le=50, description="hits at most")] = searching.LIMIT,
-        deep: Annotated[bool, Field(description="raw transcripts of sessions, too")] = False,
-        history: Annotated[bool, Field(description="what only old commits hold, too")] = False,
-        at: At = None,
+
+def _add(
+    server: MCPServer[None],
+    function: Callable[..., Any],
+    title: str,
+    annotations: ToolAnnotations,
+    *,
+    structured: bool = False,
+) -> None:
+    server.add_tool(
+        function,
+        title=title,
+        description=cleandoc(function.__doc__ or ""),
+        annotations=annotations,
+        structured_output=structured,
+    )
+
+
+def _add_search(server: MCPServer[None], memory: Memory) -> None:
+    async def memory_search(
+        context: Context[None],
+        *,
+        query: Annotated[str, Field(description="words, in any language and form")],
+        limit: Annotated[int, Field(ge=1, le=50)] = searching.LIMIT,
+        deep: Annotated[bool, Field(description="look into raw transcripts, too")] = False,
+        history: Annotated[bool, Field(description="find what was deleted, too")] = False,
+        at: At = "",
     ) -> list[TextContent]:
         """Find what is remembered of earlier sessions, the best first.
 
-        A query may hold "an exact phrase", -without, path:daily, type:decision, tag:build, since:2026-11-01,
-        until:yesterday, session:ID. Returns a JSON array of {path, start_line, end_line, score, source, tokens (of the
-        whole), snippet, ...}; [] if nothing is found. memory_get reads a hit in full.
+        Returns JSON, [{path, start_line, end_line, score, source, tokens, snippet, ...}], [] for nothing; tokens are
+        those of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
+        path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID.
         """
-        with told("Ask in other words, or correct the filter."):
-            hits, more = searching.find(open_store(), query, limit, deep=deep, history=history, at=at)
-        return [TextContent(type="text", text=hits), TextContent(type="text", text=more)]
+        work = partial(searching.find, query=query, limit=limit, deep=deep, history=history, at=at)
+        found = await run(memory, context, "Searching", work, "Correct the date or the filter.")
+        return [TextContent(type="text", text=text) for text in found]
+
+    _add(server, memory_search, "Search memory", _READS)
+
+
+def _add_reads(server: MCPServer[None], memory: Memory) -> None:
+    async def memory_load(
+        context: Context[None],
+        *,
+        source: Annotated[
+            Literal["startup", "full"], Field(description="startup: the memory document; full: today's log, too")
+        ] = "startup",
+        max_tokens: Tokens = reading.LOAD_TOKENS,
+    ) -> str:
+        """Load the memory of this project: decisions, current state, recent work, known issues."""
+        work = partial(reading.load, full=source == "full", max_tokens=max_tokens)
+        return await run(memory, context, "Loading", work)
+
+    async def memory_get(
+        context: Context[None],
+        *,
+        path: Path,
+        start_line: Annotated[
+            int, Field(ge=0, description="alone: the entry or section it stands in; 0: the whole")
+        ] = 0,
+        end_line: Annotated[int, Field(ge=0)] = 0,
+        at: At = "",
+        max_tokens: Tokens = reading.GET_TOKENS,
+    ) -> str:
+        """Read lines of one document of the memory: what is around a hit of memory_search, or all of it."""
+        work = partial(reading.get, path=path, start_line=start_line, end_line=end_line, at=at, max_tokens=max_tokens)
+        return await run(memory, context, "Reading", work, _NAMES)
+
+    async def memory_history(
+        context: Context[None],
+        *,
+        path: Path,
+        start_line: Annotated[int, Field(ge=1, description="alone: the entry or section it stands in")],
+        end_line: Annotated[int, Field(ge=0)] = 0,
+        limit: Annotated[int, Field(ge=1, le=50, description="earlier versions at most")] = tracing.LIMIT,
+    ) -> str:
+        """Tell who learned lines of the memory, when, in which session, and what they were before."""
+        work = partial(tracing.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
+        return await run(memory, context, "Looking through history", work, _NAMES)
+
+    _add(server, memory_load, "Load memory", _READS)
+    _add(server, memory_get, "Read memory", _READS)
+    _add(server, memory_history, "History of a memory", _READS)
+
+
+def _add_save(server: MCPServer[None], memory: Memory) -> None:
+    async def memory_save(
+        context: Context[None],
+        *,
+        type: MemoryType,  # noqa: A002  # what spec J8 calls it
+        content: Annotated[
+            str, Field(max_length=saving.MAX_CHARACTERS, description="with the reason, in a few sentences")
+        ],
+        metadata: Annotated[
+            dict[str, Any], Field(description="tags: [words], session: ID, anything else is kept as 'key: value'")
+        ] = {},  # noqa: B006  # it is never changed
+    ) -> saving.SaveResult:
+        """Remember something for later sessions, as one commit; it is found by the next search.
+
+        Save what the code does not tell: a decision and why, a lesson, an error and what mended it, an open issue, a
+        preference of the user's. Secrets are redacted.
+        """
+        client = context.request_context.session.client_params
+        host = client.client_info.name if client else "mcp"
+
+        def work(store: Store) -> saving.SaveResult:
+            saved = saving.keep(store, type, content, metadata, session=memory.session, host=host)
+            memory.after_save(store)
+            return saved
+
+        return await run(memory, context, "Saving", work, "Correct it and save again.")
+
+    _add(server, memory_save, "Save to memory", _ADDS, structured=True)

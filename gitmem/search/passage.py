@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import unicodedata
 
 from gitmem.errors import NotFoundError, RefusedError
@@ -14,6 +15,10 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.store.store import Store
+
+
+_LONGEST = 4096  # characters of a path that a system may know
+_SHOWN = 200  # characters of one that is refused
 
 
 class Passage(Value):
@@ -44,7 +49,9 @@ def read_passage(
         path = unicodedata.normalize("NFC", path)
         data = _read(store, path, commit)
     if data is None:
-        raise NotFoundError(f"There is no file {path!r} in the store.", "'gitmem at HEAD --list' lists the files.")
+        raise NotFoundError(
+            f"There is no file {path[:_SHOWN]!r} in the store.", "'gitmem at HEAD --list' lists the files."
+        )
     units = Units(path, data)
     lines = units.text.split("\n")
     count = len(lines) - (not lines[-1])
@@ -60,9 +67,14 @@ def read_passage(
 
 
 def _read(store: Store, path: str, commit: str | None) -> bytes | None:
-    if any(is_git_folder(part) for part in path.split("/")) or not is_searched(path):
-        raise RefusedError(f"{path!r} is no document of the store.", "Name a file as 'gitmem search' does.")
-    return store.repository.read(commit, path) if commit else store.read(path)
+    if len(path) > _LONGEST or any(is_git_folder(part) for part in path.split("/")) or not is_searched(path):
+        raise RefusedError(f"{path[:_SHOWN]!r} is no document of the store.", "Name a file as 'gitmem search' does.")
+    try:
+        return store.repository.read(commit, path) if commit else store.read(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None
+        raise
 
 
 def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:

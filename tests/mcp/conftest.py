@@ -10,6 +10,7 @@ import anyio
 import pytest
 from mcp import Client
 
+from gitmem.mcp.calls import Memory as Served
 from gitmem.mcp.server import make_server
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
@@ -27,7 +28,7 @@ class Memory:
     def __init__(self, root: Path, context: Context) -> None:
         self.root = root
         self.context = context
-        self.server = make_server(self.open)
+        self.server = make_server(Served(self.open))
 
     def open(self) -> Store:
         return Store(str(self.root), self.context)

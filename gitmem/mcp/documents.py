@@ -1,0 +1,80 @@
+"""The documents of memory as resources, and the prompt that recalls (spec J2, P6)."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+import anyio.to_thread
+from mcp.server import MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.types import Annotations, Resource
+
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.mcp.words import clean
+from gitmem.model.paths import MEMORY
+from gitmem.search.engine import search
+from gitmem.search.files import list_files
+from gitmem.search.passage import read_passage
+from gitmem.search.recall import recall
+
+if TYPE_CHECKING:
+    from gitmem.mcp.calls import Memory
+
+_ROOT = "gitmem://store/"
+_MARKDOWN = "text/markdown"
+_LISTED = 100  # documents, the newest; all can be read by the template
+_CANDIDATES = 50  # hits of which those are told that fit
+_BUDGET = 2_000  # tokens of a recall
+
+
+class DocumentServer(MCPServer[None]):
+    """A server whose resources are the documents that the store has now."""
+
+    memory: Memory
+
+    async def list_resources(self) -> list[Resource]:
+        """Return the memory document and the documents changed last."""
+        return await anyio.to_thread.run_sync(_listed, self.memory)
+
+
+def _listed(memory: Memory) -> list[Resource]:
+    store = memory.open()
+    files = sorted(list_files(store.root), key=lambda file: (file.path != MEMORY, -file.modified, file.path))
+    told = [file for file in files if _is_unicode(file.path)][:_LISTED]
+    return [
+        Resource(
+            uri=_ROOT + quote(file.path),
+            name=file.path,
+            mime_type=_MARKDOWN,
+            size=file.size,
+            annotations=Annotations(audience=["assistant"], priority=1.0) if file.path == MEMORY else None,
+        )
+        for file in told
+    ]
+
+
+def add_documents(server: DocumentServer, memory: Memory) -> None:
+    """Add the template of all documents, and the prompt, to a server."""
+    server.memory = memory
+
+    @server.resource(_ROOT + "{+path}", name="document", title="A document of the memory", mime_type=_MARKDOWN)
+    def document(path: str) -> str:
+        """Any document by its path in the store: memory.md, daily/2026/11/2026-11-21.md, facts/..."""
+        try:
+            return clean(read_passage(memory.open(), path).text)
+        except (NotFoundError, RefusedError) as error:
+            raise ResourceNotFoundError(clean(f"{error.message} {_ROOT}{MEMORY} is the memory document.")) from error
+
+    @server.prompt(name="recall", title="Recall")
+    def recall_prompt(topic: str) -> str:
+        """Put what is remembered about a topic before the agent."""
+        found = recall(topic, search(memory.open(), topic, limit=_CANDIDATES), _BUDGET)
+        if not found.text:
+            return clean(f"Nothing is remembered about {' '.join(topic.split())[:200]!r} so far.")
+        return clean(f"{found.text}\n\nGo on with this in mind; where it matters, look further with memory_search.")
+
+
+def _is_unicode(path: str) -> bool:
+    return all(unicodedata.category(character) != "Cs" for character in path)
