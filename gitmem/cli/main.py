@@ -55,6 +55,7 @@ COMMANDS = {
     "path": Command("setup", "print where the store is"),
     "mcp": Command("serving", "serve the memory to an agent by MCP"),
     "replay": Command("hooking", "save recorded sessions of an agent"),
+    "migrate": Command("migrating", "bring in the memory of an older tool"),
     "hook": Command("hooking", "what an agent's host calls"),
     "completion": Command("setup", "print the completion script for a shell"),
 }

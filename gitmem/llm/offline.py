@@ -94,6 +94,11 @@ def summarise(archive: str, text: str) -> Summary:
     )
 
 
+def digest(text: str, most: int) -> str:
+    """Return at most so many sentences of a part of memory that together say most of it; never raises."""
+    return _overall(read(text), 1, most)
+
+
 def _range(reading: Reading, archive: str) -> tuple[str, str]:
     """Return first and last day; of what an earlier rotation carried over only where there is nothing else."""
     days = [item.day for item in reading.items if item.day and not item.kept]
@@ -101,7 +106,7 @@ def _range(reading: Reading, archive: str) -> tuple[str, str]:
     return min(days), max(days)
 
 
-def _overall(reading: Reading) -> str:
+def _overall(reading: Reading, fewest: int = FEWEST_SENTENCES, most: int = MOST_SENTENCES) -> str:
     weight = weights([stems(item.whole) for item in reading.items])
     pool: list[Sentence] = []
     for item in reading.items:
@@ -109,13 +114,13 @@ def _overall(reading: Reading) -> str:
             text = _as_sentence(sentence)
             if len(text) >= _SHORTEST and is_statement(sentence, role) and len(stems(text)) >= _FEWEST_WORDS:
                 pool.append(Sentence(text, _WORTH[role], f"on {item.day}" if item.day else ""))
-    count = min(FEWEST_SENTENCES + len(pool) // _SENTENCES_A_MORE, MOST_SENTENCES)
+    count = min(FEWEST_SENTENCES + len(pool) // _SENTENCES_A_MORE, most)
     picked = choose(pool, count, weight)
-    if len(picked) < FEWEST_SENTENCES:  # all others say nearly the same; R5 wants ten
-        picked = choose(pool, FEWEST_SENTENCES, weight, same=1.0)
+    if len(picked) < fewest:  # all others say nearly the same; R5 wants ten
+        picked = choose(pool, fewest, weight, same=1.0)
     chosen = [pool[index].text for index in picked]
     if not chosen:  # all of it is too short to choose from
-        chosen = [_as_sentence(sentence) for item in reading.items for _, sentence in item.sentences][:MOST_SENTENCES]
+        chosen = [_as_sentence(sentence) for item in reading.items for _, sentence in item.sentences][:most]
     return " ".join(chosen)
 
 

@@ -30,6 +30,9 @@ class Op(StrEnum):
     CONFIG = "config"
     RETAIN = "retain"
     TRANSCRIPT = "transcript"
+    MIGRATE = "migrate"
+    CONSOLIDATE = "consolidate"
+    CLEAR = "clear"
 
 
 class Trailer(StrEnum):
@@ -43,6 +46,9 @@ class Trailer(StrEnum):
     TYPE = "Gitmem-Type"
     ARCHIVE = "Gitmem-Archive"
     UNDOES = "Gitmem-Undoes"
+    MIGRATED = "Gitmem-Migrated"
+    SOURCE = "Gitmem-Source"
+    PERIOD = "Gitmem-Period"
 
 
 def one_line(text: str, length: int) -> str:

@@ -102,6 +102,21 @@ def daily_path(date: str) -> str:
     return f"daily/{date[:4]}/{date[5:7]}/{date}.md"
 
 
+def weekly_path(week: str) -> str:
+    """Return the path of what became of the days of an ISO week, `YYYY-Www`."""
+    return f"weekly/{week[:4]}/{week}.md"
+
+
+def monthly_path(month: str) -> str:
+    """Return the path of what became of the weeks of a month, `YYYY-MM`."""
+    return f"monthly/{month[:4]}/{month}.md"
+
+
+def session_path(stamp: str, session: str) -> str:
+    """Return the path of what a session was, begun at `stamp` (`YYYYMMDD_HHMMSS`), for a name fit to be one."""
+    return f"sessions/{stamp[:4]}/{stamp[4:6]}/{stamp}-{session}.md"
+
+
 def archive_path(stamp: str) -> str:
     """Return the path of the archive made at `stamp`, `YYYYMMDD_HHMMSS`, perhaps with a suffix."""
     return f"{ARCHIVE}/memory_{stamp}.md"

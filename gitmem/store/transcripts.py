@@ -57,10 +57,13 @@ def branch_of(store: Store) -> str:
     return "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
 
 
-def put(store: Store, session: str, started: datetime, lines: Iterable[str]) -> str | None:
+def put(
+    store: Store, session: str, started: datetime, lines: Iterable[str], *, when: datetime | None = None
+) -> str | None:
     """Store the transcript of a session, each line redacted; returns the commit, None where it is stored like that.
 
-    `lines` are JSON objects, one a line; `started` names the file the first time. Synced to disk when it returns.
+    `lines` are JSON objects, one a line; `started` names the file the first time; `when` is the commit's author date,
+    where that is not now. Synced to disk when it returns.
 
     Raises:
         RefusedError: the session has no id, or the transcript is larger than a file may be.
@@ -85,7 +88,7 @@ def put(store: Store, session: str, started: datetime, lines: Iterable[str]) -> 
             if stored and stored.oid == blob_id(data, like=stored.oid):
                 return None
             try:
-                return _commit(store, lock, tip, message, {path: data})
+                return _commit(store, lock, tip, message, {path: data}, when=when)
             except TipLockedError as error:
                 clear_left_behind(error.lock)
                 in_the_way = f"another git command holds {error.lock}; if none is running, remove that file"
@@ -177,12 +180,15 @@ def _begun(store: Store) -> str:
     return tip
 
 
-def _commit(store: Store, lock: Lock, tip: str, message: str, changes: dict[str, bytes | None]) -> str:
+def _commit(
+    store: Store, lock: Lock, tip: str, message: str, changes: dict[str, bytes | None], *, when: datetime | None = None
+) -> str:
     layout, now = store.repository.layout, store.context.clock()
     identity = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     signature = Signature(identity.name, identity.email, now)
     with Writer(store.repository.git, branch_of(store), tip, keep_pack=store.own_repository) as writer:
-        writer.commit(NewCommit(message, changes, signature, signature, {}))
+        author = signature._replace(when=when or now)
+        writer.commit(NewCommit(message, changes, author, signature, {}))
         if not lock.held():
             raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
         (commit,) = writer.finish()

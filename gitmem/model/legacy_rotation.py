@@ -1,0 +1,211 @@
+"""A memory in the layout of the rotation seed (`rotation-plan.md` §2, §3, §5): `.claude/memory/`, `.crabshell/memory/`.
+
+`memory.md` (or `logbook.md`, as the tool's later versions call it), archives with a summary in JSON beside them,
+`facts.json`, a person's notes on the project, and normalised transcripts. What the index held, history tells (R7).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from gitmem.model.entry import clean_text
+from gitmem.model.legacy import (
+    ArchiveItem,
+    FileItem,
+    Item,
+    Kind,
+    Left,
+    Plan,
+    TranscriptItem,
+    fields_of,
+    instant,
+    item_key,
+    make_plan,
+    moment_in,
+    read_json,
+    stamp_of,
+    text_of,
+    texts_of,
+)
+from gitmem.model.legacy_facts import NAME as FACTS
+from gitmem.model.legacy_facts import plan_facts
+from gitmem.model.legacy_memory import note, plan_memory
+from gitmem.model.paths import SUMMARIES, archive_path
+from gitmem.model.summary import OPEN, RESOLVED, Issue, KeyDecision, Summary, Theme, cleaned, render_document
+from gitmem.model.transcript import MAX_LINE, objects
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+    from datetime import datetime
+
+    from gitmem.model.legacy import SourceFile
+    from gitmem.model.limits import Limits
+
+SUMMARIZER = "memory-summarizer"  # the agent of the older tool (seed §5)
+_MEMORIES = ("memory.md", "logbook.md")
+_ARCHIVE = re.compile(r"(?:memory|logbook)[_.-].*\.md")
+_SUMMARY = ".summary.json"
+_SESSION = re.compile(r"sessions/([^/]+?)(?:\.l1)?\.jsonl")
+_NOTES = ("project.md", "architecture.md", "conventions.md")
+_INDEX = "memory-index.json"
+_DERIVED = {_INDEX: "gitmem derives it from history ('gitmem index')", ".rotation.lock": "it is a lock"}
+_ROLES = ("user", "assistant", "summary")
+
+
+def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
+    """Return what becomes of a memory in the rotation seed's layout."""
+    by_path = {file.path: file for file in files}
+    items: list[Item] = []
+    left: list[Left] = []
+    for file in by_path.values():
+        if file.path.endswith(_SUMMARY):
+            items += _lone_summary(file, by_path, left)
+        else:
+            found, not_taken = _planned(file, by_path, limits)
+            items += found
+            left += not_taken
+    return make_plan(items, left)
+
+
+def _planned(  # noqa: PLR0911
+    file: SourceFile, by_path: Mapping[str, SourceFile], limits: Limits
+) -> tuple[Iterable[Item], Iterable[Left]]:
+    if file.path == FACTS:
+        return plan_facts(Kind.ROTATION, file)
+    if not file.data.strip():
+        return [], [Left(file.path, "it is empty")]
+    if file.path in _MEMORIES:
+        return [plan_memory(Kind.ROTATION, file, limits)], []
+    if _ARCHIVE.fullmatch(file.path):
+        return [_archive(file, by_path)], []
+    if session := _SESSION.fullmatch(file.path):
+        return plan_transcript(Kind.ROTATION, file, session[1])
+    if file.path in _NOTES:
+        return [note(Kind.ROTATION, file)], []
+    return [], [Left(file.path, _DERIVED.get(file.path, "it is nothing gitmem knows"))]
+
+
+def _archive(file: SourceFile, by_path: Mapping[str, SourceFile]) -> ArchiveItem:
+    when = moment_in(file.path, file.modified.tzinfo) or _rotated_at(file, by_path) or file.modified
+    stamp = stamp_of(when)
+    beside = by_path.get(file.path.removesuffix(".md") + _SUMMARY)
+    summary = _summary(beside, archive_path(stamp)) if beside else None
+    key = item_key(Kind.ROTATION, file.path, file.data)
+    return ArchiveItem(file.path, when, key, stamp, file.data, summary)
+
+
+def _rotated_at(file: SourceFile, by_path: Mapping[str, SourceFile]) -> datetime | None:
+    """Return when the index says that an archive whose name has no date was made."""
+    try:
+        index = fields_of(read_json(by_path[_INDEX].data))
+    except (KeyError, ValueError):
+        return None
+    listed = index.get("rotatedFiles")
+    for one in listed if isinstance(listed, list) else ():
+        if text_of(fields_of(one).get("file")) == file.path:
+            return instant(text_of(fields_of(one).get("rotatedAt")), UTC)
+    return None
+
+
+def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile], left: list[Left]) -> Iterator[FileItem]:
+    """Yield the summary of an archive that is gone; note why one cannot be taken. Others come with their archives."""
+    archive = file.path.removesuffix(_SUMMARY) + ".md"
+    when = moment_in(file.path, file.modified.tzinfo) or file.modified
+    path = archive_path(stamp_of(when))
+    summary = _summary(file, path)
+    if summary is None:
+        left.append(Left(file.path, f"it is no summary: {_complaint(file)}; gitmem makes one of the archive itself"))
+    elif archive not in by_path:
+        name = path.rpartition("/")[2].removesuffix(".md")
+        key = item_key(Kind.ROTATION, file.path, file.data)
+        target = f"{SUMMARIES}/{name}.summary.md"
+        yield FileItem(file.path, when, key, target, render_document(summary, when), f"summary of {archive}")
+
+
+def _complaint(file: SourceFile) -> str:
+    try:
+        read_json(file.data)
+    except ValueError as error:
+        return str(error)
+    return "it says nothing of an archive"
+
+
+def _summary(file: SourceFile, archive: str) -> Summary | None:
+    """Return what a summary in JSON says (seed §5), None where it says nothing that can be read."""
+    try:
+        given = fields_of(read_json(file.data))
+    except ValueError:
+        return None
+    days = fields_of(given.get("dateRange"))
+    count = given.get("sectionCount")
+    summary = Summary(
+        archive=archive,
+        date_range=(text_of(days.get("first")), text_of(days.get("last"))),
+        section_count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
+        themes=tuple(
+            Theme(text_of(one.get("name")), text_of(one.get("summary")), texts_of(one.get("sessions")))
+            for one in _each(given.get("themes"))
+        ),
+        key_decisions=tuple(
+            KeyDecision(text_of(one.get("decision")), text_of(one.get("reason")), text_of(one.get("date")))
+            for one in _each(given.get("keyDecisions"))
+        ),
+        issues=tuple(
+            Issue(
+                text_of(one.get("issue")),
+                RESOLVED if one.get("status") == RESOLVED else OPEN,
+                text_of(one.get("date")),
+            )
+            for one in _each(given.get("issues"))
+        ),
+        overall_summary=text_of(given.get("overallSummary")),
+        method=SUMMARIZER,
+    )
+    summary = cleaned(summary)
+    return summary if summary.overall_summary or summary.themes or summary.key_decisions or summary.issues else None
+
+
+def _each(given: object) -> Iterator[Mapping[str, object]]:
+    return (one for one in given if isinstance(one, dict)) if isinstance(given, list) else iter(())
+
+
+def plan_transcript(kind: Kind, file: SourceFile, name: str) -> tuple[list[Item], list[Left]]:
+    """Return a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
+    last = moment_in(name, file.modified.tzinfo) or file.modified
+    lines, unread, started = [], 0, None
+    for line in file.data.decode("utf-8-sig", "replace").split("\n"):
+        if not line.strip():
+            continue
+        found = next(objects(line), None) if len(line) <= MAX_LINE else None
+        if found is None:
+            unread += 1
+            continue
+        last = instant(_first(found, "at", "ts", "timestamp"), UTC) or last
+        started = started or last
+        lines.append(json.dumps({"at": last.isoformat(timespec="milliseconds"), **_said(found)}, ensure_ascii=False))
+    left = [Left(file.path, f"{unread} of its lines are no JSON")] if unread else []
+    if not lines or started is None:
+        return [], left or [Left(file.path, "it is empty")]
+    key = item_key(kind, file.path, file.data)
+    return [TranscriptItem(file.path, started, key, name, tuple(lines))], left
+
+
+def _said(given: Mapping[str, object]) -> dict[str, object]:
+    """Return what a line of a transcript says: whose it is and its text; of what is neither, all."""
+    message = fields_of(given.get("message"))
+    role = _first(given, "role", "type") or text_of(message.get("role"))
+    content = given.get("text") or given.get("content") or message.get("content")
+    if isinstance(content, list):
+        content = "\n".join(filter(None, (text_of(fields_of(one).get("text")) or text_of(one) for one in content)))
+    text = clean_text(text_of(content))
+    if text and role in _ROLES:
+        return {"role": role, "text": text}
+    rest = {key: value for key, value in given.items() if key not in ("at", "ts", "timestamp")}
+    return {"role": "summary", "text": json.dumps(rest, ensure_ascii=False)}
+
+
+def _first(given: Mapping[str, object], *names: str) -> str:
+    return next(filter(None, (text_of(given.get(name)) for name in names)), "")
