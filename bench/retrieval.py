@@ -5,6 +5,8 @@ the questions go through the public search. The sets stand beside the repository
 
     python bench/retrieval.py [SET...] [--as sections|entries] [--every 1] [--data FOLDER]
     python bench/retrieval.py --steps      what each step of the ranking adds: the figures without it
+    python bench/retrieval.py --vectors --cache FILE [--weights 0 10 20 30 50 70]
+                                           with the extra `local`; FILE keeps the vectors, which take a while to make
 """
 
 from __future__ import annotations
@@ -19,14 +21,17 @@ import statistics
 import sys
 import tempfile
 import time
+from array import array
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest import mock
 
+from gitmem.llm.local import LocalEmbedder
 from gitmem.model.entry import Entry, clean_text, render_entry
 from gitmem.model.ids import make_id
-from gitmem.search import query, rank
+from gitmem.search import query, rank, similar
 from gitmem.search.engine import search
+from gitmem.search.filling import fill
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
@@ -54,6 +59,7 @@ STEPS = {
     "without Korean endings": [(query, "hangul_stem", str)],
     "without first syllables": [(query, "_HEAD_SYLLABLES", 1000)],
 }
+MAKE_EMBEDDER = similar.make_embedder
 TARGETS = {
     "locomo-turn": {"R@5": 0.63, "R@10": 0.71, "MRR": 0.525},
     "korquad": {"R@1": 0.91, "R@5": 0.985},
@@ -61,9 +67,31 @@ TARGETS = {
 }
 
 
+class KeptEmbedder(LocalEmbedder):
+    """The local model, which keeps what it embedded in a file: hash and vector, again and again."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.path = path
+        self.known: dict[bytes, array] = {}
+        data = path.read_bytes() if path.exists() else b""
+        for at in range(0, len(data) - 1551, 1552):
+            self.known[data[at : at + 16]] = array("f", data[at + 16 : at + 1552])
+
+    def _embed(self, text: str, *, query: bool) -> array:
+        said = b"query:" + text.encode() if query else text.encode()
+        key = hashlib.blake2b(said, digest_size=16).digest()
+        if key not in self.known:
+            self.known[key] = super()._embed(text, query=query)
+            with self.path.open("ab") as file:
+                file.write(key + self.known[key].tobytes())
+        return self.known[key]
+
+
 def make_store(folder: Path, docs: list[dict], form: str) -> tuple[Store, dict[tuple[str, int], str]]:
     """Make a store of documents; returns with it which document begins at which line of which file."""
-    environ = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT_")}, "HOME": str(folder)}
+    environ = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT")}, "HOME": str(folder)}
+    environ["GITMEM_EMBEDDING_PROVIDER"] = "local" if similar.make_embedder is not MAKE_EMBEDDER else "none"
     project = folder / "project"
     project.mkdir()
     context = Context(environ, str(folder), "bench", lambda: datetime.now(UTC))
@@ -110,13 +138,18 @@ def make_store(folder: Path, docs: list[dict], form: str) -> tuple[Store, dict[t
     return store, begins
 
 
-def run(name: str, data: Path, form: str, every: int) -> dict[str, float]:
+def run(
+    name: str, data: Path, form: str, every: int, *, weight: int = 0, embedder: LocalEmbedder | None = None
+) -> dict[str, float]:
     rows = [json.loads(line) for line in (data / f"{name}.jsonl").open(encoding="utf-8")]
     results: dict[str, list[float]] = {"R@1": [], "R@5": [], "R@10": [], "MRR": [], "ms": []}
     for row in rows:
         folder = Path(tempfile.mkdtemp(prefix="gitmem-bench-"))
         try:
             store, begins = make_store(folder, row["docs"], form)
+            if embedder is not None:
+                fill(store, embedder, seconds=86_400)
+                store.config = store.config._replace(search=store.config.search._replace(vector_percent=weight))
             questions = [q for q in row["queries"] if q["category"] != "adversarial"][::every]
             for question in questions:
                 begun = time.perf_counter()
@@ -133,6 +166,21 @@ def run(name: str, data: Path, form: str, every: int) -> dict[str, float]:
     answer = {key: statistics.fmean(values) for key, values in results.items() if key != "ms"}
     times = sorted(results["ms"])
     return {**answer, "n": len(times), "p50": times[len(times) // 2], "p95": times[int(len(times) * 0.95)]}
+
+
+def with_vectors(sets: list[str], data: Path, every: int, weights: list[int], cache: Path) -> int:
+    """Print a table of markdown."""
+    embedder = KeptEmbedder(cache)
+    keys = ("R@1", "R@5", "R@10", "MRR")
+    print(f"| set | vectors, in hundredths | {' | '.join(keys)} | p50 ms |")
+    print(f"| --- | --- |{' --- |' * (len(keys) + 1)}")
+    with mock.patch.object(similar, "make_embedder", return_value=embedder):
+        for name in sets:
+            for weight in weights:
+                got = run(name, data, FORM[name], every, weight=weight, embedder=embedder)
+                cells = " | ".join(f"{got[key]:.3f}" for key in keys)
+                print(f"| {name} | {weight} | {cells} | {got['p50']:.0f} |", flush=True)
+    return 0
 
 
 def steps(data: Path, every: int) -> int:
@@ -160,12 +208,18 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="ask every n-th question only")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--steps", action="store_true", help="take out one step of the ranking after the other")
+    parser.add_argument("--vectors", action="store_true", help="with the vectors of the extra `local`")
+    parser.add_argument("--cache", type=Path, help="the file that keeps vectors from one run to the next")
+    parser.add_argument("--weights", type=int, nargs="+", default=[0, 30], help="of vectors, in hundredths")
     args = parser.parse_args()
     if not args.data.is_dir():
         print(f"skipped: there is no folder {args.data} with the retrieval sets")
         return 0
     if args.steps:
         return steps(args.data, args.every)
+    if args.vectors:
+        cache = args.cache or Path(tempfile.gettempdir()) / "gitmem-bench.vectors"
+        return with_vectors(list(args.sets), args.data, args.every, args.weights, cache)
     missed = 0
     print(f"{'set':<24} {'questions':>9} {'R@1':>6} {'R@5':>6} {'R@10':>6} {'MRR':>6} {'p50 ms':>7} {'p95 ms':>7}")
     for name in args.sets:

@@ -63,11 +63,26 @@ class SearchConfig(Value):
     """How much more a hit counts for being new, and for standing in a layer nearer to `memory.md` (spec R9).
 
     Both in hundredths of its score: between hits that are about as good they decide, over a better one they do not.
+    `vector_percent` is the part of the score that vectors have where there are any.
     """
 
     layer_percent: int = 3
     recency_percent: int = 3
     recency_days: int = 30
+    vector_percent: int = 30
+
+
+class EmbeddingConfig(Value):
+    """Which vectors a search uses beside the text (spec J11): see `gitmem.llm.embedding`; empty is the provider's own.
+
+    These count in a person's own settings only. A store may come from elsewhere, and must not say where memory is sent
+    or which variable of the environment is a key.
+    """
+
+    provider: str = "local"
+    model: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
 
 
 class TranscriptConfig(Value):
@@ -87,17 +102,22 @@ class Config(Value):
     save: SaveConfig = SaveConfig()
     session: SessionConfig = SessionConfig()
     search: SearchConfig = SearchConfig()
+    embedding: EmbeddingConfig = EmbeddingConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     problems: tuple[str, ...] = ()
 
 
 class Rule(Value):
-    """What is said of a setting and what it may be: a number from the least to the most, or one of these words."""
+    """What is said of a setting and what it may be: a number from the least to the most, or one of these words.
+
+    One that is `personal` counts in the user's own file only.
+    """
 
     help: str
     minimum: int = 0
     maximum: int = 1_000_000_000
     choices: tuple[str, ...] = ()
+    personal: bool = False
 
 
 RULES = {
@@ -117,6 +137,13 @@ RULES = {
     "search.layer_percent": Rule("how much more a hit in memory.md counts than one in a log", maximum=100),
     "search.recency_percent": Rule("how much more a hit of this moment counts than an old one", maximum=100),
     "search.recency_days": Rule("days after which half of that is left", minimum=1, maximum=36_500),
+    "search.vector_percent": Rule("the part of a hit's score that vectors have, where there are any", maximum=100),
+    "embedding.provider": Rule(
+        "where vectors come from", choices=("local", "none", "auto", "openai", "gemini"), personal=True
+    ),
+    "embedding.model": Rule("the provider's model; empty: its usual one", personal=True),
+    "embedding.base_url": Rule("the address of a server that speaks like the provider", personal=True),
+    "embedding.api_key_env": Rule("the environment variable that has the key", personal=True),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }
@@ -138,15 +165,15 @@ def settings(config: Config) -> Iterator[Setting]:
 
 
 def load_config(layers: Sequence[tuple[str, bytes | None]]) -> Config:
-    """Return the configuration of settings files given as (name, content), the weakest first.
+    """Return the configuration of settings files given as (name, content), the weakest first, which is the user's own.
 
     `name` is what problems are reported under; content is None where there is no such file. The safe loader of PyYAML
     reads them, and only where one has more than comments: its import would cost a save a fourth of its time.
     """
     config = Config()
-    for name, data in layers:
+    for number, (name, data) in enumerate(layers):
         if data is not None:
-            config = _with_layer(config, name, data)
+            config = _with_layer(config, name, data, personal=number == 0)
     return config
 
 
@@ -178,7 +205,7 @@ def parse_value(key: str, value: object) -> object:
     return value
 
 
-def _with_layer(config: Config, name: str, data: bytes) -> Config:
+def _with_layer(config: Config, name: str, data: bytes, *, personal: bool) -> Config:
     problems = list(config.problems)
     try:
         tree = _mapping(data)
@@ -193,6 +220,8 @@ def _with_layer(config: Config, name: str, data: bytes) -> Config:
         for key, value in values.items():
             try:
                 parsed = parse_value(f"{group}.{key}", value)
+                if RULES[f"{group}.{key}"].personal and not personal:
+                    raise ValueError(f"{group}.{key} counts in your own settings only")  # noqa: TRY301
             except ValueError as error:
                 problems.append(f"{name}: {error}; it is not used.")
             else:

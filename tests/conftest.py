@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import http.server
+import json
 import os
+import re
 import subprocess
+import threading
 import time
 from typing import TYPE_CHECKING, Protocol
 
@@ -96,3 +101,117 @@ def bare_git() -> RunsGit:
         return run.stdout.decode("utf-8", "surrogateescape").strip()
 
     return git
+
+
+class FakeProvider:
+    """A server on loopback that embeds like a model would, or misbehaves as it is told.
+
+    `behave` holds what it does for the next requests, one word each; then it is right again. `asked` has the requests.
+    A word is a direction, and `same` has words that mean what others mean.
+    """
+
+    DIMENSIONS = 64
+
+    def __init__(self) -> None:
+        self.behave: list[str] = []
+        self.asked: list[dict] = []
+        self.headers: list[dict[str, str]] = []
+        self.same: dict[str, str] = {}
+        self.released = threading.Event()
+        self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._server.handle_error = lambda *_: None  # a client that hangs up is the subject
+        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def vector(self, text: str) -> list[float]:
+        found = [0.01] * self.DIMENSIONS
+        for word in re.findall(r"\w+", text.lower()):
+            digest = hashlib.sha256(self.same.get(word, word).encode()).digest()
+            found[int.from_bytes(digest[:2], "little") % self.DIMENSIONS] += 1.0
+        return found
+
+    def _handler(provider) -> type:  # noqa: N805  # the other `self` is the request's
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def log_message(self, *_: object) -> None:
+                pass
+
+            def do_POST(self) -> None:
+                value = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                provider.asked.append({**value, "path": self.path})
+                provider.headers.append(dict(self.headers))
+                behave = provider.behave.pop(0) if provider.behave else "right"
+                provider.answer(self, value, *behave.partition(":")[::2])
+
+        return Handler
+
+    def answer(self, request: http.server.BaseHTTPRequestHandler, value: dict, how: str, what: str) -> None:
+        if how in {"hang", "slow"}:
+            self.released.wait(float(what or 30))
+        if how == "drip":
+            request.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
+            while not self.released.wait(0.05):
+                request.wfile.write(b" ")
+        if how == "huge":
+            request.wfile.write(b"HTTP/1.1 200 OK\r\n\r\n")
+            for _ in range(200):
+                request.wfile.write(b" " * 1_000_000)
+            return
+        if how == "break":
+            request.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{")
+            return
+        if how == "status":
+            code, _, wait = what.partition(":")
+            key = request.headers.get("Authorization", "")
+            self._send(request, int(code), {"error": {"message": f"no \x1b[31m for {key}"}}, {"Retry-After": wait})
+            return
+        if how == "redirect":
+            self._send(request, 302, {}, {"Location": what})
+            return
+        vectors = self._spoilt(how, [self.vector(text) for text in self._texts(value)])
+        if how == "text":
+            self._send(request, 200, b"<html>not JSON</html>")
+        elif "requests" in value:
+            self._send(request, 200, {"embeddings": [{"values": vector} for vector in vectors]})
+        else:
+            data = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+            self._send(request, 200, {"data": data[::-1], "usage": {"total_tokens": 7}})
+
+    def _texts(self, value: dict) -> list[str]:
+        if "requests" in value:
+            return [one["content"]["parts"][0]["text"] for one in value["requests"]]
+        return value["input"]
+
+    def _spoilt(self, how: str, vectors: list[list[float]]) -> list:
+        spoil = {
+            "fewer": lambda: vectors[:-1],
+            "ragged": lambda: [vectors[0][:-1], *vectors[1:]],
+            "other": lambda: [vector[:32] for vector in vectors],
+            "nan": lambda: [[float("nan"), *vector[1:]] for vector in vectors],
+            "zero": lambda: [[0.0] * len(vector) for vector in vectors],
+            "words": lambda: [["a", *vector[1:]] for vector in vectors],
+            "null": lambda: [None for _ in vectors],
+        }
+        return spoil.get(how, lambda: vectors)()
+
+    def _send(self, request: http.server.BaseHTTPRequestHandler, code: int, value: object, headers=()) -> None:
+        data = value if isinstance(value, bytes) else json.dumps(value).encode()
+        request.send_response(code)
+        for name, text in dict(headers).items():
+            request.send_header(name, text)
+        request.send_header("Content-Length", str(len(data)))
+        request.end_headers()
+        request.wfile.write(data)
+
+
+@pytest.fixture
+def provider() -> Iterator[FakeProvider]:
+    """Give a provider of vectors on loopback, right until it is told otherwise."""
+    fake = FakeProvider()
+    yield fake
+    fake.close()

@@ -6,7 +6,7 @@ from itertools import islice
 
 from gitmem.search import sources
 from gitmem.search.cutting import HEADING
-from gitmem.search.files import LAYERS
+from gitmem.search.files import LAYERS, TRANSCRIPTS
 from gitmem.search.filters import allowed_text, literals_for, read_filters, unwanted
 from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query import parse_query
@@ -21,13 +21,24 @@ if TYPE_CHECKING:
     from gitmem.search.hits import Hit
     from gitmem.search.query import Query, Term
     from gitmem.search.scanning import Scanner
+    from gitmem.search.similar import Asked, Similar
     from gitmem.search.sources import Pool
     from gitmem.search.units import Units
     from gitmem.store.store import Store
 
 LIMIT = 10
+_NOTHING = Found({}, [])
+# How near what no word led to must be; below that anything is near.
+LEAST_NEAR = 0.5
 _WEIGHED = 30  # hits beyond those asked for that are weighed by layer and age
 _ALONE = 0.5  # what a heading with nothing under it counts, beside what is told somewhere
+
+
+class Answer(Value):
+    """What a search found; `without_vectors` says why vectors were left out, "" where they were not, or not wanted."""
+
+    hits: list[Hit]
+    without_vectors: str
 
 
 class Ranked(Value):
@@ -50,10 +61,24 @@ def search(
     at: str | None = None,
     scanner: Scanner | None = None,
 ) -> list[Hit]:
+    """Return the hits that `answer` finds."""
+    return answer(store, text, limit=limit, deep=deep, history=history, at=at, scanner=scanner).hits
+
+
+def answer(
+    store: Store,
+    text: str,
+    *,
+    limit: int = LIMIT,
+    deep: bool = False,
+    history: bool = False,
+    at: str | None = None,
+    scanner: Scanner | None = None,
+) -> Answer:
     """Return the best hits for a query, the best first; at most `limit`, all with 0.
 
     `deep` adds the raw transcripts, `history` what only old commits hold; `at` is the id of a commit whose files are
-    searched in place of those in the work tree.
+    searched in place of those in the work tree. Vectors are of the work tree.
 
     Raises:
         FilterError: a date in the query is none.
@@ -61,6 +86,7 @@ def search(
     """
     query = parse_query(text)
     filters = read_filters(store, query)
+    similar = _ask(store, query) if at is None else None
 
     def look(query: Query) -> list[Ranked]:
         literals = literals_of(query.terms) or (literals_for(filters) if filters.by_unit or filters.paths else [])
@@ -77,13 +103,64 @@ def search(
         pools += [sources.transcripts(store, literals, allow)] if deep else []
         pools += [sources.lost(store, literals, allow)] if history else []
         ranked = [item for pool in pools for item in rank(pool, query)]
+        if similar and (near := similar.wait()):
+            ranked = fuse(store, ranked, near, query, filters)
         ranked.sort(key=_order if query.terms else _newest)
         return best(store, (item for item in once(ranked) if fits(item, query, filters)), query, limit)
 
     found = look(query)
-    if not found and (decomposed := query.decomposed()) is not None:
-        found = look(decomposed)
-    return [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in found]
+    if not any(item.found.counts for item in found) and (decomposed := query.decomposed()) is not None:
+        found = look(decomposed) or found
+    hits = [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in found]
+    return Answer(hits, similar.problem if similar else "")
+
+
+def _ask(store: Store, query: Query) -> Asked | None:
+    """Begin to embed a query; None where text alone is asked for."""
+    search, embedding = store.config.search, store.config.embedding
+    if not (query.terms and query.said and search.vector_percent):
+        return None
+    from gitmem.llm.embedding import NONE, choose
+
+    if choose(embedding, store.context.environ).provider == NONE:
+        return None
+    from gitmem.search.similar import Asked
+
+    return Asked(store, query.said)
+
+
+def fuse(store: Store, ranked: Sequence[Ranked], near: Similar, query: Query, filters: Filters) -> list[Ranked]:
+    """Return what words found with what vectors say of it, and what vectors alone found; the scores go up to about 1.
+
+    What has no vector yet is taken to be as near as its words make it.
+    """
+    weight = store.config.search.vector_percent / 100
+    known: dict[str, dict[int, float]] = {}
+    top = max((item.score for item in ranked), default=0.0) or 1.0
+    found = []
+    for item in ranked:
+        units, score = item.units, item.score / top
+        if units.layer != TRANSCRIPTS and not units.commit:
+            if units.path not in known:
+                known[units.path] = near.units_of(units.path)
+            nearness = known[units.path].get(item.index)
+            if nearness is not None:
+                score = (1 - weight) * score + weight * nearness
+        found.append(item._replace(score=score))
+    there = {(item.units.path, item.index) for item in ranked}
+    for file in near.files():
+        if filters.allow_path(file.path):
+            units = sources.load(store.root, file)
+            without = unwanted(query, units)
+            found += [
+                Ranked(weight * nearness, units, index, _NOTHING, ())
+                for index, nearness in (known.get(file.path) or near.units_of(file.path)).items()
+                if nearness >= LEAST_NEAR
+                and index < len(units)
+                and index not in without
+                and (file.path, index) not in there
+            ]
+    return found
 
 
 def _most(query: Query, filters: Filters) -> int:
@@ -142,8 +219,7 @@ def make_scanner(store: Store) -> Scanner:
 def rank(pool: Pool, query: Query) -> list[Ranked]:
     """Return the units of a pool that answer a query, with their scores; without words, all of them with 0."""
     if not query.terms:
-        nothing = Found({}, [])
-        return [Ranked(0.0, units, index, nothing, ()) for units in pool.read for index in range(len(units))]
+        return [Ranked(0.0, units, index, _NOTHING, ()) for units in pool.read for index in range(len(units))]
     found: list[dict[int, Found]] = []
     for loosely in (False, True):
         found = [find_terms(units, query.terms, loosely=loosely) for units in pool.read]

@@ -60,7 +60,7 @@ class Term(Value):
 
 
 class Query(Value):
-    """A query understood. What narrows it is as the user wrote it."""
+    """A query understood. What narrows it is as the user wrote it; `said` is the rest, the words and the phrases."""
 
     text: str
     terms: tuple[Term, ...]
@@ -68,6 +68,7 @@ class Query(Value):
     without: tuple[Term, ...] = ()
     without_phrases: tuple[str, ...] = ()
     filters: tuple[tuple[str, str], ...] = ()
+    said: str = ""
 
     def decomposed(self) -> Query | None:
         """Return the query as some systems write it, letters and marks apart (NFD); None where that is the same."""
@@ -125,6 +126,7 @@ def parse_query(text: str) -> Query:
         without=_terms(without, keep_stop=True),
         without_phrases=tuple(filter(None, without_phrases)),
         filters=tuple((name, value) for name, value in filters if value),
+        said=" ".join(words),
     )
 
 

@@ -64,7 +64,8 @@ def find_settings(layers: Sequence[Layer]) -> tuple[list[Found], tuple[str, ...]
     config = load_config([(layer.path, layer.data) for layer in layers])
     origins: dict[str, Layer] = {}
     for layer in layers:
-        origins |= dict.fromkeys(_keys(layer), layer)
+        own = layer.origin == USER
+        origins |= {key: layer for key in _keys(layer) if own or not RULES[key].personal}
     found = []
     for setting in settings(config):
         source = origins.get(setting.key)
@@ -114,9 +115,13 @@ def set_in_store(store: Store, key: str, value: object | None) -> Outcome[bool]:
     """Set a setting in the store's own file, or remove it from there (None), as one commit; False if it was so already.
 
     Raises:
+        RefusedError: the setting counts in the user's own file only.
         GitmemError: the file cannot be changed in place, or nothing could be committed.
 
     """
+    home = store.context.home
+    if RULES[key].personal and value is not None and os.path.realpath(store.root) != os.path.realpath(user_store(home)):
+        raise RefusedError(f"{key} counts in your own settings only.", f"Add --user: 'gitmem config {key} … --user'.")
 
     def plan(transaction: Transaction) -> bool:
         data = edited(CONFIG, transaction.read(CONFIG) or b"", key, value)

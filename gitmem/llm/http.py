@@ -1,0 +1,279 @@
+"""One way to ask a server for JSON: with a deadline that holds, a limit on the answer, and patience where it helps.
+
+`http.client` and nothing else. Redirects are not followed: a key would go where nobody sent it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import SplitResult, urlsplit
+
+from gitmem.errors import GitmemError
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from http.client import HTTPResponse
+    from socket import socket
+
+MOST_BYTES = 64_000_000  # of an answer
+_BLOCK = 1 << 16
+_SAID = 300  # characters of what a server said that are told
+_TOO_MANY, _SERVER = 429, 500
+_PASSING = {408, 409, 425, 429}  # and all from 500 on: the next try may succeed
+_LONGEST_WAIT = 300.0  # seconds that a server may ask for
+_LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+
+
+class ProviderError(GitmemError):
+    """A model's server, or a model on this machine, did not do what it was asked to."""
+
+    passing = False  # whether it may well succeed a moment later
+    wait = 0.0  # seconds after which the server wants to be asked again
+
+
+class UnreachableError(ProviderError):
+    """No connection, or one that broke."""
+
+    passing = True
+
+
+class DeadlineError(ProviderError):
+    """It took too long."""
+
+
+class StatusError(ProviderError):
+    """The server refused; `status` is how (RFC 9110, 15)."""
+
+    def __init__(self, message: str, remedy: str = "", *, status: int, wait: float = 0.0) -> None:
+        super().__init__(message, remedy)
+        self.status = status
+        self.wait = wait
+        self.passing = status in _PASSING or status >= _SERVER
+
+
+class AnswerError(ProviderError):
+    """The answer is not what it should be: no JSON, too long, of another shape."""
+
+
+class Patience(Value):
+    """How often a request is made, and the seconds between: `first`, twice as long each time, at most `longest`.
+
+    `random` returns a number from 0 to 1; it moves a pause by up to half, so that clients do not march in step.
+    """
+
+    tries: int = 4
+    first: float = 1.0
+    longest: float = 30.0
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = lambda: os.urandom(1)[0] / 255
+
+    def pause(self, number: int, asked: float) -> float:
+        """Return the pause after a number of failures, from 1; never less than what the server asked for."""
+        own = min(self.first * 2.0 ** (number - 1), self.longest)
+        return max(float(own * (0.5 + self.random())), min(asked, _LONGEST_WAIT))
+
+
+ONCE = Patience(tries=1)
+
+
+def post_json(
+    url: str,
+    value: object,
+    *,
+    headers: Mapping[str, str],
+    deadline: float,
+    patience: Patience = ONCE,
+    environ: Mapping[str, str] | None = None,
+    most: int = MOST_BYTES,
+) -> object:
+    """Send a value as JSON and return the one that is answered.
+
+    `deadline` is in the seconds of `time.monotonic`, for all tries together; `environ` names proxies for https
+    (`https_proxy`, `no_proxy`); an answer of more than `most` bytes is not read to its end.
+
+    Raises:
+        UnreachableError, DeadlineError, StatusError, AnswerError: after the last try; none tells a header's value.
+
+    """
+    body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+    failures = 0
+    while True:
+        try:
+            return _answer(url, _ask(url, body, headers=headers, deadline=deadline, environ=environ or {}, most=most))
+        except ProviderError as error:
+            failures += 1
+            if not error.passing or failures >= patience.tries:
+                raise
+            pause = patience.pause(failures, error.wait)
+            if time.monotonic() + pause >= deadline:
+                raise
+            patience.sleep(pause)
+
+
+def is_private(url: str) -> bool:
+    """Say whether a URL names this machine or one of its own network, by address or as localhost."""
+    host = (_address(url).hostname or "").lower()
+    if host in _LOOPBACK or host.endswith(".localhost"):
+        return True
+    from ipaddress import ip_address
+
+    try:
+        return ip_address(host).is_private
+    except ValueError:
+        return False
+
+
+def _address(url: str) -> SplitResult:
+    try:
+        parts = urlsplit(url)
+        if parts.scheme in {"http", "https"} and parts.hostname and (parts.port is None or parts.port):
+            return parts
+    except ValueError:
+        pass
+    raise ProviderError(f"{url[:_SAID]!r} is no address of a server.", "It begins with https:// or http://.")
+
+
+def _ask(
+    url: str, body: bytes, *, headers: Mapping[str, str], deadline: float, environ: Mapping[str, str], most: int
+) -> bytes:
+    """Make one request; the bytes of a good answer."""
+    parts = _address(url)
+    where = parts.netloc.rpartition("@")[2]
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise DeadlineError(f"There was no time left to ask {where}.")
+    connection = _connection(parts, left, environ)
+    late: list[bool] = []
+    try:
+        connection.connect()
+        with _Watch(connection.sock, deadline, late):
+            path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+            sent = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "gitmem"}
+            connection.request("POST", path, body, {**sent, **headers})
+            with connection.getresponse() as response:
+                data = _read(response, where, most)
+                if late:
+                    raise DeadlineError(f"{where} did not answer in time.")
+                if response.length:  # http.client does not mind an answer that breaks off
+                    raise UnreachableError(f"The answer of {where} breaks off.")
+                _check_status(response, data, where, headers)
+                return data
+    except ValueError:  # whose message may hold a header
+        raise ProviderError(f"The request to {where} cannot be made.", "Look at the key and the address.") from None
+    except (OSError, HTTPException) as error:
+        if late or time.monotonic() >= deadline:
+            raise DeadlineError(f"{where} did not answer in time.") from None
+        reason = getattr(error, "strerror", None) or f"{error}" or type(error).__name__
+        raise UnreachableError(f"{where} could not be asked: {reason[:_SAID]}.") from None
+    finally:
+        connection.close()
+
+
+class _Watch:
+    """Cuts a connection off at the deadline: a timeout of the socket's begins anew with each byte that drips in."""
+
+    def __init__(self, sock: socket, deadline: float, late: list[bool]) -> None:
+        from threading import Timer
+
+        self._sock, self._late = sock, late
+        self._timer = Timer(max(deadline - time.monotonic(), 0), self._cut)
+        self._timer.daemon = True
+
+    def __enter__(self) -> None:
+        self._timer.start()
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+
+    def _cut(self) -> None:
+        from contextlib import suppress
+        from socket import SHUT_RDWR, socket
+
+        self._late.append(True)
+        with suppress(OSError):
+            socket.shutdown(self._sock, SHUT_RDWR)  # without the goodbye of TLS, which may wait
+
+
+def _connection(parts: SplitResult, timeout: float, environ: Mapping[str, str]) -> HTTPConnection:
+    host = parts.hostname or ""
+    if parts.scheme == "http":
+        return HTTPConnection(host, parts.port, timeout=timeout)
+    proxy = environ.get("https_proxy") or environ.get("HTTPS_PROXY")
+    if not proxy or _without_proxy(host, environ):
+        return HTTPSConnection(host, parts.port, timeout=timeout)
+    through = _address(proxy if "//" in proxy else f"http://{proxy}")
+    connection = HTTPSConnection(through.hostname or "", through.port or 8080, timeout=timeout)
+    connection.set_tunnel(host, parts.port or 443)
+    return connection
+
+
+def _without_proxy(host: str, environ: Mapping[str, str]) -> bool:
+    named = (environ.get("no_proxy") or environ.get("NO_PROXY") or "").split(",")
+    names = [name.strip().lstrip(".").lower() for name in named if name.strip()]
+    return "*" in names or any(host == name or host.endswith(f".{name}") for name in names)
+
+
+def _read(response: HTTPResponse, where: str, most: int) -> bytes:
+    blocks: list[bytes] = []
+    size = 0
+    while block := response.read1(_BLOCK):
+        size += len(block)
+        if size > most:
+            raise AnswerError(f"The answer of {where} has more than {most:,} bytes.")
+        blocks.append(block)
+    return b"".join(blocks)
+
+
+def _check_status(response: HTTPResponse, data: bytes, where: str, headers: Mapping[str, str]) -> None:
+    status = response.status
+    if status // 100 == 2:  # noqa: PLR2004  # RFC 9110, 15.3
+        return
+    if status // 100 == 3:  # noqa: PLR2004  # RFC 9110, 15.4
+        raise StatusError(f"{where} answers from elsewhere ({status}).", "Name the right address.", status=status)
+    remedy = {
+        401: "Look at the key.",
+        403: "Look at the key and what it may do.",
+        404: "Look at the address and the name of the model.",
+        _TOO_MANY: "Its limits are reached; try again later.",
+    }.get(status, "")
+    said = _said(data)
+    for key in headers.values():  # some servers repeat it
+        said = said.replace(key.removeprefix("Bearer "), "[key]")
+    raise StatusError(f"{where} refused: {status} {said}".strip(), remedy, status=status, wait=_wait(response))
+
+
+def _said(data: bytes) -> str:
+    """Return what a server says of an error, on one line."""
+    text = data[: 4 * _SAID].decode("utf-8", "replace")
+    try:
+        error = json.loads(data)["error"]
+        text = str(error["message"] if isinstance(error, dict) else error)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        pass
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SAID]
+
+
+def _wait(response: HTTPResponse) -> float:
+    """Return the seconds a server asks to wait (RFC 9110, 10.2.3), 0 where it does not."""
+    given = response.getheader("Retry-After", "").strip()
+    if given.isdigit():
+        return float(given[:9])
+    from email.utils import parsedate_to_datetime
+
+    try:
+        return max(parsedate_to_datetime(given).timestamp() - time.time(), 0.0)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return 0.0
+
+
+def _answer(url: str, data: bytes) -> object:
+    try:
+        value: object = json.loads(data)
+    except (ValueError, RecursionError):
+        raise AnswerError(f"The answer of {urlsplit(url).netloc.rpartition('@')[2]} is not JSON.") from None
+    return value

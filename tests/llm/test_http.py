@@ -1,0 +1,169 @@
+from __future__ import annotations
+
+import socket
+import time
+
+import pytest
+
+from gitmem.llm.http import (
+    AnswerError,
+    DeadlineError,
+    Patience,
+    ProviderError,
+    StatusError,
+    UnreachableError,
+    is_private,
+    post_json,
+)
+
+
+class Pauses:
+    """A patience that does not wait, and remembers for how long it would have."""
+
+    def __init__(self, tries: int = 4) -> None:
+        self.made: list[float] = []
+        self.patience = Patience(tries=tries, sleep=self.made.append, random=lambda: 0.5)
+
+
+def post(provider, *, seconds: float = 20.0, **options):
+    return post_json(
+        f"{provider.url}/embeddings",
+        {"input": ["a"]},
+        headers={"Authorization": "Bearer sk-secret-key"},
+        deadline=time.monotonic() + seconds,
+        **options,
+    )
+
+
+def test_an_answer_is_the_json_that_was_sent(provider):
+    answer = post(provider)
+    assert len(answer["data"]) == 1
+    assert provider.asked[0]["input"] == ["a"]
+    assert provider.headers[0]["Authorization"] == "Bearer sk-secret-key"
+
+
+@pytest.mark.parametrize("how", ["hang", "drip", "slow:5"])
+def test_a_deadline_holds_however_the_server_is_late(provider, how):
+    provider.behave = [how]
+    begun = time.monotonic()
+    with pytest.raises(DeadlineError, match="did not answer in time"):
+        post(provider, seconds=0.3)
+    assert time.monotonic() - begun < 4
+
+
+def test_a_server_that_accepts_and_says_nothing_is_late():
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        url = f"http://127.0.0.1:{deaf.getsockname()[1]}/"
+        with pytest.raises(DeadlineError):
+            post_json(url, {}, headers={}, deadline=time.monotonic() + 0.2)
+
+
+def test_no_time_left_is_no_request(provider):
+    with pytest.raises(DeadlineError):
+        post(provider, seconds=-1)
+    assert provider.asked == []
+
+
+def test_what_passes_is_tried_again_and_the_server_says_when(provider):
+    provider.behave = ["status:429:7", "status:500:", "status:503:garbage"]
+    pauses = Pauses()
+    post(provider, patience=pauses.patience)
+    assert pauses.made == [7.0, 2.0, 4.0]
+    assert len(provider.asked) == 4
+
+
+def test_a_server_that_asks_for_more_time_than_there_is_is_not_waited_for(provider):
+    provider.behave = ["status:429:60"]
+    pauses = Pauses()
+    with pytest.raises(StatusError) as caught:
+        post(provider, patience=pauses.patience, seconds=5)
+    assert (caught.value.status, caught.value.wait, pauses.made) == (429, 60.0, [])
+
+
+def test_tries_come_to_an_end(provider):
+    provider.behave = ["status:500:"] * 9
+    pauses = Pauses(tries=3)
+    with pytest.raises(StatusError):
+        post(provider, patience=pauses.patience)
+    assert len(provider.asked) == 3
+
+
+@pytest.mark.parametrize("code", [400, 401, 403, 404, 422])
+def test_what_does_not_pass_is_not_tried_again(provider, code):
+    provider.behave = [f"status:{code}:"]
+    with pytest.raises(StatusError) as caught:
+        post(provider, patience=Pauses().patience)
+    assert caught.value.status == code
+    assert len(provider.asked) == 1
+
+
+def test_what_a_server_says_is_told_without_the_key_and_without_control_characters(provider):
+    provider.behave = ["status:401:"]
+    with pytest.raises(StatusError) as caught:
+        post(provider)
+    said = str(caught.value)
+    assert "401" in said
+    assert "[key]" in said
+    assert "sk-secret-key" not in f"{said} {caught.value!r} {caught.value.remedy}"
+    assert "\x1b" not in said
+
+
+def test_a_redirect_is_not_followed(provider):
+    provider.behave = [f"redirect:{provider.url}/elsewhere"]
+    with pytest.raises(StatusError, match="answers from elsewhere"):
+        post(provider, patience=Pauses().patience)
+    assert len(provider.asked) == 1
+
+
+def test_an_answer_that_is_no_json_is_an_error(provider):
+    provider.behave = ["text"]
+    with pytest.raises(AnswerError, match="not JSON"):
+        post(provider, patience=Pauses().patience)
+
+
+def test_an_answer_without_end_is_not_read_to_its_end(provider):
+    provider.behave = ["huge"]
+    with pytest.raises(AnswerError, match="more than"):
+        post(provider, most=2_000_000)
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again(provider):
+    provider.behave = ["break"]
+    assert "data" in post(provider, patience=Pauses().patience)
+
+
+def test_a_server_that_is_not_there_is_unreachable():
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        port = gone.getsockname()[1]
+    pauses = Pauses(tries=2)
+    with pytest.raises(UnreachableError):
+        post_json(f"http://127.0.0.1:{port}/", {}, headers={}, deadline=time.monotonic() + 9, patience=pauses.patience)
+    assert len(pauses.made) == 1
+
+
+@pytest.mark.parametrize("url", ["", "ftp://a/b", "file:///etc/passwd", "http://", "://", "http://[::1"])
+def test_what_is_no_address_is_refused(url):
+    with pytest.raises(ProviderError):
+        post_json(url, {}, headers={}, deadline=time.monotonic() + 1)
+
+
+def test_pauses_grow_up_to_a_limit_and_never_stand_still():
+    patience = Patience(random=lambda: 0.0)
+    assert [patience.pause(number, 0) for number in (1, 2, 3, 9)] == [0.5, 1.0, 2.0, 15.0]
+    assert patience.pause(1, 100_000) == 300
+
+
+@pytest.mark.parametrize(
+    "url, private",
+    [
+        ("http://localhost:1/v1", True),
+        ("http://127.0.0.1/", True),
+        ("http://[::1]:8/", True),
+        ("http://192.168.3.4/", True),
+        ("http://8.8.8.8/", False),
+        ("http://example.org/", False),
+        ("http://localhost.example.org/", False),
+    ],
+)
+def test_private_addresses(url, private):
+    assert is_private(url) is private
