@@ -8,10 +8,11 @@ from urllib.parse import quote
 
 import anyio.to_thread
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
-from mcp.types import Annotations, Resource
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.shared.exceptions import MCPError
+from mcp.types import INTERNAL_ERROR, Annotations, Resource
 
-from gitmem.errors import NotFoundError, RefusedError
+from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.mcp.words import clean
 from gitmem.model.paths import MEMORY
 from gitmem.search.engine import search
@@ -40,7 +41,10 @@ class DocumentServer(MCPServer[None]):
 
 
 def _listed(memory: Memory) -> list[Resource]:
-    store = memory.open()
+    try:
+        store = memory.open()
+    except StoreNotFoundError:  # hosts ask when they start; there may be one later
+        return []
     files = sorted(list_files(store.root), key=lambda file: (file.path != MEMORY, -file.modified, file.path))
     told = [file for file in files if _is_unicode(file.path)][:_LISTED]
     return [
@@ -66,11 +70,16 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
             return clean(read_passage(memory.open(), path).text)
         except (NotFoundError, RefusedError) as error:
             raise ResourceNotFoundError(clean(f"{error.message} {_ROOT}{MEMORY} is the memory document.")) from error
+        except GitmemError as error:
+            raise ResourceError(clean(f"{error.message} {error.remedy}".strip())) from error
 
     @server.prompt(name="recall", title="Recall")
     def recall_prompt(topic: str) -> str:
         """Put what is remembered about a topic before the agent."""
-        found = recall(topic, search(memory.open(), topic, limit=_CANDIDATES), _BUDGET)
+        try:
+            found = recall(topic, search(memory.open(), topic, limit=_CANDIDATES), _BUDGET)
+        except GitmemError as error:
+            raise MCPError(INTERNAL_ERROR, clean(f"{error.message} {error.remedy}".strip())) from error
         if not found.text:
             return clean(f"Nothing is remembered about {' '.join(topic.split())[:200]!r} so far.")
         return clean(f"{found.text}\n\nGo on with this in mind; where it matters, look further with memory_search.")

@@ -26,6 +26,7 @@ LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
 _VISIBLE = r"[\x21-\x7e]{16,200}"
 _TOKEN_BYTES = 32
+_LAST_PORT = 65_535
 _FAREWELL = 2  # seconds that open streams get when the server is ended
 
 
@@ -53,9 +54,11 @@ def listen(port: int) -> socket.socket:
         GitmemError: the port is taken, or not to be had.
 
     """
+    if port > _LAST_PORT:
+        raise GitmemError(f"There is no port {port}.", f"Ports go up to {_LAST_PORT}.")
     try:
         return socket.create_server((LOOPBACK, port))
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise GitmemError(
             f"Port {port} cannot be had: {error}.", "Name another one, or none to get a free one."
         ) from error

@@ -42,9 +42,15 @@ class Memory:
 
         async def run():
             async with Client(self.server, mode=mode) as client:
-                return await work(client)
+                try:
+                    return await work(client), None
+                except Exception as error:  # noqa: BLE001  # the client would wrap it
+                    return None, error
 
-        return anyio.run(run)
+        result, error = anyio.run(run)
+        if error is not None:
+            raise error
+        return result
 
     def call(self, tool: str, mode: str = "auto", **arguments):
         return self.ask(lambda client: client.call_tool(tool, arguments), mode)

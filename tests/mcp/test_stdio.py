@@ -60,3 +60,37 @@ def test_standard_output_has_the_protocol_alone_and_the_server_goes_with_its_cli
     assert answers[0]["result"]["serverInfo"]["name"] == "gitmem"
     hits = json.loads(answers[1]["result"]["content"][0]["text"])
     assert [hit["path"] for hit in hits] == ["knowledge/build.md"]
+
+
+def test_it_survives_what_is_no_message(memory, serve):
+    memory.put("knowledge/build.md", "We use uv, not pnpm.\n")
+    surrogate = (
+        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"%s"}}}'
+    )
+    broken = ["{", "[]", "\ufeff", '{"jsonrpc": "2.0"}', "x" * 100_000, (surrogate % "\\ud800").replace('"id":2,', "")]
+    answers, _ = serve(HELLO, STARTED, *broken, call(2, "memory_search", query="한글 \U0001f9ea pnpm " + "y " * 50_000))
+    assert "knowledge/build.md" in json.dumps(answers[-1])
+
+
+def test_a_save_is_committed_before_it_is_answered(memory, serve, bare_git):
+    answers, _ = serve(HELLO, STARTED, call(2, "memory_save", type="decision", content="We use uv"))
+    assert answers[1]["result"]["structuredContent"]["commit"] == bare_git(memory.root, "rev-parse", "HEAD")
+    assert "Gitmem-Host: test" in bare_git(memory.root, "log", "-1", "--format=%B")
+
+
+def test_what_hooks_delivered_is_committed_before_it_is_searched(memory, serve):
+    from gitmem.memory.save import Save
+    from gitmem.model.ids import make_id
+
+    waiting = Save(make_id(1_795_262_400_000, b"\1" * 6), memory.context.clock(), "a zebra waits in the spool")
+    memory.open().spool.deliver(waiting.to_event())
+    answers, _ = serve(HELLO, STARTED, call(2, "memory_search", query="zebra"))
+    assert "a zebra waits" in answers[1]["result"]["content"][0]["text"]
+
+
+def test_without_a_store_it_starts_and_says_what_to_do(serve, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    answers, _ = serve(HELLO, STARTED, call(2, "memory_search", query="x"), cwd=tmp_path / "elsewhere")
+    result = answers[1]["result"]
+    assert result["isError"] is True
+    assert "'gitmem init' makes one for this project." in result["content"][0]["text"]

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+
+import pytest
+
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+
+
+@pytest.fixture
+def run(home, environ, tmp_path):
+    def run(*args):
+        err = io.StringIO()
+        return main(args, lambda: Door(environ, str(tmp_path), io.StringIO(), io.StringIO(), err)), err.getvalue()
+
+    return run
+
+
+def test_without_the_extra_it_says_how_to_get_it(run, monkeypatch):
+    monkeypatch.setattr("gitmem.cli.serving.has_sdk", lambda: False)
+    code, err = run("mcp")
+    assert code == 1
+    assert "pip install 'gitmem-store[mcp]'" in err
+    assert "Traceback" not in err
+
+
+def test_a_port_goes_with_http_and_a_short_token_is_refused(run, environ):
+    assert run("mcp", "--port", "80")[0] == 2
+    environ["GITMEM_MCP_TOKEN"] = "short"
+    code, err = run("mcp", "--http")
+    assert (code, "16 to 200" in err) == (8, True)
+
+
+def test_the_sdk_is_imported_by_its_command_alone():
+    code = "import sys, gitmem.cli.main as m; m.build_parser(['mcp']); m._module('search'); print('mcp' in sys.modules)"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout == "False\n"
