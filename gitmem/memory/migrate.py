@@ -218,8 +218,8 @@ def _message(item: Item, what: str) -> Message:
     return Message(f"Migrate {what}", trailers)
 
 
-def _free(transaction: Transaction, path: str, data: bytes) -> str:
-    """Return a path at which this content is, or can be: the one asked for, or one with a number after its name."""
+def _free(transaction: Transaction, path: str, data: bytes | None = None) -> str:
+    """Return a path at which nothing is but perhaps this: the one asked for, or one with a number after its name."""
     stem, number = path.removesuffix(".md"), 1
     while (there := transaction.read(path)) is not None and there != data:
         number += 1
@@ -229,11 +229,10 @@ def _free(transaction: Transaction, path: str, data: bytes) -> str:
 
 def _put_archive(transaction: Transaction, item: ArchiveItem) -> list[str]:
     """Add an archive and its summary: the one an older tool made, else the offline one, which a model may better."""
-    path = _free(transaction, archive_path(item.stamp), item.data)
+    path = _free(transaction, archive_path(item.stamp))  # two parts of one memory may hold the same
     message = _message(item, f"{item.source} into {path.rpartition('/')[2]}")
     message = message._replace(trailers=(*message.trailers, (Trailer.ARCHIVE.value, path)))
-    if not transaction.commit(message, {path: item.data}, when=item.when):
-        return []
+    transaction.commit(message, {path: item.data}, when=item.when)
     if item.summary is not None:
         summary = item.summary._replace(archive=path)
         trailers = ((Trailer.OP.value, Op.SUMMARIZE.value), (Trailer.ARCHIVE.value, path))

@@ -106,9 +106,9 @@ class Fact:
 
 
 def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
-    """Return a new fact: its id, its name and its line of description are taken from its text and what is given."""
+    """Return a new fact: its id is of its whole text, its name and its description of the first paragraph."""
     text = _text(text)
-    description = one_line(str(more.pop("description", "")) or text, MAX_DESCRIPTION)
+    description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
     name = slug(description, length=_NAME_LENGTH) or kind.value
     status = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
     given = Fact(fact_id(kind, text), kind, text, created, name, description, status=status)

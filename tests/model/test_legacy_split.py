@@ -15,7 +15,8 @@ TODAY = "2026-11-21"
 DAYS = st.dates().map(lambda day: f"## {day.isoformat()}".encode())
 LINES = st.one_of(
     DAYS,
-    st.sampled_from([b"## Session", b"## 2026-13-45", b"# Memory", b"", b"---", b"```", "- 한글 한 줄".encode(), "🦀".encode() * 99]),
+    st.sampled_from([b"## Session", b"## 2026-13-45", b"# Memory", b"", b"---", b"```"]),
+    st.sampled_from(["- 한글 한 줄".encode(), "🦀".encode() * 99]),
     st.binary(max_size=120),
     st.binary(min_size=300, max_size=900),
 )
