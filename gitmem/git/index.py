@@ -12,9 +12,12 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
+import sys
 import time
 
 from gitmem.errors import GitFailedError
+from gitmem.git.indexfile import Replacement, find_entries, replace_entries
 from gitmem.git.repository import clear_left_behind
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.child import Running
+    from gitmem.git.indexfile import Places
     from gitmem.git.process import Git
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -35,6 +39,8 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 # Git commands hold `index.lock` for milliseconds, but for a `git commit -a` whose editor is open, and those that died.
 _PAUSE = 0.02
 _PATIENCE = 1.0
+SHA1_DIGITS = 40  # of an object id; in a repository of longer ones every update is git's to make
+_LARGE = 1 << 19  # bytes from which on OpenSSL's SHA-1, eight times as fast, is worth the 3 ms that importing it takes
 
 
 def clear_left_lock(git_dir: str) -> None:
@@ -123,15 +129,32 @@ class _Draft:
                         file.write(_MINE)
                     finally:  # on a full disk, too, it is known again, and goes
                         self._held = os.fstat(file.fileno())
-            _give_second_name(index, self.path)
         except OSError:
             self.drop()
             raise
 
-    @property
-    def env(self) -> dict[str, str]:
-        """What git is to be started with."""
+    def for_git(self) -> dict[str, str]:
+        """Give the index the second name; returns what git is to be started with."""
+        _give_second_name(self._index, self.path)
         return {"GIT_INDEX_FILE": self.path}
+
+    def read(self) -> bytes:
+        """Return the index as it is."""
+        with open(self._index, "rb") as file:
+            return file.read()
+
+    def write(self, index: bytes) -> None:
+        """Write what git would have written, with the time of the index there was.
+
+        By that time git judges which entries to trust: those that are younger it compares by content. With the time of
+        now an entry that was written in the same moment as its file, and the file again, would be trusted.
+        """
+        was = os.stat(self._index)
+        with open(self.path, "xb") as file:
+            file.write(index)
+            if (mode := stat.S_IMODE(was.st_mode)) != stat.S_IMODE(os.fstat(file.fileno()).st_mode):
+                os.chmod(self.path, mode)
+        os.utime(self.path, ns=(was.st_atime_ns, was.st_mtime_ns))
 
     def publish(self) -> bool:
         """Put what git has written in place; False where that was not possible, or the lock was taken away."""
@@ -179,18 +202,24 @@ def _give_second_name(path: str, name: str) -> None:
 
 
 class IndexUpdate:
-    """One `git update-index`, started early and told the paths once the files are in place.
+    """An update of the index, begun while the commit is being made, and told the paths once the files are in place.
 
-    Used as a context manager; left without `finish`, it changes nothing.
+    Where all of them are files that the index knows already, it is made here: 3 ms less than `git update-index`, which
+    is started early for everything else. Used as a context manager; left without `finish`, it changes nothing.
     """
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, contents: Mapping[str, bytes]) -> None:
+        """Begin; `contents` is what the paths will hold, or empty where that is for git to see."""
         self._git = git
         self._process: Running | None = None
+        self._places: Places | None = None
+        self._oids = {path: _sha1(b"blob %d\0%s" % (len(data), data)) for path, data in contents.items()}
         with contextlib.suppress(OSError):  # somebody holds the lock: `finish` waits for it
             self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
             try:
-                self._process = git.spawn(*_UPDATE, env=self._draft.env)
+                self._places = self._find()
+                if self._places is None:
+                    self._process = git.spawn(*_UPDATE, env=self._draft.for_git())
             except BaseException:
                 self._draft.drop()
                 raise
@@ -202,6 +231,8 @@ class IndexUpdate:
         if self._process is not None:
             self._process.communicate()
             self._draft.drop()
+        elif self._places is not None:
+            self._draft.drop()
 
     def finish(self, paths: Sequence[str]) -> None:
         """Bring the entries of these paths in step with the files; with no paths nothing changes.
@@ -212,15 +243,51 @@ class IndexUpdate:
         """
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         process, self._process = self._process, None
-        if process is not None:
+        places, self._places = self._places, None
+        if process is not None or places is not None:
             try:
-                process.communicate(names)
-                if process.returncode == 0 and self._draft.publish():
+                if process is not None:
+                    process.communicate(names)
+                    written = process.returncode == 0
+                else:
+                    written = places is not None and self._replace(places, paths)
+                if written and self._draft.publish():
                     return
             finally:
                 self._draft.drop()
         if names:  # whatever it was, it is met again, and told apart
             _update(self._git, _UPDATE, names)
+
+    def _find(self) -> Places | None:
+        if not self._oids or os.name != "posix":  # elsewhere git sees less, or more, in a file's status than Python
+            return None
+        try:
+            return find_entries(self._draft.read(), map(os.fsencode, self._oids), _sha1)
+        except FileNotFoundError:  # there is no index yet
+            return None
+
+    def _replace(self, places: Places, paths: Sequence[str]) -> bool:
+        entries = {}
+        for path in paths:
+            status = os.lstat(os.path.join(self._git.work_tree or "", path))
+            if path not in self._oids or not stat.S_ISREG(status.st_mode):
+                return False
+            entries[os.fsencode(path)] = Replacement(status, self._oids[path])
+        index = replace_entries(places, entries, _sha1)
+        if index is not None:
+            self._draft.write(index)
+        return index is not None
+
+
+def _sha1(data: bytes) -> bytes:
+    if len(data) > _LARGE or "hashlib" in sys.modules:
+        from hashlib import sha1
+    else:
+        try:
+            from _sha1 import sha1  # type: ignore[import-not-found,no-redef,unused-ignore]
+        except ImportError:
+            from hashlib import sha1
+    return sha1(data, usedforsecurity=False).digest()
 
 
 def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
@@ -244,7 +311,7 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
 
 def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> bool:
     try:
-        git.run(*command, stdin=stdin, env=draft.env)
+        git.run(*command, stdin=stdin, env=draft.for_git())
         return draft.publish()
     except GitFailedError as error:
         draft.drop()  # making it anew takes the lock

@@ -208,9 +208,9 @@ class WorkTree:
         """Return what looks for what `edited` returns, while something else is being done."""
         return Look(self._git)
 
-    def open_index(self) -> IndexUpdate:
-        """Start bringing index entries in step; the process reads the index while the commit is being made."""
-        return IndexUpdate(self._git)
+    def open_index(self, contents: Mapping[str, bytes] | None = None) -> IndexUpdate:
+        """Start bringing index entries in step, while the commit is being made; see `IndexUpdate`."""
+        return IndexUpdate(self._git, contents or {})
 
     def index_entries(self) -> dict[str, str]:
         """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""

@@ -6,11 +6,12 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gitmem.config import Config, load_config
 from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
 from gitmem.git.identity import IdentityLookup
+from gitmem.git.index import SHA1_DIGITS
 from gitmem.git.locks import Lock, LockKind, open_lock
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
 from gitmem.git.worktree import Staged, WorkTree
@@ -136,6 +137,25 @@ class Store:
                     return outcome._replace(notices=(*repaired, *outcome.notices))
         raise busy
 
+    def adopt(self, expected: str, new: str, *, purpose: str) -> tuple[str, ...] | None:
+        """Move the branch from a commit to one that descends from it and exists already, and bring the files along.
+
+        Returns what the user should be told; None, and nothing is done, where the branch is elsewhere by now, or a
+        person has changed one of the files meanwhile: a transaction commits that first.
+
+        Raises:
+            as `transact`.
+
+        """
+        from gitmem.store.adopting import adopt
+
+        with self._saving():
+            branch = self.repository.branch()
+            with self.lock(purpose).acquire(self.config.lock.wait_seconds) as lock:
+                if self.repository.tip(branch) != expected or self.marked() != expected:
+                    return None
+                return adopt(self, branch, expected, new, lock)
+
     def packs(self) -> int:
         """Count the packs of the store's own repository, by one look; over `MAX_PACKS` they are to be joined."""
         if not self.own_repository:
@@ -195,11 +215,11 @@ class Store:
             for commit in transaction.commits(identity.result()):
                 writer.commit(commit)
             writer.seal()
-            with self.files.open_index() as index:
+            with self.files.open_index(_replaced(files, paths, tip)) as index:
                 commits, staged = self._commit(writer, transaction, lock)
                 notices = list(transaction.notices)
                 try:
-                    notices += self._publish(commits[-1] if commits else tip, staged, index, paths | files.keys())
+                    notices += self.publish(commits[-1] if commits else tip, staged, index, paths | files.keys())
                 except (OSError, GitmemError) as error:
                     notices.append(
                         f"What was saved is committed ({(commits or (tip,))[-1][:10]}), but the files of the work tree "
@@ -213,14 +233,14 @@ class Store:
         try:  # both sides sync at the same time
             for path, content in transaction.files().items():
                 staged.append(self.files.stage(path, content, executable=transaction.is_executable(path)))
-            _check_held(lock)
+            check_held(lock)
             commits = writer.finish()
         except BaseException:
             self.files.discard(staged)
             raise
         return commits, staged
 
-    def _publish(self, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
+    def publish(self, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
         """Bring work tree, index and mark up to the tip; what a person changed in these milliseconds is merged."""
         left = self.files.publish(staged)
         index.finish(sorted({*paths}.difference(left)))
@@ -282,6 +302,12 @@ class Store:
             )
 
 
+def _replaced(files: Mapping[str, bytes | None], paths: set[str], tip: str) -> dict[str, bytes]:
+    """Return the contents of `files` where no other path changes, none goes, and object ids are SHA-1's."""
+    contents = {path: content for path, content in files.items() if content is not None}
+    return contents if contents.keys() == paths | files.keys() and len(tip) == SHA1_DIGITS else {}
+
+
 def _pause(number: int) -> float:
     """Return how long to wait after so many lost races: longer each time, and never in step with the other's."""
     return min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255)
@@ -305,7 +331,7 @@ def format_version(document: bytes) -> int | None:
     return None
 
 
-def _check_held(lock: Lock) -> None:
+def check_held(lock: Lock) -> None:
     if not lock.held():
         raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
 
