@@ -1,4 +1,4 @@
-"""`gitmem install` and `uninstall`: hooks into the settings of a host, and out of them again."""
+"""`gitmem install` and `uninstall`: hooks and the MCP server into the settings of a host, and out of them again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING
 from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.hosts import claude_code
 from gitmem.hosts.claude_code import Scope
-from gitmem.hosts.installation import Change, Manifest, carry_out, hooked_events, plan_install, plan_uninstall
+from gitmem.hosts.installation import (
+    Change,
+    Manifest,
+    carry_out,
+    hooked_events,
+    is_registered,
+    plan_install,
+    plan_register,
+    plan_uninstall,
+    plan_unregister,
+)
 from gitmem.model.plaintext import plain
 from gitmem.store.findings import Finding, Level
 
@@ -25,6 +35,7 @@ def configure_install(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem install`."""
     _configure(parser)
     parser.add_argument("--init", action="store_true", help="make a store for the project if there is none")
+    parser.add_argument("--mcp", action="store_true", help="give the agent the tools of the MCP server, too")
 
 
 def configure_uninstall(parser: argparse.ArgumentParser) -> None:
@@ -54,8 +65,12 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
     is, comments too; installing again brings older hooks up to date. GITMEM_HOOKS=off in the environment switches
     hooks off for a session.
 
+    With --mcp the agent also gets the tools of 'gitmem mcp': the server goes into .mcp.json, or with --local and
+    --user into your own ~/.claude.json, so that its tools are there at once and need not be searched for.
+
     Examples:
       gitmem install claude --init     a store and the hooks, for this project
+      gitmem install claude --mcp      the hooks, and tools to search the memory and save to it
       gitmem install claude --local    the same without a file that your team gets to see
       gitmem install claude --user     for all your projects that have a store
       gitmem install claude --dry-run
@@ -66,20 +81,37 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
         _prepare_store(args, door)
     manifest = _manifest(args, door, scope)
     path = _settings_file(args, door, scope)
-    change = plan_install(path, claude_code.hooks(), manifest.records().get(path) if manifest else None)
-    if not args.dry_run:
-        carry_out(change, manifest)
+    records = manifest.records() if manifest else {}
+    hooks = plan_install(path, claude_code.hooks(), records.get(path))
+    listing, place = _servers_file(args, door, scope)
+    servers = [plan_register(listing, place, claude_code.server(), records.get(listing))] if args.mcp else []
+    for change in (hooks, *servers):
+        if not args.dry_run:
+            carry_out(change, manifest)
     if not _on_path(door):
         door.notices(("'gitmem' is not on your PATH. The hooks keep events, but only a gitmem they find saves them.",))
     text = f"There is nothing to do: {claude_code.TITLE}'s hooks are in {path}."
-    if change.changes:
+    if hooks.changes:
         text = f"{claude_code.TITLE} remembers from its next session on, by hooks in {path}."
-    _report(args, door, [(scope, change)], text)
+    text = "\n".join((text, *(_registered(change, scope, door) for change in servers)))
+    _report(args, door, [(scope, change) for change in (hooks, *servers)], text)
     return ExitCode.OK
 
 
+def _registered(change: Change, scope: Scope, door: Door) -> str:
+    """Return what is said of the MCP server."""
+    from gitmem.cli.serving import NEEDS_EXTRA, has_sdk
+
+    if not has_sdk():
+        door.notices((NEEDS_EXTRA,))
+    if not change.changes:
+        return f"Its MCP server is in {change.path} already."
+    asks = " It asks once whether to start it." if scope is Scope.PROJECT else ""
+    return f"It has the tools of the memory, too, by the MCP server in {change.path}.{asks}"
+
+
 def run_uninstall(args: argparse.Namespace, door: Door) -> int:
-    """Take gitmem's hooks out of a host's settings: exactly what was put in, and the store stays.
+    """Take gitmem's hooks and MCP server out of a host's settings: exactly what was put in, and the store stays.
 
     Without a flag all of the project's settings are looked at, the shared and the local ones.
 
@@ -90,25 +122,35 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
 
     """
     chosen = _scope(args)
-    changes = []
+    hooks: list[tuple[Scope, Change]] = []
+    servers: list[tuple[Scope, Change]] = []
     for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
         path, manifest = _settings_file(args, door, scope), _manifest(args, door, scope)
-        change = plan_uninstall(path, manifest.records().get(path) if manifest else None)
-        if not args.dry_run:
-            carry_out(change, manifest)
-        changes.append((scope, change))
-    done = [change for _, change in changes if change.changes]
-    text = "\n".join(
-        f"Took gitmem's hooks out of {change.path}" + ("." if change.after is not None else ", and the file with them.")
-        for change in done
-    )
-    if not done:
-        text = f"There is nothing to do: no hooks of gitmem's in {' or '.join(change.path for _, change in changes)}."
+        records = manifest.records() if manifest else {}
+        hooks.append((scope, plan_uninstall(path, records.get(path))))
+        listing, place = _servers_file(args, door, scope)
+        if listing in records or is_registered(listing, place):
+            servers.append((scope, plan_unregister(listing, place, records.get(listing))))
+        for change in (hooks[-1][1], *(gone for its, gone in servers if its is scope)):
+            if not args.dry_run:
+                carry_out(change, manifest)
+    text = "\n".join((*_taken("hooks", hooks), *_taken("MCP server", servers)))
+    if not text:
+        text = f"There is nothing to do: no hooks of gitmem's in {' or '.join(change.path for _, change in hooks)}."
         user = _settings_file(args, door, Scope.USER)
         if chosen is None and hooked_events(user):
             text += f"\nThere are some in {user}: 'gitmem uninstall claude --user'."
-    _report(args, door, changes, text)
+    _report(args, door, [*hooks, *servers], text)
     return ExitCode.OK
+
+
+def _taken(what: str, changes: list[tuple[Scope, Change]]) -> list[str]:
+    done = [change for _, change in changes if change.changes]
+    return [
+        f"Took gitmem's {what} out of {change.path}"
+        + ("." if change.after is not None else ", and the file with them.")
+        for change in done
+    ]
 
 
 def examine_host(args: argparse.Namespace, door: Door) -> Finding:
@@ -194,6 +236,10 @@ def _manifest(args: argparse.Namespace, door: Door, scope: Scope) -> Manifest | 
 
 def _settings_file(args: argparse.Namespace, door: Door, scope: Scope) -> str:
     return claude_code.settings_file(scope, _top(door.folder(args)), door.home(), door.environ)
+
+
+def _servers_file(args: argparse.Namespace, door: Door, scope: Scope) -> tuple[str, tuple[str, ...]]:
+    return claude_code.servers_file(scope, _top(door.folder(args)), door.home(), door.environ)
 
 
 def _top(start: str) -> str:

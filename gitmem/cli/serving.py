@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.mcp.documents import DocumentServer
 
-EXTRA = "gitmem-store[mcp]"
+NEEDS_EXTRA = "The MCP server needs the official SDK, which is not installed: pip install 'gitmem-store[mcp]'."
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
 
 
@@ -42,9 +42,7 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.")
     if not has_sdk():
-        raise GitmemError(
-            "The MCP server needs the official SDK, which is not installed.", f"Install it: pip install '{EXTRA}'"
-        )
+        raise GitmemError(NEEDS_EXTRA)
     from gitmem.mcp.calls import Memory
     from gitmem.mcp.server import make_server
 

@@ -10,6 +10,8 @@ from gitmem.hosts.shim import ANSWER, DELIVER, command
 
 NAME = "claude"
 TITLE = "Claude Code"
+SERVER = "gitmem"
+_SERVERS = "mcpServers"
 # Seconds, after which the host ends a hook. A delivery takes milliseconds; this is for a machine that stands still.
 _TIMEOUT = 10
 
@@ -49,6 +51,23 @@ def settings_file(scope: Scope, project: str, home: str, environ: Mapping[str, s
     if scope is Scope.USER:
         return os.path.join(environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude"), "settings.json")
     return os.path.join(project, ".claude", "settings.json" if scope is Scope.PROJECT else "settings.local.json")
+
+
+def servers_file(scope: Scope, project: str, home: str, environ: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Return the path of the list of MCP servers, and where in it gitmem's stands.
+
+    A project's list is a file of its own, which a team shares; the two of a person's are in Claude Code's own file, the
+    one for a project under the top of its repository (https://code.claude.com/docs/en/mcp).
+    """
+    if scope is Scope.PROJECT:
+        return os.path.join(project, ".mcp.json"), (_SERVERS, SERVER)
+    own = os.path.join(environ.get("CLAUDE_CONFIG_DIR") or home, ".claude.json")
+    return own, (_SERVERS, SERVER) if scope is Scope.USER else ("projects", project, _SERVERS, SERVER)
+
+
+def server() -> dict[str, object]:
+    """Return what a list of MCP servers holds for gitmem; without `alwaysLoad` an agent must search for the tools."""
+    return {"type": "stdio", "command": SERVER, "args": ["mcp"], "alwaysLoad": True}
 
 
 def plugin_hooks() -> str:

@@ -11,11 +11,14 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.hosts.settings_file import SettingsError, installed_events, with_hooks, without_hooks
+from gitmem.hosts.emptied import Emptied, SettingsError
+from gitmem.hosts.server_file import Place, has_server, with_server, without_server
+from gitmem.hosts.settings_file import installed_events, with_hooks, without_hooks
 
 _VERSION = 1
 
@@ -87,12 +90,28 @@ def plan_install(path: str, hooks: Mapping[str, Mapping[str, object]], known: Re
         RefusedError: the file is no settings file, or cannot be read.
 
     """
+    return _plan(path, known, lambda text: bool(installed_events(text)), partial(with_hooks, hooks=hooks))
+
+
+def plan_register(path: str, place: Place, server: Mapping[str, object], known: Record | None) -> Change:
+    """Plan to write the MCP server into a host's list of servers, as `plan_install` does hooks.
+
+    Raises:
+        RefusedError: the file is no such list, or cannot be read, or has another server of this name.
+
+    """
+    return _plan(path, known, partial(has_server, place=place), partial(with_server, place=place, server=server))
+
+
+def _plan(
+    path: str, known: Record | None, present: Callable[[str], bool], put: Callable[..., tuple[str, Emptied]]
+) -> Change:
     before = _read(path)
     text = _decoded(before or b"")
     with _named(path):
-        if known is None or not installed_events(text):  # what was noted of hooks that are gone is of another file
+        if known is None or not present(text):  # what was noted of what is gone is of another file
             known = Record(before is None, _missing_folders(path) if before is None else ())
-        new, emptied = with_hooks(text, hooks, known.emptied)
+        new, emptied = put(text, known=known.emptied)
     return Change(path, before, _encoded(new), Record(known.created, known.folders, emptied))
 
 
@@ -103,12 +122,26 @@ def plan_uninstall(path: str, known: Record | None) -> Change:
         RefusedError: the file is no settings file, or cannot be read.
 
     """
+    return _plan_removal(path, known, without_hooks)
+
+
+def plan_unregister(path: str, place: Place, known: Record | None) -> Change:
+    """Plan to take the MCP server out of a host's list of servers, as `plan_uninstall` does hooks.
+
+    Raises:
+        RefusedError: the file is no such list, or cannot be read.
+
+    """
+    return _plan_removal(path, known, partial(without_server, place=place))
+
+
+def _plan_removal(path: str, known: Record | None, take: Callable[..., str]) -> Change:
     before = _read(path)
     if before is None:
         return Change(path, None, None, None)
     known = known or Record()
     with _named(path):
-        after: bytes | None = _encoded(without_hooks(_decoded(before), known.emptied))
+        after: bytes | None = _encoded(take(_decoded(before), emptied=known.emptied))
     if known.created and after == b"":
         after = None
     return Change(path, before, after, None, known.folders if after is None else ())
@@ -141,6 +174,13 @@ def hooked_events(path: str) -> tuple[str, ...]:
     with contextlib.suppress(RefusedError, SettingsError):
         return installed_events(_decoded(_read(path) or b""))
     return ()
+
+
+def is_registered(path: str, place: Place) -> bool:
+    """Say whether a host's list of servers has gitmem's; it does not where it cannot be read."""
+    with contextlib.suppress(RefusedError, SettingsError):
+        return has_server(_decoded(_read(path) or b""), place)
+    return False
 
 
 def _leave_folders(gone: Record, others: dict[str, Record]) -> None:

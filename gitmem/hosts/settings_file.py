@@ -10,23 +10,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.hosts.jsonc import Item, JsoncError, Node, append, inside, parse, remove, replace
+from gitmem.hosts.emptied import Emptied, SettingsError, note, parse_object, with_object, without_empty
+from gitmem.hosts.emptied import without_empty_object as without_empty_file
+from gitmem.hosts.jsonc import Item, Node, append, remove, replace
 from gitmem.hosts.shim import is_ours
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 HOOKS = "hooks"
-FILE = "file"
-Emptied = Mapping[str, str]
-"""By place (`hooks/EVENT`, `hooks`, `` for the whole object): the blanks and comments in what held nothing else; under
-`file` those of a file that held nothing at all."""
 Group = Mapping[str, object]
 """What stands in the list of an event: `{"hooks": [{"type": "command", …}]}`."""
-
-
-class SettingsError(ValueError):
-    """The settings cannot be edited; the message is the end of a sentence that begins with the file's name."""
 
 
 def with_hooks(
@@ -42,10 +36,7 @@ def with_hooks(
 
     """
     emptied = dict(known or {})
-    if parse_settings(text) is None:
-        newline = "\r\n" if "\r\n" in text else "\n"
-        text, emptied[FILE] = f"{text}{{{newline}}}{newline}", text
-    text = _brought_up_to_date(text, hooks, emptied)
+    text = _brought_up_to_date(with_object(text, emptied), hooks, emptied)
     present = installed_events(text)
     for event in (event for event in hooks if event not in present):
         group: Group = {HOOKS: [hooks[event]]}
@@ -53,13 +44,13 @@ def with_hooks(
         mapping = root.get(HOOKS)
         listed = mapping.get(event) if mapping else None
         if mapping is None:
-            _note(emptied, "", text, root)
+            note(emptied, "", text, root)
             text = append(text, root, {event: [group]}, HOOKS)
         elif listed is None:
-            _note(emptied, HOOKS, text, mapping)
+            note(emptied, HOOKS, text, mapping)
             text = append(text, mapping, [group], event)
         else:
-            _note(emptied, f"{HOOKS}/{event}", text, listed)
+            note(emptied, f"{HOOKS}/{event}", text, listed)
             text = append(text, listed, group)
     return text, emptied
 
@@ -75,14 +66,10 @@ def without_hooks(text: str, emptied: Emptied) -> str:
     while (place := next(_places(text), None)) is not None:
         text = place.removed(text)
     for event in events:
-        text = _without_empty(text, (HOOKS, event), emptied)
+        text = without_empty(text, (HOOKS, event), emptied)
     if events:
-        text = _without_empty(text, (HOOKS,), emptied)
-        root = _root(text)
-        if not root.items and "" in emptied:
-            text = _restored(text, root, emptied[""])
-        if FILE in emptied and not "".join(text.split()).strip("\ufeff").removeprefix("{}"):
-            return emptied[FILE]
+        text = without_empty(text, (HOOKS,), emptied)
+        text = without_empty_file(text, emptied)
     return text
 
 
@@ -103,14 +90,9 @@ def parse_settings(text: str) -> Node | None:
         SettingsError: the text is not JSON, or its hooks are not what a host understands.
 
     """
-    try:
-        root = parse(text)
-    except JsoncError as error:
-        raise SettingsError(f"is not JSON: it {error}") from None
+    root = parse_object(text)
     if root is None:
         return None
-    if not root.is_object:
-        raise SettingsError("does not hold a JSON object")
     hooks = root.get(HOOKS)
     if hooks is not None and not hooks.is_object:
         raise SettingsError(f'has something else than an object under "{HOOKS}"')
@@ -181,37 +163,6 @@ def _brought_up_to_date(text: str, hooks: Mapping[str, Mapping[str, object]], kn
                 break
             text = mine[-1].removed(text)
         else:
-            text = _without_empty(text, (HOOKS, event), known)
-            text = _without_empty(text, (HOOKS,), known)
+            text = without_empty(text, (HOOKS, event), known)
+            text = without_empty(text, (HOOKS,), known)
     return text
-
-
-def _without_empty(text: str, path: tuple[str, ...], emptied: Emptied) -> str:
-    """Return the text without the member at a path if nothing is left in it, or with what it held before."""
-    container = _root(text)
-    for key in path[:-1]:
-        below = container.get(key)
-        if below is None:
-            return text
-        container = below
-    node = container.get(path[-1])
-    if node is None or node.items:
-        return text
-    before = emptied.get("/".join(path))
-    if before is not None:
-        return _restored(text, node, before)
-    if inside(text, node).strip():  # a comment of a person's
-        return text
-    return remove(text, container, max(n for n, item in enumerate(container.items or ()) if item.key == path[-1]))
-
-
-def _restored(text: str, node: Node, before: str) -> str:
-    """Return the text with an empty container as it was; if a person wrote a comment into it meanwhile, as it is."""
-    if inside(text, node).rstrip() != before.rstrip():
-        return text
-    return text[: node.start + 1] + before + text[node.end - 1 :]
-
-
-def _note(emptied: dict[str, str], place: str, text: str, node: Node) -> None:
-    if not node.items:
-        emptied.setdefault(place, inside(text, node))

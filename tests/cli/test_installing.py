@@ -226,3 +226,52 @@ def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ):
         assert "not on your PATH" in finding()[1]
     settings.write_text("{")
     assert finding()[0] == "note"
+
+
+def servers(path) -> dict:
+    return json.loads(path.read_text())["mcpServers"]
+
+
+@pytest.mark.parametrize("words", [(), ("--local",)])
+def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, words):
+    own = home / ".claude.json"
+    own.write_text('{\n  "numStartups": 3\n}')
+    path = own if words else project / ".mcp.json"
+    code, out, err = gitmem("install", "claude", "--mcp", *words)
+    assert (code, err) == (0, "")
+    assert f"by the MCP server in {path}." in out
+    said = json.loads(path.read_text())
+    listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
+    assert listed == {"gitmem": {"type": "stdio", "command": "gitmem", "args": ["mcp"], "alwaysLoad": True}}
+    assert f"Its MCP server is in {path} already." in gitmem("install", "claude", "--mcp", *words)[1]
+    said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
+    assert str(path) in [file["file"] for file in said["files"]]
+    assert f"Took gitmem's MCP server out of {path}" in gitmem("uninstall", "claude", *words)[1]
+    assert own.read_text() == '{\n  "numStartups": 3\n}'
+    assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
+
+
+def test_the_mcp_server_of_all_projects_leaves_no_trace(run, home):
+    assert run("install", "claude", "--user", "--mcp")[0] == 0
+    assert set(servers(home / ".claude.json")) == {"gitmem"}
+    assert run("uninstall", "claude", "--user")[0] == 0
+    assert list(home.iterdir()) == []
+
+
+def test_other_servers_stay(gitmem, project):
+    path = project / ".mcp.json"
+    path.write_text('{"mcpServers": {"other": {"command": "npx"}}}')
+    assert gitmem("install", "claude", "--mcp")[0] == 0
+    assert set(servers(path)) == {"other", "gitmem"}
+    assert gitmem("uninstall", "claude")[0] == 0
+    assert path.read_text() == '{"mcpServers": {"other": {"command": "npx"}}}'
+    path.write_text('{"mcpServers": {"gitmem": {"command": "npx"}}}')
+    assert not (project / ".claude").exists()
+    code, _, err = gitmem("install", "claude", "--mcp")
+    assert (code, 'has another server that is named "gitmem"' in err) == (8, True)
+    assert not (project / ".claude").exists()
+
+
+def test_a_missing_extra_is_said(gitmem, monkeypatch):
+    monkeypatch.setattr("gitmem.cli.serving.has_sdk", lambda: False)
+    assert "pip install 'gitmem-store[mcp]'" in gitmem("install", "claude", "--mcp")[2]

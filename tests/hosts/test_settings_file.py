@@ -8,8 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gitmem.hosts.emptied import SettingsError
 from gitmem.hosts.jsonc import parse
-from gitmem.hosts.settings_file import SettingsError, installed_events, with_hooks, without_hooks
+from gitmem.hosts.settings_file import installed_events, with_hooks, without_hooks
 
 HOOKS = {
     event: {"type": "command", "command": f'gitmem={event}; it\'s "quoted" \\ $x', "timeout": 10}
