@@ -22,11 +22,11 @@ from gitmem.git.repository import clear_left_behind
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Self
 
     from gitmem.git.child import Running
-    from gitmem.git.indexfile import Places
+    from gitmem.git.indexfile import Buffer, Hash, NewHash, Places
     from gitmem.git.process import Git
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -143,7 +143,7 @@ class _Draft:
         with open(self._index, "rb") as file:
             return file.read()
 
-    def write(self, index: bytes) -> None:
+    def write(self, index: Iterable[Buffer]) -> None:
         """Write what git would have written, with the time of the index there was.
 
         By that time git judges which entries to trust: those that are younger it compares by content. With the time of
@@ -151,7 +151,7 @@ class _Draft:
         """
         was = os.stat(self._index)
         with open(self.path, "xb") as file:
-            file.write(index)
+            file.writelines(index)
             if (mode := stat.S_IMODE(was.st_mode)) != stat.S_IMODE(os.fstat(file.fileno()).st_mode):
                 os.chmod(self.path, mode)
         os.utime(self.path, ns=(was.st_atime_ns, was.st_mtime_ns))
@@ -213,7 +213,7 @@ class IndexUpdate:
         self._git = git
         self._process: Running | None = None
         self._places: Places | None = None
-        self._oids = {path: _sha1(b"blob %d\0%s" % (len(data), data)) for path, data in contents.items()}
+        self._oids = {path: _blob_id(data) for path, data in contents.items()}
         with contextlib.suppress(OSError):  # somebody holds the lock: `finish` waits for it
             self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
             try:
@@ -262,7 +262,8 @@ class IndexUpdate:
         if not self._oids or os.name != "posix":  # elsewhere git sees less, or more, in a file's status than Python
             return None
         try:
-            return find_entries(self._draft.read(), map(os.fsencode, self._oids), _sha1)
+            index = self._draft.read()
+            return find_entries(index, map(os.fsencode, self._oids), _sha1(len(index)))
         except FileNotFoundError:  # there is no index yet
             return None
 
@@ -273,21 +274,33 @@ class IndexUpdate:
             if path not in self._oids or not stat.S_ISREG(status.st_mode):
                 return False
             entries[os.fsencode(path)] = Replacement(status, self._oids[path])
-        index = replace_entries(places, entries, _sha1)
+        index = replace_entries(places, entries, _sha1(len(places.index)))
         if index is not None:
             self._draft.write(index)
         return index is not None
 
 
-def _sha1(data: bytes) -> bytes:
-    if len(data) > _LARGE or "hashlib" in sys.modules:
+def _sha1(size: int) -> NewHash:
+    """Return what makes a hash for so many bytes."""
+    if size > _LARGE or "hashlib" in sys.modules:
         from hashlib import sha1
     else:
         try:
             from _sha1 import sha1  # type: ignore[import-not-found,no-redef,unused-ignore]
         except ImportError:
             from hashlib import sha1
-    return sha1(data, usedforsecurity=False).digest()
+
+    def new_hash() -> Hash:
+        return sha1(usedforsecurity=False)
+
+    return new_hash
+
+
+def _blob_id(data: bytes) -> bytes:
+    hash_ = _sha1(len(data))()
+    hash_.update(b"blob %d\0" % len(data))
+    hash_.update(data)
+    return hash_.digest()
 
 
 def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:

@@ -15,8 +15,18 @@ TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Iterable, Iterator, Mapping
+    from typing import Protocol
 
-    Hash = Callable[[bytes], bytes]
+    class Hash(Protocol):
+        """A hash of hashlib's."""
+
+        @property
+        def digest_size(self) -> int: ...  # noqa: D102
+        def update(self, data: bytes | memoryview, /) -> None: ...  # noqa: D102
+        def digest(self) -> bytes: ...  # noqa: D102
+
+    Buffer = bytes | memoryview
+    NewHash = Callable[[], Hash]
 
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")
@@ -46,13 +56,13 @@ class Places(Value):
     extensions: tuple[tuple[bytes, bytes], ...]
 
 
-def find_entries(index: bytes, paths: Iterable[bytes], hash_: Hash) -> Places | None:
-    """Find what `replace_entries` needs; `hash_` is the one of the repository's object ids.
+def find_entries(index: bytes, paths: Iterable[bytes], new_hash: NewHash) -> Places | None:
+    """Find what `replace_entries` needs; `new_hash` makes a hash of the kind of the repository's object ids.
 
     Returns None where the change is git's to make: a path is not in the index or has conflicts, or the index has a form
     that is not known here.
     """
-    size = len(hash_(b""))
+    size = new_hash().digest_size
     wanted = set(paths)
     found = _find(index, wanted, size)
     if found is None or len(found[1]) != len(wanted):
@@ -64,24 +74,29 @@ def find_entries(index: bytes, paths: Iterable[bytes], hash_: Hash) -> Places | 
     return Places(index, entries, end, extensions)
 
 
-def replace_entries(places: Places, entries: Mapping[bytes, Replacement], hash_: Hash) -> bytes | None:
-    """Return the index with these entries, by path, as new.
+def replace_entries(places: Places, entries: Mapping[bytes, Replacement], new_hash: NewHash) -> list[Buffer] | None:
+    """Return the index with these entries, by path, as new: in pieces, since a copy of megabytes takes milliseconds.
 
     Returns None where that is git's to do after all: a file may now be executed, or no longer, or an extension is odd.
     """
-    new = bytearray(places.index[: places.end])
-    for path, entry in entries.items():
-        place = places.entries[path]
-        mode = new[place + _MODE : place + _MODE + 4]
-        if mode != struct.pack(">I", 0o100755 if entry.status.st_mode & 0o100 else 0o100644):
+    index, before = memoryview(places.index), 0
+    pieces: list[Buffer] = []
+    for place, path in sorted((places.entries[path], path) for path in entries):
+        status, oid = entries[path].status, entries[path].oid
+        mode = places.index[place + _MODE : place + _MODE + 4]
+        if mode != struct.pack(">I", 0o100755 if status.st_mode & 0o100 else 0o100644):
             return None
-        content = _stat_fields(entry.status, bytes(mode)) + entry.oid
-        new[place : place + len(content)] = content
+        pieces += index[before:place], _stat_fields(status, mode), oid
+        before = place + _STAT_SIZE + len(oid)
+    pieces.append(index[before : places.end])
     try:
-        new += _render(places, list(entries), hash_)
+        pieces += _render(places, list(entries), new_hash)
     except ValueError:
         return None
-    return bytes(new + hash_(bytes(new)))
+    hash_ = new_hash()
+    for piece in pieces:
+        hash_.update(piece)
+    return [*pieces, hash_.digest()]
 
 
 def _find(index: bytes, paths: set[bytes], size: int) -> tuple[int, dict[bytes, int]] | None:
@@ -126,19 +141,20 @@ def _extensions(index: bytes, start: int, end: int) -> Iterator[tuple[bytes, byt
         start += length
 
 
-def _render(places: Places, paths: list[bytes], hash_: Hash) -> bytes:
+def _render(places: Places, paths: list[bytes], new_hash: NewHash) -> list[Buffer]:
     """Write the extensions again, with the cached trees above the paths forgotten."""
-    parts, headers = [], b""
+    pieces: list[Buffer] = []
+    headers = new_hash()
     for name, content in places.extensions:
         new = content
         if name == _CACHED_TREES:
-            new = _forget_trees(content, paths, len(hash_(b"")))
+            new = _forget_trees(content, paths, headers.digest_size)
         elif name == _END_OF_ENTRIES:
-            new = struct.pack(">I", places.end) + hash_(headers)
+            new = struct.pack(">I", places.end) + headers.digest()
         header = _EXTENSION.pack(name, len(new))
-        headers += header
-        parts.append(header + new)
-    return b"".join(parts)
+        headers.update(header)
+        pieces += header, new
+    return pieces
 
 
 def _forget_trees(content: bytes, paths: list[bytes], size: int) -> bytes:

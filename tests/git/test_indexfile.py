@@ -59,7 +59,7 @@ class Repository:
         """Replace the entries of files, and keep the time of the index, as gitmem does."""
         path = self.root / ".git" / "index"
         names = [os.fsencode(name) for name in names]
-        places = find_entries(path.read_bytes(), names, sha1)
+        places = find_entries(path.read_bytes(), names, hashlib.sha1)
         if places is None:
             return None
         entries = {}
@@ -67,8 +67,9 @@ class Repository:
             full = os.path.join(os.fsencode(self.root), name)
             data = Path(os.fsdecode(full)).read_bytes()
             entries[name] = Replacement(os.lstat(full), sha1(b"blob %d\0%s" % (len(data), data)))
-        new = replace_entries(places, entries, sha1)
+        new = replace_entries(places, entries, hashlib.sha1)
         if new is not None:
+            new = b"".join(new)
             was = path.stat()
             path.write_bytes(new)
             os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
@@ -123,7 +124,7 @@ def test_the_cached_trees_of_other_folders_stay(repository):
     repository.write("facts/003.md", b"other\n")
     before = repository.index
     new = repository.patch(["facts/003.md"])
-    places = find_entries(new, [b"facts/003.md"], sha1)
+    places = find_entries(new, [b"facts/003.md"], hashlib.sha1)
     trees = dict(places.extensions)[b"TREE"]
     assert trees.startswith(b"\0-1 ")
     assert b"facts\0-1 0\n" in trees
@@ -238,7 +239,7 @@ def test_a_large_index_says_where_its_entries_end(repository):
     assert b"EOIE" in repository.index
     repository.write("memory.md", b"other\n")
     new = repository.patch(["memory.md"])
-    places = find_entries(new, [b"memory.md"], sha1)
+    places = find_entries(new, [b"memory.md"], hashlib.sha1)
     end, said = struct.unpack(">I20s", dict(places.extensions)[b"EOIE"])
     headers = b"".join(name + struct.pack(">I", len(data)) for name, data in places.extensions[:-1])
     assert (end, said) == (places.end, sha1(headers))
@@ -248,9 +249,9 @@ def test_a_large_index_says_where_its_entries_end(repository):
 @given(st.binary(max_size=400), st.lists(st.sampled_from([b"a", b"a/b", b"memory.md"]), unique=True))
 def test_no_bytes_break_it(tail, paths):
     for index in (tail, struct.pack(">4sII", b"DIRC", 2, 1) + tail):
-        places = find_entries(index, paths, sha1)
+        places = find_entries(index, paths, hashlib.sha1)
         if places is not None:
-            replace_entries(places, {}, sha1)
+            replace_entries(places, {}, hashlib.sha1)
 
 
 TREES = st.recursive(st.just({}), lambda inner: st.dictionaries(st.sampled_from("abcd"), inner, max_size=3))
