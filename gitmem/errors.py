@@ -22,6 +22,7 @@ class ExitCode(IntEnum):
     UNFINISHED = 7  # the store is in the middle of a merge, rebase, revert or bisect
     REFUSED = 8  # unsafe input: nothing was done
     NOT_FOUND = 9  # a revision, path, session or entry that is not there
+    UNREACHABLE = 10  # a remote; everything is safe here and waits
 
 
 class GitmemError(Exception):
@@ -95,10 +96,17 @@ class NotFoundError(GitmemError):
     exit_code = ExitCode.NOT_FOUND
 
 
-class GitFailedError(GitmemError):
-    """A git process failed; `status` is its exit status, `stderr` what it said (bounded)."""
+class UnreachableError(GitmemError):
+    """A remote that cannot be reached now, as when one is offline; nothing is lost by it."""
 
-    def __init__(self, message: str, *, status: int, stderr: str, remedy: str = "") -> None:
+    exit_code = ExitCode.UNREACHABLE
+
+
+class GitFailedError(GitmemError):
+    """A git process failed; `status` is its exit status, `stderr` and `stdout` what it said (bounded)."""
+
+    def __init__(self, message: str, *, status: int, stderr: str, remedy: str = "", stdout: str = "") -> None:
         super().__init__(message, remedy)
         self.status = status
         self.stderr = stderr
+        self.stdout = stdout

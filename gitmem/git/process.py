@@ -230,7 +230,7 @@ class Git:
             raise
         status = process.wait()
         if status not in ok:
-            raise failure(args, status, stderr)
+            raise failure(args, status, stderr, stdout)
         return stdout
 
     def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Running:
@@ -272,13 +272,13 @@ def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
     return version
 
 
-def failure(args: tuple[str, ...], status: int, stderr: bytes) -> GitFailedError:
+def failure(args: tuple[str, ...], status: int, stderr: bytes, stdout: bytes = b"") -> GitFailedError:
     """Make the error for `git ARGS` that ended with `status` and said `stderr`; no password in a URL stays in it."""
     said = _readable(stderr)
     lines = said.splitlines() or [""]
     reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
     message = f"git {_command(args)} failed with status {status}" + (f": {reason}" if reason else ".")
-    return GitFailedError(message, status=status, stderr=said)
+    return GitFailedError(message, status=status, stderr=said, stdout=_readable(stdout[-STDERR_LIMIT:]))
 
 
 def _command(args: tuple[str, ...]) -> str:
@@ -293,10 +293,15 @@ def _command(args: tuple[str, ...]) -> str:
 
 
 def _readable(stderr: bytes) -> str:
+    return masked(stderr.decode("utf-8", "replace").strip())[-STDERR_LIMIT:]
+
+
+def masked(text: str) -> str:
+    """Return a text without what stands before an `@`, or behind a `?`, in the URLs in it: passwords and tokens."""
     import re  # not where all goes well
 
-    text = stderr.decode("utf-8", "replace").strip()
-    return re.sub(r"://[^/\s]*@", "://***@", text)[-STDERR_LIMIT:]
+    text = re.sub(r"://[^\s'\"]*@", "://***@", text)
+    return re.sub(r"(://[^\s'\"?]*\?)[^\s'\"]+", r"\1***", text)
 
 
 def _end(process: Running) -> bytes:

@@ -106,13 +106,19 @@ class Blob(Value):
 
 
 class NewCommit(Value):
-    """A commit to be made: `changes` maps a path to its new content, or to None where it goes."""
+    """A commit to be made: `changes` maps a path to its new content, or to None where it goes.
+
+    `entries` are files whose content is stored already: path, mode and object id. `parents` are those of a merge, whose
+    changes are counted from the first; without them it stands on the tip, or on the commit before it.
+    """
 
     message: str
     changes: Mapping[str, bytes | None]
     author: Signature
     committer: Signature
     modes: Mapping[str, str]
+    entries: tuple[tuple[str, str, str], ...] = ()
+    parents: tuple[str, ...] = ()
 
 
 class Writer:
@@ -173,22 +179,24 @@ class Writer:
             b"author %s\ncommitter %s\n" % (commit.author.render(), commit.committer.render()),
             b"data %d\n%s\n" % (len(message), message),
         ]
-        if not self._begun and self._base is not None:
-            parts.append(b"from %s\n" % self._base.encode())
+        parents = commit.parents or ((self._base,) if self._base is not None and not self._begun else ())
+        parts += [b"from %s\n" % parent.encode() for parent in parents[:1]]
+        parts += [b"merge %s\n" % parent.encode() for parent in parents[1:]]
         self._begun = True
         parts += _file_commands(commit.changes, commit.modes)
+        parts += [b"M %s %s %s\n" % (mode.encode(), oid.encode(), quote_path(p)) for p, mode, oid in commit.entries]
         parts.append(b"\nget-mark :1\n")
         self._send(*parts)
         self._awaited += 1
         if self._awaited >= _MAX_AWAITED:
             self._read_ids()
 
-    def seal(self) -> None:
+    def seal(self, *, moves: bool = True) -> None:
         """Say that there are no more commits: their objects are being synced when it returns."""
         if self._begun and not self._sealed:
             self._sealed = True
             self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
-            if not self._plain:  # it is ready once the objects are
+            if not self._plain and moves:  # it is ready once the objects are
                 self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 
     def finish(self) -> tuple[str, ...]:
@@ -201,14 +209,20 @@ class Writer:
 
         """
         self.seal()
+        ids = self.write()
+        if ids and not self._moved(ids[-1]):
+            self._have_moved(ids[-1])
+        return ids
+
+    def write(self) -> tuple[str, ...]:
+        """Sync all objects and return the commits' ids as `finish` does; the branch stays where it is."""
+        self.seal(moves=False)
         if not self._begun:
             return ()
         self._read_ids()
         _, stderr = self._process.communicate()
         if self._process.returncode != 0:
             raise self._failure(_FAST_IMPORT, self._process.wait(), stderr)
-        if not self._moved(self._ids[-1]):
-            self._have_moved(self._ids[-1])
         return tuple(self._ids)
 
     def _moved(self, last: str) -> bool:

@@ -147,7 +147,7 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes) 
     try:
         header, frame = _merged_header(before, older, newer)
         body = merge_bodies(before.body, older.body, newer.body)
-        merged = Document(header, body.text, frame.opening, frame.closing)
+        merged = Document(header, "", frame.opening, frame.closing).with_body(body.text)
         return _with_review(merged, body.review)
     except ValueError:  # a field that cannot be written into the header as it is
         return _merge_unknown(base, ours, theirs, both_add=True)

@@ -128,10 +128,8 @@ def _take_apart(text: str) -> _Body:
 
 
 def _end_of_words(text: str, start: int, end: int) -> int:
-    """Return where the blank lines at the end of a section begin."""
+    """Return where the blank lines at the end of a section begin; the first below a heading is none of them."""
     content = text[start:end].rstrip(_BLANK)
-    if not content:
-        return start
     newline = text.find("\n", start + len(content), end)
     return end if newline < 0 else newline + 1
 
@@ -268,5 +266,6 @@ def _put_together(parts: Sequence[_Part], newline: str) -> str:
         more = number + 1 < len(parts)
         if more and text and not text.endswith("\n"):
             text += newline
-        pieces += [text, newline if more and part.last and text and not part.tail else part.tail]
+        parted = not text or part.tail or text.endswith(("\n\n", "\n\r\n"))
+        pieces += [text, newline if more and part.last and not parted else part.tail]
     return "".join(pieces)

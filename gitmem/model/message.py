@@ -30,6 +30,8 @@ class Op(StrEnum):
     CONFIG = "config"
     RETAIN = "retain"
     TRANSCRIPT = "transcript"
+    MERGE = "merge"
+    REPAIR = "repair"
     MIGRATE = "migrate"
     CONSOLIDATE = "consolidate"
     CLEAR = "clear"

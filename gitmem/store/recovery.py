@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitmem.git.repository import PathChange
     from gitmem.store.store import Store
 
+ARRIVING = "arriving"  # in the private folder
 _ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
 _PAUSE = 0.01
 _MARK = 61  # characters of a mark: no line of a document begins like that
@@ -93,8 +94,15 @@ def _held(store: Store, seen: str, tip: str) -> str | None:
     # The commit that every store begins with is where a work tree is that has been made and not been filled.
     if not any(commit.value("Gitmem-Op") for commit in commits) and _has_parents(store, seen):
         return None
+    if arriving(store) in {commit.oid for commit in commits}:  # none of them came from this work tree
+        return seen
     first = next((commit for commit in commits if commit.parents == (seen,)), None)
     return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else seen
+
+
+def arriving(store: Store) -> str:
+    """Return the commit of another machine that the branch is, or was, about to be moved to; "" where none was yet."""
+    return read_text(os.path.join(store.private, ARRIVING)).strip()
 
 
 def _has_parents(store: Store, commit: str) -> bool:

@@ -445,7 +445,7 @@ def test_no_line_and_no_entry_of_either_side_that_is_new_is_lost(base, ours, the
 
 
 def _lines(data: bytes) -> list[bytes]:
-    return [line.rstrip(b"\r") for line in data.split(b"\n") if line.strip()]
+    return [line.rstrip(b"\r") for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
 
 
 def _said(data: bytes) -> dict[str, str]:
@@ -454,6 +454,8 @@ def _said(data: bytes) -> dict[str, str]:
 
 @given(base=MAYBE, ours=MAYBE, theirs=MAYBE)
 def test_a_side_merged_with_what_it_was_merged_into_changes_nothing(base, ours, theirs):
+    # Of two lines that are the same nobody can tell which one was added, and which one the other side removed.
+    assume(all(len(_lines(data)) == len(set(_lines(data))) for data in (base, ours, theirs) if data))
     merged = merge("memory.md", base, ours, theirs).data
     again = merge("memory.md", base, ours, merged)
     assert _meaning(again.data) == _meaning(merged)

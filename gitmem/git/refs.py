@@ -1,0 +1,49 @@
+"""Refs of gitmem's own, and the memory branch where no commit is made: read in one go, moved by compare-and-swap."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitFailedError
+from gitmem.git.repository import clear_left_behind
+
+if TYPE_CHECKING:
+    from gitmem.git.process import Git
+
+_SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+_ATTEMPTS = 20  # a tenth of a second each, where another git holds the ref's lock
+_LOCKED = "Unable to create '"
+_MOVED = ("but expected", "already exists", "unable to resolve reference")
+
+
+def read_refs(git: Git, *patterns: str) -> dict[str, str]:
+    """Return the refs of these names, or below these folders, and the object each points to."""
+    said = git.run("for-each-ref", "--format=%(objectname) %(refname)", *patterns).decode("utf-8", "surrogateescape")
+    pairs = (line.split(" ", 1) for line in said.splitlines())
+    return {name: oid for oid, name in pairs}
+
+
+def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:
+    """Have a ref point to `new` (None: nowhere) if it points to `old` (None: nowhere); False where it does not.
+
+    Raises:
+        GitFailedError: git failed in another way.
+
+    """
+    for attempt in range(_ATTEMPTS):
+        verb = f"delete {ref} {old}" if new is None else f"update {ref} {new} {old or '0' * len(new)}"
+        if new is None and old is None:
+            return True
+        try:
+            git.run(*_SYNC, "update-ref", "-m", why, "--stdin", stdin=f"{verb}\n".encode())
+        except GitFailedError as error:
+            if any(words in error.stderr for words in _MOVED):
+                return False
+            lock = error.stderr.partition(_LOCKED)[2].partition("': File exists")
+            if not lock[1] or attempt + 1 == _ATTEMPTS:
+                raise
+            clear_left_behind(os.fsdecode(lock[0]))
+        else:
+            return True
+    return False

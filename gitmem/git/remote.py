@@ -1,0 +1,222 @@
+"""Talking to another repository: fetch and push of single refs, each with an expected value, never forced.
+
+The user's own configuration counts here, and only here: it says how to reach a remote and with which credentials.
+Nothing is asked unless there is a person (`asks`), no configured refspec, hook, tag or pruning takes part, and what
+comes is checked by git before it is stored (field notes, "Git").
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnreachableError
+from gitmem.git.process import Git, masked
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.git.repository import Layout
+
+SECONDS = 600.0
+_CONNECT_SECONDS = 20
+_FETCH = (
+    *("-c", "fetch.fsckObjects=true", "-c", "transfer.fsckObjects=true", "-c", "fetch.writeCommitGraph=false"),
+    *("-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", "fetch", "--quiet", "--no-tags", "--refmap="),
+    *("--no-write-fetch-head", "--no-prune", "--no-recurse-submodules", "--no-auto-maintenance"),
+    *("--no-show-forced-updates", "--no-progress"),
+)
+_PUSH = (
+    *("-c", "push.gpgSign=false", "-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60"),
+    *("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"),
+)
+_NO_SUCH_REF = "couldn't find remote ref"
+# What a server says of a ref that is not where the pusher saw it: another one was quicker.
+_RACES = (
+    *("stale info", "fetch first", "non-fast-forward", "failed to update ref", "cannot lock ref", "failed to lock"),
+    *("incorrect old value", "reference already exists", "is at ", "Unable to create", "unable to update"),
+)
+_DENIED = (
+    *("Authentication failed", "Permission denied", "could not read Username", "could not read Password"),
+    *("terminal prompts disabled", "Invalid username", "403", "401", "Host key verification failed"),
+    *("access rights", "not authorized", "HTTP Basic: Access denied"),
+)
+_MISSING = ("does not appear to be a git repository", "not found", "does not exist", "no such", "No such file")
+_UNSAFE = ("fsck error", "hasDot", "hasDotgit", "fullPathname", "in fsck_object", "fsck_objects")
+_OFFLINE = (
+    *("Could not resolve", "Couldn't resolve", "Failed to connect", "Connection refused", "Connection timed out"),
+    *("Connection reset", "Network is unreachable", "No route to host", "Operation timed out", "timed out"),
+    *("unable to connect", "Couldn't connect", "did not finish within", "Connection closed", "early EOF"),
+    *("unexpected disconnect", "hung up unexpectedly", "RPC failed", "Name or service not known", "502", "503", "504"),
+)
+# How a URL may begin; `ext::`, which starts any program, is none of them, and an option is no URL.
+_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
+
+
+class PushRacedError(Exception):
+    """The remote's ref is not where it was expected: another machine was quicker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A repository elsewhere: its name here, where to fetch from, and where to push to."""
+
+    name: str
+    url: str
+    push_url: str
+
+    @property
+    def shown(self) -> str:
+        """Where it is, without a password."""
+        return masked(self.url)
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """A way to other repositories: from a repository here, and whether a person is there to be asked for a password."""
+
+    layout: Layout
+    environ: Mapping[str, str]
+    own: bool = True
+    asks: bool = False
+    seconds: float = SECONDS
+
+    def fetch(self, remote: Remote, ref: str, into: str) -> str | None:
+        """Fetch a ref of a remote into one here, wherever that was; returns its commit, None where there is none.
+
+        Raises:
+            UnreachableError: the remote could not be reached.
+            GitmemError: it let nobody in, is no repository, or sent what git does not take.
+
+        """
+        kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
+        git = self._git()
+        try:
+            self._run(git, remote.url, *kept, *_FETCH, "--", remote.url, f"+{ref}:{into}")
+        except GitFailedError as error:
+            if _NO_SUCH_REF in error.stderr:
+                return None
+            raise _explained(error, remote, "fetch from") from error
+        return git.run("rev-parse", "--verify", "--end-of-options", f"{into}^{{commit}}").decode().strip()
+
+    def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
+        """Have a ref of a remote, which must be at `expected` (None: not there), point to a commit of this repository.
+
+        Whether that is a fast-forward is the caller's to know. Serves a lease as well as a branch.
+
+        Raises:
+            PushRacedError: the ref was elsewhere.
+            UnreachableError: the remote could not be reached; whether it took the push is not known.
+            GitmemError: it let nobody in, or did not take it.
+
+        """
+        lease = f"--force-with-lease={ref}:{expected or ''}"
+        try:
+            self._run(self._git(), remote.push_url, *_PUSH, lease, "--", remote.push_url, f"{oid}:{ref}")
+        except GitFailedError as error:
+            said = f"{error.stdout}\n{error.stderr}"
+            line = next((line for line in said.splitlines() if line.startswith("!")), "")
+            if line and any(words in line for words in _RACES):
+                raise PushRacedError(masked(line)) from None
+            if line:
+                reason = masked(line.split("\t")[-1])
+                raise GitmemError(
+                    f"{remote.name} ({remote.shown}) did not take what was pushed: {reason}.",
+                    "What came from there is merged here. See that you may push to the branch, then sync again.",
+                ) from error
+            raise _explained(error, remote, "push to") from error
+
+    def _git(self) -> Git:
+        layout = self.layout
+        return Git(layout.git_dir, layout.work_tree, self.environ, user_config=True)
+
+    def _run(self, git: Git, url: str, *args: str) -> bytes:
+        return git.run(*args, timeout=self.seconds, env=self._surroundings(git, url))
+
+    def _surroundings(self, git: Git, url: str) -> dict[str, str]:
+        """Return what has git, and whatever it starts, ask nobody, or a person on the terminal."""
+        if self.asks:
+            return {"GIT_TERMINAL_PROMPT": "1"}
+        quiet = {"GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
+        if os.name == "posix":  # set and empty: no program asks; elsewhere a variable cannot be empty
+            quiet["GIT_ASKPASS"] = ""
+        command = self._ssh(git) if is_ssh(url) else None
+        return {**quiet, "GIT_SSH_COMMAND": command} if command else quiet
+
+    def _ssh(self, git: Git) -> str | None:
+        """Return the user's ssh command with the options that keep it from asking; None where it is no ssh we know."""
+        command = self.environ.get("GIT_SSH_COMMAND")
+        if command is None:
+            command = (
+                git.run("config", "--get", "core.sshCommand", ok=(0, 1)).decode("utf-8", "surrogateescape").strip()
+            )
+        if not command and self.environ.get("GIT_SSH"):
+            command = shlex.quote(self.environ["GIT_SSH"])
+        command = command or "ssh"
+        try:
+            program = os.path.basename(shlex.split(command)[0]).lower()
+        except (ValueError, IndexError):
+            return None
+        if not re.fullmatch(r"ssh(\.exe)?", program):
+            return None
+        return f"{command} -o BatchMode=yes -o ConnectTimeout={_CONNECT_SECONDS}"
+
+
+def is_ssh(url: str) -> bool:
+    """Say whether git goes to a URL by ssh: `ssh://…`, or `host:path`, which is no drive of Windows."""
+    if "://" in url:
+        return url.startswith(("ssh://", "git+ssh://"))
+    return bool(re.match(r"[^/\\:]{2,}:(?!:)", url))
+
+
+def check_url(url: str) -> str:
+    """Return a URL, or path, that git may be given.
+
+    Raises:
+        RefusedError: it is an option, would start a program, or holds control characters.
+
+    """
+    bad = not url.strip() or url.startswith("-") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
+    helper = re.match(r"[A-Za-z0-9+.-]+::", url)
+    scheme = "://" in url and not url.lower().startswith(_SCHEMES)
+    if bad or helper or scheme:
+        raise RefusedError(
+            f"{masked(ascii(url))} is no address of a repository that gitmem goes to.",
+            "Use an https, ssh, git or file URL, host:path, or a path.",
+        )
+    return url
+
+
+def _explained(error: GitFailedError, remote: Remote, what: str) -> GitmemError:
+    said = f"{error.message}\n{error.stderr}"
+    name = f"{remote.name} ({remote.shown})"
+    if any(words in said for words in _UNSAFE):
+        return RefusedError(
+            f"What {name} has was not taken: git finds it unsafe or damaged. {_last_line(error)}",
+            "Run 'git fsck' in that repository.",
+        )
+    if any(words in said for words in _DENIED):
+        return GitmemError(
+            f"{name} let nobody in: {_last_line(error)}",
+            f"See that 'git ls-remote {remote.shown}' works without a question: an ssh agent or a credential helper.",
+        )
+    if any(words in said for words in _OFFLINE):
+        return UnreachableError(
+            f"{name} cannot be reached: {_last_line(error)}", "Nothing is lost; sync again when you are online."
+        )
+    if any(words in said for words in _MISSING):
+        return GitmemError(
+            f"{name} is no repository that can be read: {_last_line(error)}",
+            "See that the address is right and the repository exists: 'gitmem remote list'.",
+        )
+    return GitmemError(f"It was not possible to {what} {name}: {_last_line(error)}", "Nothing is lost; try again.")
+
+
+def _last_line(error: GitFailedError) -> str:
+    """Return the line of what git said that tells most."""
+    lines = [line for line in error.stderr.splitlines() if line.strip()]
+    telling = next((line for line in lines if line.startswith(("fatal:", "error:", "ssh:", "remote:"))), "")
+    return masked(telling or (lines[-1] if lines else error.message))

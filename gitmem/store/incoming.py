@@ -1,0 +1,186 @@
+"""What comes from a remote is looked at before anything is merged: it may be hostile, damaged, or a mistake."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gitmem.errors import RefusedError, StoreFormatError
+from gitmem.git.history import log
+from gitmem.git.refs import move_ref
+from gitmem.git.worktree import MAX_FILE_BYTES
+from gitmem.model.message import Op, Trailer
+from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
+from gitmem.store.mergecommit import merge_bases, read_tree
+from gitmem.store.store import FORMAT_VERSION, format_version
+
+if TYPE_CHECKING:
+    from gitmem.git.process import Git
+    from gitmem.git.remote import Remote
+    from gitmem.git.repository import PathChange
+    from gitmem.store.store import Store
+
+BACKUPS = "refs/gitmem/backup"
+_FEW = 8  # files; of fewer, most are soon removed
+_SMALL = 8192  # bytes
+_FILE_MODES = {"100644", "100755"}
+# Commits that remove files whose content is elsewhere by then, or was to go by the settings.
+_MOVES = {"consolidate", "retain", "clear", Op.UNDO.value}
+
+
+class Accept(StrEnum):
+    """What a sync refuses unless it is told that it is meant."""
+
+    DELETIONS = "deletions"  # most of what is here would be removed
+    REWRITTEN = "rewritten"  # the remote does not hold any more what it held
+    UNRELATED = "unrelated"  # the remote's memory did not begin as this one
+
+
+def check_rewritten(
+    store: Store, remote: Remote, seen: str | None, theirs: str | None, accept: Collection[Accept]
+) -> None:
+    """Refuse a remote that does not hold any more what it held when it was last synced.
+
+    Accepted, it is merged and gets back what it lost; what it held is kept under `refs/gitmem/backup/` in any case.
+
+    Raises:
+        RefusedError: it was emptied, or its history was rewritten.
+
+    """
+    if seen is None or (theirs is not None and store.repository.is_ancestor(seen, theirs)):
+        return
+    move_ref(store.repository.git, f"{BACKUPS}/{remote.name}/{seen[:12]}", seen, None, "gitmem sync")
+    if Accept.REWRITTEN in accept:
+        return
+    what = "holds no memory any more" if theirs is None else f"was rewritten: it has {theirs[:10]}, without"
+    raise RefusedError(
+        f"{remote.name} {what}{'; it had' if theirs is None else ''} {seen[:10]}, which it had when last synced. "
+        "Nothing was merged or pushed.",
+        "If it is to get back what it lost: 'gitmem sync --accept rewritten'. If it is right as it is: "
+        "'gitmem clone' it afresh.",
+    )
+
+
+def check_incoming(store: Store, remote: Remote, local: str, theirs: str, accept: Collection[Accept]) -> None:
+    """Refuse what must not come into a store.
+
+    Raises:
+        StoreFormatError: it is of a newer format.
+        RefusedError: it has names that could leave the store, links, submodules or files that are too large, or it is
+            no memory, or one that began elsewhere.
+
+    """
+    document = store.repository.read(theirs, FORMAT)
+    version = format_version(document or b"")
+    if version is not None and version != FORMAT_VERSION:
+        raise StoreFormatError(
+            f"The memory at {remote.name} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
+            "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
+        )
+    if not merge_bases(store.repository.git, local, theirs):
+        if document is None:
+            raise RefusedError(
+                f"The branch 'gitmem' of {remote.name} holds no memory of gitmem's.", "Use another remote."
+            )
+        if Accept.UNRELATED not in accept:
+            raise RefusedError(
+                f"The memory at {remote.name} did not begin as the one here: they share no history.",
+                "If both are to become one: 'gitmem sync --accept unrelated'.",
+            )
+    _check_files(store, remote, local, theirs)
+
+
+def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> None:
+    """Refuse a merge that would remove most of what is here, but for what was consolidated or cleared on purpose.
+
+    Raises:
+        RefusedError: it would.
+
+    """
+    if local == target or Accept.DELETIONS in accept:
+        return
+    changes = store.repository.changes(local, target)
+    gone = [change.path for change in changes if change.new is None]
+    come = [change.path for change in changes if change.old is None]
+    shrunk = _shrinks(store, changes)
+    if len(gone) - len(come) < _FEW and not shrunk:
+        return
+    files = read_tree(store.repository.git, local)
+    moved = _moved_on_purpose(store, local, target)
+    lost = [path for path in gone if path not in moved]
+    many = len(lost) >= _FEW and (len(lost) - len(come)) * 2 > len(files)
+    if many or (shrunk and not moved):
+        raise RefusedError(
+            f"What comes from {remote.name} would remove most of this memory: {len(lost)} of {len(files)} files"
+            + (f", {lost[0]} among them. " if lost else ". ")
+            + "Nothing was merged.",
+            f"If that is meant: 'gitmem sync --accept deletions'. 'git log {target[:10]}' says who did it.",
+        )
+
+
+def _shrinks(store: Store, changes: Collection[PathChange]) -> bool:
+    """Say whether less than half of the bytes would be left, where files went or became shorter."""
+    git = store.repository.git
+    if not any(change.old is not None for change in changes):
+        return False
+    oids = [oid for change in changes for oid in (change.old, change.new) if oid is not None]
+    sizes = dict(zip(oids, _sizes(git, oids), strict=True))
+    delta = sum(sizes.get(change.new or "", 0) - sizes.get(change.old or "", 0) for change in changes)
+    if delta > -_SMALL:
+        return False
+    total = sum(_sizes(git, [oid for _, oid in read_tree(git, store.tip or "HEAD").values()]))
+    return -delta * 2 > total
+
+
+def _sizes(git: Git, oids: Collection[str]) -> list[int]:
+    said = git.run(
+        "cat-file", "--batch-check=%(objectsize)", stdin="".join(f"{oid}\n" for oid in oids).encode()
+    ).split()
+    return [int(size) for size in said]
+
+
+def _moved_on_purpose(store: Store, local: str, target: str) -> set[str]:
+    """Return the files that commits removed which say that this is what they are for."""
+    found: set[str] = set()
+    for commit in log(store.repository.git, f"{local}..{target}"):
+        if commit.value(Trailer.OP) in _MOVES and len(commit.parents) == 1:
+            changes = store.repository.changes(commit.parents[0], commit.oid)
+            found |= {change.path for change in changes if change.new is None}
+    return found
+
+
+def _check_files(store: Store, remote: Remote, local: str, theirs: str) -> None:
+    changed = [change for change in store.repository.changes(local, theirs) if change.new is not None]
+    names: dict[str, str] = {}
+    for change in changed:
+        complaint = _complaint(change)
+        twin = names.setdefault(fold(change.path), change.path)
+        if twin != change.path:
+            complaint = f"which some file systems take for {twin!a}, which is there, too"
+        if complaint is not None:
+            raise RefusedError(
+                f"{remote.name} has {change.path!a}, {complaint}. Nothing was merged.",
+                "Remove or rename it on the machine that made it, then sync there.",
+            )
+    sizes = _sizes(store.repository.git, [change.new or "" for change in changed])
+    for change, size in zip(changed, sizes, strict=True):
+        if size > MAX_FILE_BYTES:
+            raise RefusedError(
+                f"{remote.name} has {change.path} with {size:,} bytes, more than gitmem handles. Nothing was merged.",
+                "Split it on the machine that made it, then sync there.",
+            )
+
+
+def _complaint(change: PathChange) -> str | None:
+    """Return why a file of another machine must not come in, None where it may."""
+    if change.mode not in _FILE_MODES:
+        return "which is a link or a submodule"
+    parts = change.path.split("/")
+    if any(part in {"", ".", ".."} or is_git_folder(part) for part in parts):
+        return "whose name leads out of the store or into git's own folder"
+    if any(ord(character) < 32 or ord(character) == 127 for character in change.path):  # noqa: PLR2004
+        return "with control characters in its name"
+    if parts[0] == TEMPORARY:
+        return "where gitmem keeps its own temporary files"
+    return None

@@ -1,0 +1,203 @@
+"""Sync: what other machines saved comes here, what was saved here goes there (spec G5; docs/sync.md).
+
+Fetch, merge, push, and only then the branch and the work tree: a round that another machine was quicker than leaves
+nothing behind and is repeated after a random pause. The merge is a commit that is the same on every machine, the push
+is a compare-and-swap, and nothing is ever forced. No lock is held while the network is waited for.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitmemError
+from gitmem.git.refs import move_ref, read_refs
+from gitmem.git.remote import Connection, PushRacedError, Remote
+from gitmem.git.repository import MEMORY_BRANCH
+from gitmem.store.incoming import Accept, check_incoming, check_losses, check_rewritten
+from gitmem.store.mergecommit import merge_commits
+from gitmem.store.remotes import REFS
+
+if TYPE_CHECKING:
+    from gitmem.git.process import Git
+    from gitmem.store.store import Store
+
+ATTEMPTS = 40
+_PAUSE = 0.05  # seconds, at first
+_LONGEST_PAUSE = 5.0
+_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
+_FETCHED = "refs/gitmem/fetched"
+
+
+class Step(StrEnum):
+    """What a sync is doing, for those who wait."""
+
+    FETCH = "fetching"
+    MERGE = "merging"
+    PUSH = "pushing"
+    FILES = "bringing the files up to date"
+
+
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """Time and randomness: `random` returns a number from 0 to 1, `sleep` waits for seconds."""
+
+    random: Callable[[], float] = field(default=lambda: int.from_bytes(os.urandom(4), "big") / 2**32)
+    sleep: Callable[[float], None] = time.sleep
+
+
+# Given the store and the commit a remote has: the commit to merge in its place. A purge cleans what comes by it.
+Clean = Callable[["Store", str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to sync: what unusual things to `accept`, whom to tell of each step, how what comes is cleaned."""
+
+    accept: Collection[Accept] = ()
+    progress: Callable[[str], None] = lambda _: None
+    clean: Clean = lambda _, commit: commit
+    attempts: int = ATTEMPTS
+    chance: Chance = Chance()
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync came to: commits that came and went (merges apart), documents to review, rounds, notices."""
+
+    remote: str
+    commit: str
+    came: int
+    went: int
+    review: tuple[str, ...]
+    rounds: int
+    notices: tuple[str, ...]
+
+
+def sync(store: Store, remote: Remote, connection: Connection, options: Options = Options()) -> Synced:
+    """Sync the memory branch with a remote; both hold the same commit when it returns.
+
+    Raises:
+        UnreachableError: the remote cannot be reached; what was saved here waits.
+        RefusedError: what the remote has is unsafe, was rewritten, or would remove most of what is here.
+        StoreFormatError: the remote's memory is of a newer format; nothing was touched.
+        BusyError: others were quicker again and again.
+        GitmemError: the remote lets nobody in, or does not take what is pushed.
+
+    """
+    return _Sync(store, remote, connection, options).run()
+
+
+class _Sync:
+    """One sync, in as many rounds as it takes."""
+
+    def __init__(self, store: Store, remote: Remote, connection: Connection, options: Options) -> None:
+        self._store, self._remote, self._connection, self._options = store, remote, connection, options
+        self._git = store.repository.git
+        self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
+        self._fetched_ref = f"{_FETCHED}/{remote.name}/{MEMORY_BRANCH}"
+        self._notices: list[str] = []
+        self._began: str | None = None
+
+    def run(self) -> Synced:
+        for number in range(1, self._options.attempts + 1):
+            done = self._round(number)
+            if done is not None:
+                return done
+            self._options.chance.sleep(pause(number, self._options.chance.random()))
+        raise BusyError(
+            f"Others were quicker {self._options.attempts} times to push to {self._remote.name}.",
+            "What is here is safe and goes with the next sync.",
+        )
+
+    def _round(self, number: int) -> Synced | None:
+        """Try once; None where another machine, or another command here, was quicker."""
+        local = self._settle()
+        seen = self._seen()
+        self._options.progress(Step.FETCH)
+        theirs = self._connection.fetch(self._remote, _REF, self._fetched_ref)
+        check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
+        review: tuple[str, ...] = ()
+        target = local
+        if theirs is not None:
+            theirs = self._options.clean(self._store, theirs)
+            check_incoming(self._store, self._remote, local, theirs, self._options.accept)
+            target, review = self._merged(local, theirs)
+            check_losses(self._store, self._remote, local, target, self._options.accept)
+        refused = None
+        if target != theirs:
+            self._options.progress(Step.PUSH)
+            try:
+                self._connection.push(self._remote, target, _REF, theirs)
+            except PushRacedError:
+                return None
+            except GitmemError as error:  # what came is merged all the same
+                refused = error
+        self._options.progress(Step.FILES)
+        adopted = self._adopt(local, target)
+        if refused is not None:
+            raise refused
+        self._note_seen(seen, target)
+        if not adopted:
+            return None
+        return self._result(number, theirs, target, review)
+
+    def _settle(self) -> str:
+        """Commit what a person changed by hand, and return where the branch is."""
+        outcome = self._store.transact(lambda _: None, purpose="sync", scan=True)
+        self._notices += [notice for notice in outcome.notices if notice not in self._notices]
+        tip = self._store.tip
+        if tip is None:
+            raise BusyError("The memory branch went away meanwhile.", "Try again.")
+        self._began = self._began or tip
+        return tip
+
+    def _seen(self) -> str | None:
+        return read_refs(self._git, self._seen_ref).get(self._seen_ref)
+
+    def _merged(self, local: str, theirs: str) -> tuple[str, tuple[str, ...]]:
+        repository = self._store.repository
+        if repository.is_ancestor(theirs, local):
+            return local, ()
+        if repository.is_ancestor(local, theirs):
+            return theirs, ()
+        self._options.progress(Step.MERGE)
+        merge = merge_commits(self._store, repository.branch(), local, theirs)
+        return merge.oid, merge.review
+
+    def _adopt(self, local: str, target: str) -> bool:
+        if target == local:
+            return True
+        notices = self._store.adopt(local, target, purpose="sync")
+        self._notices += notices or ()
+        return notices is not None
+
+    def _note_seen(self, seen: str | None, target: str) -> None:
+        """Remember what the remote holds, so that it is noticed when that is rewritten."""
+        move_ref(self._git, self._seen_ref, target, seen, "gitmem sync")
+        if self._store.own_repository:  # where the user's own git looks
+            ref = f"refs/remotes/{self._remote.name}/{MEMORY_BRANCH}"
+            move_ref(self._git, ref, target, read_refs(self._git, ref).get(ref), "gitmem sync")
+
+    def _result(self, number: int, theirs: str | None, target: str, review: tuple[str, ...]) -> Synced:
+        came = count_commits(self._git, target, without=self._began)
+        went = count_commits(self._git, target, without=theirs)
+        return Synced(self._remote.name, target, came, went, review, number, tuple(self._notices))
+
+
+def pause(number: int, random: float) -> float:
+    """Return how many seconds to wait after so many rounds in vain, by a random number from 0 to 1.
+
+    Anything up to a limit that doubles ("full jitter"): of many that failed together few come back together.
+    """
+    return random * min(_PAUSE * 2.0 ** min(number, 30), _LONGEST_PAUSE)
+
+
+def count_commits(git: Git, commit: str, *, without: str | None) -> int:
+    """Count the commits, merges apart, that one commit has and another has not."""
+    excluded = [f"^{without}"] if without else []
+    return int(git.run("rev-list", "--count", "--no-merges", commit, *excluded, "--"))
