@@ -14,6 +14,7 @@ import os
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Self
 
 _LOCK = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _LOG = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
@@ -35,7 +36,7 @@ class BranchMovedError(Exception):
 
 
 def is_plain(git_dir: str, ref: str) -> bool:
-    """Say whether `move` can be tried: a branch that HEAD names, in a file of this repository's own git folder."""
+    """Say whether `Move` can be tried: a branch that HEAD names, in a file of this repository's own git folder."""
     if os.name != "posix" or _read(os.path.join(git_dir, _HEAD)) != b"ref: %s\n" % ref.encode():
         return False
     if any(os.path.lexists(os.path.join(git_dir, name)) for name in ("reftable", "commondir")):
@@ -43,35 +44,62 @@ def is_plain(git_dir: str, ref: str) -> bool:
     return all(os.path.isfile(_log(git_dir, name)) for name in (ref, _HEAD))
 
 
-def move(git_dir: str, ref: str, old: str, new: str, reflog: bytes) -> bool:
-    """Move a branch from `old` to `new`, synced; False where that is git's to do, and nothing has changed.
+class Move:
+    """A branch that is about to move: locked, checked and its new value synced, while its objects still are.
 
-    `reflog` is who, when and why, as a reflog has it: `Name <mail> seconds zone`, a tab, a message.
-
-    Raises:
-        BranchLockedError: another process holds the branch or HEAD, or was killed when it did.
-        BranchMovedError: the branch is elsewhere.
-        OSError: the disk is full, read-only or not ours to write; the branch is where it was.
-
+    Used as a context manager; left without `finish`, nothing has changed.
     """
-    path = os.path.join(git_dir, *ref.split("/"))
-    line = b"%s %s %s\n" % (old.encode(), new.encode(), reflog)
-    try:
-        with _locked(f"{path}.lock") as lock, _locked(os.path.join(git_dir, f"{_HEAD}.lock")):
-            value = _read(path)
-            if not is_plain(git_dir, ref) or value is None or len(value) != len(old) + 1:
-                return False
-            if value != b"%s\n" % old.encode():
-                raise BranchMovedError
-            os.fchmod(lock, os.stat(path).st_mode & 0o7777)  # core.sharedRepository has widened it
-            _write(lock, b"%s\n" % new.encode())
-            os.fsync(lock)
-            for name in (ref, _HEAD):
-                _append(_log(git_dir, name), line)
-            os.rename(f"{path}.lock", path)
-    except FileNotFoundError:  # the branch's folder, gone with it when git packed it
-        return False
-    return True
+
+    def __init__(self, git_dir: str, ref: str, old: str, new: str) -> None:
+        """Lock the branch and prepare its new value; `ready` says whether that was not git's to do.
+
+        Raises:
+            BranchLockedError: another process holds the branch or HEAD, or was killed when it did.
+            BranchMovedError: the branch is elsewhere.
+            OSError: the disk is full, read-only or not ours to write.
+
+        """
+        self._git_dir, self._ref, self._old, self._new = git_dir, ref, old, new
+        self._path = os.path.join(git_dir, *ref.split("/"))
+        with contextlib.ExitStack() as stack:
+            try:
+                self.ready = self._prepare(stack)
+            except FileNotFoundError:  # the branch's folder, gone with it when git packed it
+                self.ready = False
+            self._locks = stack.pop_all() if self.ready else stack
+
+    def _prepare(self, stack: contextlib.ExitStack) -> bool:
+        lock = stack.enter_context(_locked(f"{self._path}.lock"))
+        stack.enter_context(_locked(os.path.join(self._git_dir, f"{_HEAD}.lock")))
+        value = _read(self._path)
+        if not is_plain(self._git_dir, self._ref) or value is None or len(value) != len(self._old) + 1:
+            return False
+        if value != b"%s\n" % self._old.encode():
+            raise BranchMovedError
+        os.fchmod(lock, os.stat(self._path).st_mode & 0o7777)  # core.sharedRepository has widened it
+        _write(lock, b"%s\n" % self._new.encode())
+        os.fsync(lock)
+        return True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._locks.close()
+
+    def finish(self, reflog: bytes) -> None:
+        """Move the branch, whose objects are there now.
+
+        `reflog` is who, when and why, as a reflog has it: `Name <mail> seconds zone`, a tab, a message.
+
+        Raises:
+            OSError: as before; the branch is where it was.
+
+        """
+        line = b"%s %s %s\n" % (self._old.encode(), self._new.encode(), reflog)
+        for name in (self._ref, _HEAD):
+            _append(_log(self._git_dir, name), line)
+        os.rename(f"{self._path}.lock", self._path)
 
 
 @contextlib.contextmanager

@@ -13,7 +13,7 @@ import os
 import time
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
-from gitmem.git.branch import BranchLockedError, BranchMovedError, is_plain, move
+from gitmem.git.branch import BranchLockedError, BranchMovedError, Move, is_plain
 from gitmem.git.identity import GITMEM
 from gitmem.git.process import failure
 from gitmem.moment import datetime
@@ -21,7 +21,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from typing import Self
 
     from gitmem.git.child import Running
@@ -209,8 +209,20 @@ class Writer:
 
         """
         self.seal()
+        if not self._plain or not self._begun:
+            return self._finish_by_git()
+        self._read_ids()
+        with self._prepared(self._ids[-1]) as move:
+            if not move.ready:
+                return self._finish_by_git()
+            ids = self.write()
+            reflog = f"{GITMEM.name} <{GITMEM.email}> {int(time.time())} +0000\t{_REASON}"
+            move.finish(reflog.encode())
+        return ids
+
+    def _finish_by_git(self) -> tuple[str, ...]:
         ids = self.write()
-        if ids and not self._moved(ids[-1]):
+        if ids:
             self._have_moved(ids[-1])
         return ids
 
@@ -225,13 +237,14 @@ class Writer:
             raise self._failure(_FAST_IMPORT, self._process.wait(), stderr)
         return tuple(self._ids)
 
-    def _moved(self, last: str) -> bool:
-        """Move the branch; False where that is git's to do."""
-        if not self._plain or self._base is None or self._git.git_dir is None:
-            return False
-        reflog = f"{GITMEM.name} <{GITMEM.email}> {int(time.time())} +0000\t{_REASON}"
+    @contextlib.contextmanager
+    def _prepared(self, last: str) -> Iterator[Move]:
+        """Prepare the branch's move while the objects are being synced."""
+        assert self._base is not None
+        assert self._git.git_dir is not None
         try:
-            return move(self._git.git_dir, self._ref, self._base, last, reflog.encode())
+            with Move(self._git.git_dir, self._ref, self._base, last) as move:
+                yield move
         except BranchLockedError as error:
             raise TipLockedError(error.lock) from None
         except BranchMovedError:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.git.branch import BranchLockedError, BranchMovedError, is_plain, move
+from gitmem.git.branch import BranchLockedError, BranchMovedError, Move, is_plain
 from gitmem.git.process import Git
 
 if TYPE_CHECKING:
@@ -42,7 +42,10 @@ class Repository:
         return self.git.run("rev-parse", REF).decode().strip()
 
     def move(self, old: str | None = None, new: str | None = None) -> bool:
-        return move(str(self.dir), REF, old or self.old, new or self.new, WHO)
+        with Move(str(self.dir), REF, old or self.old, new or self.new) as moving:
+            if moving.ready:
+                moving.finish(WHO)
+            return moving.ready
 
     def locks(self) -> list[str]:
         return sorted(path.name for path in self.dir.rglob("*.lock"))
@@ -154,6 +157,16 @@ def test_a_torn_ref_is_not_written_over(repository):
         repository.move()
     assert (repository.dir / REF).read_bytes() == b"\0" * 41
     assert repository.locks() == []
+
+
+def test_what_is_left_unfinished_changes_nothing(repository):
+    with Move(str(repository.dir), REF, repository.old, repository.new) as moving:
+        assert moving.ready
+        assert repository.locks() == ["HEAD.lock", "gitmem.lock"]
+        assert repository.tip() == repository.old
+    assert repository.tip() == repository.old
+    assert repository.locks() == []
+    assert len(repository.reflog(REF)) == 1
 
 
 def test_the_permissions_of_a_shared_repository_stay(repository):
