@@ -69,7 +69,7 @@ class SearchConfig(Value):
     layer_percent: int = 3
     recency_percent: int = 3
     recency_days: int = 30
-    vector_percent: int = 30
+    vector_percent: int = 15
 
 
 class EmbeddingConfig(Value):
@@ -83,6 +83,14 @@ class EmbeddingConfig(Value):
     model: str = ""
     base_url: str = ""
     api_key_env: str = ""
+
+
+class TierConfig(Value):
+    """At how many days a day's log becomes part of its week, a week of its month (spec P4; 0: never)."""
+
+    automatic: bool = True
+    weekly_days: int = 7
+    monthly_days: int = 30
 
 
 class TranscriptConfig(Value):
@@ -103,6 +111,7 @@ class Config(Value):
     session: SessionConfig = SessionConfig()
     search: SearchConfig = SearchConfig()
     embedding: EmbeddingConfig = EmbeddingConfig()
+    tiers: TierConfig = TierConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     problems: tuple[str, ...] = ()
 
@@ -144,6 +153,9 @@ RULES = {
     "embedding.model": Rule("the provider's model; empty: its usual one", personal=True),
     "embedding.base_url": Rule("the address of a server that speaks like the provider", personal=True),
     "embedding.api_key_env": Rule("the environment variable that has the key", personal=True),
+    "tiers.automatic": Rule("make weeks of old days and months of old weeks, in the background"),
+    "tiers.weekly_days": Rule("days after which a day becomes part of its week, 0 never", maximum=36_500),
+    "tiers.monthly_days": Rule("days after which a week becomes part of its month, 0 never", maximum=36_500),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }
@@ -200,8 +212,9 @@ def parse_value(key: str, value: object) -> object:
         if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
             raise ValueError(f"{key} is a list of texts, not {_shown(value)}")
         return tuple(value)
-    elif not isinstance(value, str) or (rule.choices and value not in rule.choices):
-        raise ValueError(f"{key} is one of {', '.join(rule.choices)}, not {_shown(value)}")
+    elif not isinstance(value, str) or value not in (rule.choices or (value,)):
+        what = f"one of {', '.join(rule.choices)}" if rule.choices else "a text"
+        raise ValueError(f"{key} is {what}, not {_shown(value)}")
     return value
 
 

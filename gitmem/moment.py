@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["UTC", "datetime"]
+__all__ = ["UTC", "datetime", "timedelta"]
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from datetime import UTC, datetime
+    from datetime import UTC, datetime, timedelta
 else:
     try:
-        from _datetime import datetime, timezone
+        from _datetime import datetime, timedelta, timezone
     except ImportError:  # another Python
-        from datetime import datetime, timezone
+        from datetime import datetime, timedelta, timezone
     UTC = timezone.utc  # noqa: UP017  # the C module of 3.11 has no other name for it

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
 BACKGROUND_SECONDS = 300.0  # in which what happens behind a hook is done, or left to the next one
 OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
+TENDING_SECONDS = 60.0  # after which no further step of what is done once a day is begun
 _ANSWERED = "SessionStart"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/deliver.sh; whether a long turn is saved then, `save.interval` says
@@ -152,11 +153,12 @@ def _drain(call: Call, door: Door) -> None:
             os.setsid()
     root = _find(door, (call.directory, door.cwd))
     if root is not None:
-        from gitmem.memory.background import settle
+        from gitmem.memory.background import settle, tend
 
-        store = _open(door, root)
+        store, started = _open(door, root), time.monotonic()
         with _time_limit(lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")):
             settle(store)
+            tend(store, lambda: time.monotonic() - started > TENDING_SECONDS)
         door.maintain_later(store)
 
 

@@ -12,6 +12,7 @@ from functools import partial
 
 from gitmem.errors import GitmemError
 from gitmem.git.lockbase import is_running
+from gitmem.git.repository import read_text
 from gitmem.memory.capture import Captured, capture, is_due
 from gitmem.memory.waiting import look
 from gitmem.store.hook_spool import HookSpool
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.memory.waiting import Session, Waiting
     from gitmem.store.store import Store
 
+_TENDED = "tended"  # the day on which what only age brings about was last done
 _MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
 
 
@@ -51,12 +53,31 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
     return steps.captured
 
 
+def tend(store: Store, late: Callable[[], bool]) -> None:
+    """Do what only age brings about, once a day: consolidation (spec P4) and retention (R13); each as configured.
+
+    What is not done once it is `late` is done the next time. Failures are written to the log.
+    """
+    mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
+    if read_text(mark).strip() == today:
+        return
+    steps = _Steps(store)
+    if store.config.tiers.automatic:
+        steps.run("consolidation", partial(steps.consolidate, late))
+    if store.config.rotation.archive_retention_days:
+        steps.run("retention", steps.retain)
+    if steps.finished:
+        with open(mark, "w", encoding="utf-8") as file:
+            file.write(f"{today}\n")
+
+
 class _Steps:
     """What is done for a store, step by step."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.captured = Captured()
+        self.finished = True
 
     def run(self, what: str, step: Callable[[], None]) -> bool:
         """Do a step; False, and a line in the log, where it failed."""
@@ -99,6 +120,21 @@ class _Steps:
 
         keep_transcript(self._store, session.name, session.transcript)
         self._unmark(session)
+
+    def consolidate(self, late: Callable[[], bool]) -> None:
+        """Make weeks of old days and months of old weeks."""
+        from gitmem.memory.consolidate import consolidate_due
+
+        done = consolidate_due(self._store, late=late)
+        self.finished = done.finished
+        for notice in done.notices:
+            Journal(self._store.private).record(Failure(self._store.context.clock(), "consolidation", notice))
+
+    def retain(self) -> None:
+        """Take archives out of the tree that are older than configured."""
+        from gitmem.memory.rotate import retain
+
+        self._store.transact(partial(retain, config=self._store.config.rotation), purpose="retain")
 
     def _mark(self, session: Session) -> str:
         from gitmem.store.transcripts import file_name

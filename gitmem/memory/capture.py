@@ -11,7 +11,7 @@ import os
 from datetime import timedelta
 
 from gitmem.errors import RefusedError
-from gitmem.memory.entries import memory_of, new_daily
+from gitmem.memory.entries import day_log, memory_of, new_daily
 from gitmem.memory.save import rotate_if_full
 from gitmem.memory.waiting import Waiting
 from gitmem.model.document import Document
@@ -145,7 +145,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if not turn.prompt:
         what = _gone_on(memory_of(transaction), turn, what)
     what = _without_known(memory_of(transaction), what)
-    days = _new_of_days(transaction, what.daily)
+    days = _new_of_days(transaction, store, what.daily)
     if turn.closed and not days:
         return ""  # captured before: a second delivery, or a crash before the events were removed
     archive = rotate_if_full(transaction, store.config.rotation)
@@ -164,9 +164,11 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     return archive or ""
 
 
-def save_entries(transaction: Transaction, daily: Sequence[Placed], memory: Sequence[Placed], message: Message) -> bool:
+def save_entries(
+    transaction: Transaction, store: Store, daily: Sequence[Placed], memory: Sequence[Placed], message: Message
+) -> bool:
     """Add a commit of entries that are not in their daily logs yet; False where there is none."""
-    days = _new_of_days(transaction, daily)
+    days = _new_of_days(transaction, store, daily)
     new = {placed.entry.id for _, news in days.values() for placed in news}
     if not new:
         return False
@@ -214,7 +216,9 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
     return turn._replace(prompt=clean(turn.prompt), answer=clean(turn.answer), files=files, failures=failures)
 
 
-def _new_of_days(transaction: Transaction, daily: Iterable[Placed]) -> dict[str, tuple[bytes, list[Placed]]]:
+def _new_of_days(
+    transaction: Transaction, store: Store, daily: Iterable[Placed]
+) -> dict[str, tuple[bytes, list[Placed]]]:
     """Return, by daily log, its beginning and the entries that it does not hold yet."""
     days: dict[str, tuple[bytes, list[Placed]]] = {}
     for placed in daily:
@@ -223,7 +227,8 @@ def _new_of_days(transaction: Transaction, daily: Iterable[Placed]) -> dict[str,
     new = {}
     for path, (empty, entries) in days.items():
         texts = [
-            (transaction.read(near) or b"").decode("utf-8", "surrogateescape") for near in _near(path, entries[0].at)
+            (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
+            for near in _near(path, entries[0].at)
         ]
         known = {digest for text in texts for digest in entry_digests(text)}
         news = [placed for placed in entries if placed.entry.id[TIME_LENGTH:] not in known]

@@ -14,30 +14,30 @@ from gitmem.model.kinds import TIMELINE
 from gitmem.model.log import add_entry, entry_ids
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
-from gitmem.moment import UTC, datetime
+from gitmem.moment import UTC, datetime, timedelta
 from gitmem.store.redact import redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from gitmem.memory.save import Save
+    from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
 _NEW = 3600.0  # seconds in which nothing comes twice from two zones
+_RECENT = timedelta(days=2)  # in which no day is consolidated
 _ZONES = (-12, 0, 14)  # hours: the days that it may have been somewhere
 
 
-def add_save(transaction: Transaction, what: Save, allow: Sequence[str]) -> bool:
+def add_save(transaction: Transaction, store: Store, what: Save) -> bool:
     """Add the commit of one save to a transaction; False where its entry is there already."""
     day = what.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
     if _holds(daily, what.id) or any(
-        _holds(transaction.read(other), what.id) for other in _other_logs(transaction, what)
+        _holds(day_log(store, transaction, other), what.id) for other in _other_logs(transaction, what)
     ):
         return False
-    text = clean_text(redact(what.text, allow=allow).text)
+    text = clean_text(redact(what.text, allow=store.config.redaction.allow).text)
     entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
     dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
     trailers = (
@@ -61,16 +61,25 @@ def _holds(daily: bytes | None, identifier: str) -> bool:
     return identifier in entry_ids(daily.decode("utf-8", "surrogateescape"))
 
 
+def day_log(store: Store, transaction: Transaction, path: str) -> bytes | None:
+    """Return a daily log; of a day that was consolidated, as it last was."""
+    found = transaction.read(path)
+    day = path[-len("2026-01-13.md") : -len(".md")]
+    if found is not None or day >= (transaction.now - _RECENT).strftime("%Y-%m-%d"):
+        return found
+    from gitmem.memory.consolidate import log_before
+
+    return log_before(store, transaction, datetime.fromisoformat(day).date())
+
+
 def _other_logs(transaction: Transaction, what: Save) -> set[str]:
-    """Return the daily logs in which a delivery from another time zone would have put it; none of what is new."""
+    """Return the daily logs in which it may stand, delivered from another time zone; none of what is new."""
     then = milliseconds_of(what.id) / 1000
     if abs(transaction.now.timestamp() - then) < _NEW:
         return set()
     with contextlib.suppress(OverflowError, ValueError, OSError):  # a time no calendar has
         moments = (datetime.fromtimestamp(then + hours * 3600, UTC) for hours in _ZONES)
-        return {daily_path(moment.strftime("%Y-%m-%d")) for moment in moments} - {
-            daily_path(what.at.strftime("%Y-%m-%d"))
-        }
+        return {daily_path(moment.strftime("%Y-%m-%d")) for moment in moments}
     return set()
 
 

@@ -61,7 +61,7 @@ def rotate(transaction: Transaction, config: RotationConfig) -> Check:
     )
     transaction.commit(message, {plan.archive: data, MEMORY: plan.remaining.encode("utf-8", "surrogateescape")})
     _summarize(transaction, plan.archive, text)
-    return Check(tokens, limits.threshold, plan.archive, _retain(transaction, config))
+    return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
 
 
 def _summarize(transaction: Transaction, archive: str, text: str) -> None:
@@ -75,7 +75,7 @@ def _summarize(transaction: Transaction, archive: str, text: str) -> None:
         transaction.notices.append(f"{archive} has no summary yet: {why}")
 
 
-def _retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
+def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
     """Take archives beyond `max_archives` or `archive_retention_days` out of the tree; history keeps them (R13)."""
     names = sorted(name for name in transaction.names(ARCHIVE) if name.startswith("memory_") and name.endswith(".md"))
     over = names[: -config.max_archives] if config.max_archives else []

@@ -173,7 +173,7 @@ class _Batch:
             try:
                 if archive := rotate_if_full(transaction, self._store.config.rotation):
                     self.archives.append(archive)
-                if add_save(transaction, what, self._store.config.redaction.allow):
+                if add_save(transaction, self._store, what):
                     self.placed[event.name] = len(transaction.drafts) - 1
             except RefusedError as error:  # for this one; another day's may well be saved
                 self.refused[event.name] = error

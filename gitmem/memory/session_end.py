@@ -97,7 +97,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
 
     def plan(transaction: Transaction) -> bool:
         rotate_if_full(transaction, store.config.rotation)
-        return save_entries(transaction, found, memory_entries(found), message)
+        return save_entries(transaction, store, found, memory_entries(found), message)
 
     outcome = store.transact(plan, purpose="extract")
     return outcome.commits[-1] if outcome.value else None

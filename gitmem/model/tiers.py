@@ -204,7 +204,7 @@ def _put_by_hand(body: str, title: str, text: str, newline: str) -> str:
     known = body[place.body : place.end].strip("\r\n") if place else ""
     if text in known:
         return body
-    return _put_section(body, title, f"{known}\n\n{text}" if known else text, newline)
+    return _put_section(body, title, text if known in text else f"{known}\n\n{text}", newline)
 
 
 def _lowered(text: str) -> str:

@@ -188,6 +188,12 @@ def read_at(store: Store, commit: str, path: str) -> bytes | None:
     return store.repository.blob(found[0].oid) if [file.path for file in found] == [path] else None
 
 
+def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | None:
+    """Return a file that has left the tree of `tip` as it last was; None where it never was there."""
+    removed = repository.git.run("rev-list", "--max-count=1", tip, "--", path).decode().strip()
+    return repository.read(f"{removed}^", path) if removed else None
+
+
 def difference(store: Store, old: str | None, new: str, path: str | None = None) -> Difference:
     """Return what changed between two commits; with no `old`, what `new` changed (of a merge: to its first parent)."""
     repository = store.repository

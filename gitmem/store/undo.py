@@ -31,7 +31,7 @@ from gitmem.model.undo import (
     undone_commits,
 )
 from gitmem.store.dates import parse_date
-from gitmem.store.history import Record, record, resolve
+from gitmem.store.history import Record, last_version, record, resolve
 
 if TYPE_CHECKING:
     from gitmem.git.process import Git
@@ -45,7 +45,7 @@ _FILE_MODES = {"000000", "100644", "100755"}
 # What a person's own git says in the commit it makes.
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # What gitmem did of its own accord or for a user; `git revert` is for what they did themselves.
-_NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO}
+_NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO, Op.CONSOLIDATE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +262,7 @@ class _Attempt:
 
     def _as_it_last_was(self, path: str) -> bytes | None:
         """Return a file that has left the tree (spec R13), out of history."""
-        removed = self._git.run("rev-list", "--max-count=1", self._tip, "--", path).decode().strip()
-        return self._store.repository.read(f"{removed}^", path)
+        return last_version(self._store.repository, path, self._tip)
 
     def _refuse_buried(self, todo: Sequence[Record]) -> None:
         """Refuse to move what a later rotation has moved on already."""
