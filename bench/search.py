@@ -132,6 +132,7 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
     try:
         environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         environ["HOME"] = str(folder)
+        environ["GITMEM_EMBEDDING_PROVIDER"] = "none"
         project = folder / "project"
         project.mkdir()
         context = Context(environ, str(folder), "bench", lambda: datetime.now(UTC))

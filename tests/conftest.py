@@ -49,6 +49,7 @@ def _isolated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 patch.delenv(name)
         _live_in(home, patch)
         patch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+        patch.setenv("GITMEM_EMBEDDING_PROVIDER", "none")  # though the local model may be installed
         patch.setenv("TZ", "UTC")
         if hasattr(time, "tzset"):
             time.tzset()

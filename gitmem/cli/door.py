@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
+VECTORS = "vectors"  # as gitmem.search.vectorcache has it, which a save need not import
+
+
 class Door(Value):
     """What a command gets of the outside world, and its way to answer."""
 
@@ -94,13 +97,20 @@ class Door(Value):
         return store
 
     def maintain_later(self, store: Store) -> None:
-        """Have the repository packed in the background if it is time; should that fail, again ten packs later."""
+        """Have the repository packed in the background if it is time; should that fail, again ten packs later.
+
+        Where there are vectors, those of what was committed are made, too.
+        """
         from gitmem.store.store import MAX_PACKS
 
         if store.config.maintenance.automatic and store.packs() > MAX_PACKS and store.packs() % 10 == 1:
             from gitmem.store.detached import start
 
             start(store, "maintain", "--if-needed")
+        if os.path.isdir(os.path.join(store.private, VECTORS)):
+            from gitmem.store.detached import start
+
+            start(store, "reindex", "--background")
 
     def answer(self, args: argparse.Namespace, value: object, text: str) -> None:
         """Print `value` as JSON where `--json` was given, else `text`."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from gitmem.cli.door import Door
+    from gitmem.search.filling import Overview
     from gitmem.store.findings import Finding
     from gitmem.store.maintenance import Maintenance
     from gitmem.store.status import Status
@@ -42,17 +43,19 @@ def run_status(args: argparse.Namespace, door: Door) -> int:
       gitmem status --json
 
     """
+    from gitmem.search.filling import overview
     from gitmem.store.status import read_status
 
-    status = read_status(door.settled(args))
-    value = asdict(status)
+    store = door.settled(args)
+    status, vectors = read_status(store), overview(store)
+    value = {**asdict(status), "vectors": vectors._asdict()}
     if status.last_save:
         value["last_save"]["at"] = status.last_save.at.isoformat()
-    door.answer(args, value, _screen(status, door))
+    door.answer(args, value, _screen(status, vectors, door))
     return ExitCode.OK
 
 
-def _screen(status: Status, door: Door) -> str:
+def _screen(status: Status, vectors: Overview, door: Door) -> str:
     last = status.last_save
     saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
     percent = status.tokens * 100 // max(status.threshold, 1)
@@ -66,6 +69,7 @@ def _screen(status: Status, door: Door) -> str:
         ("archives", f"{status.archives:,}"),
         ("daily logs", days),
         ("spool", waiting if status.waiting or status.aside else "empty"),
+        ("vectors", _vectors(vectors)),
     ]
     if status.unfinished:
         rows.append(("sessions", f"{count(status.unfinished, 'event')} of turns that go on"))
@@ -76,6 +80,12 @@ def _screen(status: Status, door: Door) -> str:
     if status.attention:
         lines += ["", *_listed(status.attention, door)]
     return "\n".join(lines)
+
+
+def _vectors(vectors: Overview) -> str:
+    if not vectors.model:
+        return vectors.trouble or f"none ({vectors.reason})"
+    return f"{vectors.vectors:,} by {vectors.provider} ({vectors.reason})"
 
 
 def configure_doctor(parser: argparse.ArgumentParser) -> None:

@@ -40,6 +40,7 @@ COMMANDS = {
     "recall": Command("searching", "what is remembered about something, as context for an agent"),
     "get": Command("searching", "print some lines of a document"),
     "keywords": Command("searching", "the keywords of the store, and what bears them"),
+    "reindex": Command("indexing", "make the vectors that a search uses beside the words"),
     "show": Command("reading", "print a memory document, or one entry"),
     "status": Command("inspecting", "what the store holds, what waits, what needs you"),
     "log": Command("reading", "what was saved, when, in which session"),

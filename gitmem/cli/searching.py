@@ -59,7 +59,7 @@ def run_search(args: argparse.Namespace, door: Door) -> int:
       gitmem search --at 2026-11-01 deploy
 
     """
-    hits, _ = _find(args, door, deep=args.deep, history=args.history)
+    hits, _, _ = _find(args, door, deep=args.deep, history=args.history)
     if args.by == "layer":
         hits.sort(key=lambda hit: list(_LAYERS).index(hit.layer))
     text = hits_text(hits, _marks(args, door), by_layer=args.by == "layer", colour=door.colour())
@@ -81,8 +81,8 @@ def run_recall(args: argparse.Namespace, door: Door) -> int:
 
     The text stands in a fence that says it is data. A token is taken for four bytes of UTF-8.
 
-    With --json: {text, tokens, more, hits}, the hits as 'gitmem search --json' prints them; more is the number of
-    hits that did not fit.
+    With --json: {text, tokens, more, hits, without_vectors}, the hits as 'gitmem search --json' prints them; more is
+    the number of hits that did not fit, without_vectors why vectors were left out, null where they were not.
 
     Examples:
       gitmem recall which package manager
@@ -93,13 +93,14 @@ def run_recall(args: argparse.Namespace, door: Door) -> int:
     from gitmem.model.tokens import estimate_tokens
     from gitmem.search.recall import recall
 
-    hits, query = _find(args, door)
+    hits, query, without_vectors = _find(args, door)
     found = recall(query, hits, args.budget)
     value = {
         "text": found.text,
         "tokens": estimate_tokens(found.text),
         "more": found.more,
         "hits": [hit_value(hit) for hit in found.told],
+        "without_vectors": without_vectors or None,
     }
     door.answer(args, value, plain(found.text))
     if not found.text and not args.json:
@@ -189,13 +190,22 @@ def _add_common(parser: argparse.ArgumentParser, limit: int) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def _find(args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False) -> tuple[list[Hit], str]:
-    from gitmem.search.engine import search
+def _find(
+    args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False
+) -> tuple[list[Hit], str, str]:
+    """Return hits, the query, and why vectors were left out; that is told, too, once an hour."""
+    from gitmem.search.engine import answer
 
     store = settled(args, door)
     query = " ".join(args.query)
     at = _commit(args, store)
-    return search(store, query, limit=args.limit, deep=deep, history=history, at=at), query
+    found = answer(store, query, limit=args.limit, deep=deep, history=history, at=at)
+    if found.without_vectors:
+        from gitmem.search.vectorcache import is_news
+
+        if is_news(store.private, "search", found.without_vectors):
+            door.notices((f"Found by words alone. {found.without_vectors}",))
+    return found.hits, query, found.without_vectors
 
 
 def settled(args: argparse.Namespace, door: Door) -> Store:

@@ -106,14 +106,20 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
         from gitmem.llm.local import LocalEmbedder
 
         return LocalEmbedder()
-    key = environ.get(config.api_key_env or _KEYS[provider], "").strip()
+    variable = config.api_key_env or _KEYS[provider]
+    key = environ.get(variable, "").strip()
+    base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
+    if not key and not base_url:
+        raise ProviderError(f"There is no key in {variable}.", f"Set {variable}, or embedding.api_key_env to another.")
+    if key and base_url.startswith("http:") and not is_private(base_url):
+        raise ProviderError("The key would go over the network in the clear.", "Use https in embedding.base_url.")
     if provider == GEMINI:
         from gitmem.llm.gemini import GeminiEmbedder
 
-        return GeminiEmbedder(key, config.model, config.base_url, environ)
+        return GeminiEmbedder(key, config.model, base_url, environ)
     from gitmem.llm.openai import OpenAIEmbedder
 
-    return OpenAIEmbedder(key, config.model, config.base_url or environ.get("OPENAI_BASE_URL", ""), environ)
+    return OpenAIEmbedder(key, config.model, base_url, environ)
 
 
 def is_installed(package: str) -> bool:
@@ -147,27 +153,3 @@ def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
 def field(value: object, name: str) -> object:
     """Return a field of a JSON object, None where there is none."""
     return value.get(name) if isinstance(value, dict) else None
-
-
-def check_key(key: str, url: str) -> None:
-    """Refuse to send a key over the network in the clear.
-
-    Raises:
-        ProviderError: the server is elsewhere, and the address begins with `http:`.
-
-    """
-    if key and url.startswith("http:") and not is_private(url):
-        raise ProviderError("The key would go over the network in the clear.", "Use https in embedding.base_url.")
-
-
-def require_key(key: str, variable: str) -> None:
-    """Refuse to ask without a key.
-
-    Raises:
-        ProviderError: there is none.
-
-    """
-    if not key:
-        raise ProviderError(
-            f"There is no key in {variable}.", f"Set {variable}, or name another one by embedding.api_key_env."
-        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.llm.embedding import check_key, field, require_key, unit_vectors
+from gitmem.llm.embedding import field, unit_vectors
 from gitmem.llm.http import ONCE, AnswerError, Patience, post_json
 from gitmem.model.tokens import estimate_tokens
 
@@ -31,12 +31,10 @@ class GeminiEmbedder:
     def __init__(
         self, key: str, model: str, base_url: str, environ: Mapping[str, str], patience: Patience | None = None
     ) -> None:
-        require_key(key, "GEMINI_API_KEY")
         self.model = model or MODEL
         self.price = PRICES.get(self.model)
         self.tokens = 0
         self._url = f"{(base_url or BASE_URL).rstrip('/')}/models/{self.model}:batchEmbedContents"
-        check_key(key, self._url)
         self._headers = {"x-goog-api-key": key}
         self._environ = environ
         self._patience = patience or Patience()

@@ -5,7 +5,7 @@ https://platform.openai.com/docs/api-reference/embeddings
 
 from __future__ import annotations
 
-from gitmem.llm.embedding import check_key, field, require_key, unit_vectors
+from gitmem.llm.embedding import field, unit_vectors
 from gitmem.llm.http import ONCE, AnswerError, Patience, post_json
 from gitmem.model.tokens import estimate_tokens
 
@@ -40,9 +40,6 @@ class OpenAIEmbedder:
         self._url = f"{(base_url or BASE_URL).rstrip('/')}/embeddings"
         self._environ = environ
         self._patience = patience or Patience()
-        if not base_url:
-            require_key(key, "OPENAI_API_KEY")
-        check_key(key, self._url)
         self._headers = {"Authorization": f"Bearer {key}"} if key else {}
 
     def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:

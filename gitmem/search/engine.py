@@ -6,11 +6,11 @@ from itertools import islice
 
 from gitmem.search import sources
 from gitmem.search.cutting import HEADING
-from gitmem.search.files import LAYERS, TRANSCRIPTS
+from gitmem.search.files import LAYERS
 from gitmem.search.filters import allowed_text, literals_for, read_filters, unwanted
 from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query import parse_query
-from gitmem.search.rank import Corpus, Found, find_terms, score_file, weights
+from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -20,16 +20,13 @@ if TYPE_CHECKING:
     from gitmem.search.filters import Filters
     from gitmem.search.hits import Hit
     from gitmem.search.query import Query, Term
+    from gitmem.search.rank import Found
     from gitmem.search.scanning import Scanner
-    from gitmem.search.similar import Asked, Similar
+    from gitmem.search.similar import Asked
     from gitmem.search.sources import Pool
-    from gitmem.search.units import Units
     from gitmem.store.store import Store
 
 LIMIT = 10
-_NOTHING = Found({}, [])
-# How near what no word led to must be; below that anything is near.
-LEAST_NEAR = 0.5
 _WEIGHED = 30  # hits beyond those asked for that are weighed by layer and age
 _ALONE = 0.5  # what a heading with nothing under it counts, beside what is told somewhere
 
@@ -39,16 +36,6 @@ class Answer(Value):
 
     hits: list[Hit]
     without_vectors: str
-
-
-class Ranked(Value):
-    """A unit with its score and what was found in it."""
-
-    score: float
-    units: Units
-    index: int
-    found: Found
-    says: Sequence[float]
 
 
 def search(
@@ -104,6 +91,8 @@ def answer(
         pools += [sources.lost(store, literals, allow)] if history else []
         ranked = [item for pool in pools for item in rank(pool, query)]
         if similar and (near := similar.wait()):
+            from gitmem.search.fusion import fuse
+
             ranked = fuse(store, ranked, near, query, filters)
         ranked.sort(key=_order if query.terms else _newest)
         return best(store, (item for item in once(ranked) if fits(item, query, filters)), query, limit)
@@ -127,40 +116,6 @@ def _ask(store: Store, query: Query) -> Asked | None:
     from gitmem.search.similar import Asked
 
     return Asked(store, query.said)
-
-
-def fuse(store: Store, ranked: Sequence[Ranked], near: Similar, query: Query, filters: Filters) -> list[Ranked]:
-    """Return what words found with what vectors say of it, and what vectors alone found; the scores go up to about 1.
-
-    What has no vector yet is taken to be as near as its words make it.
-    """
-    weight = store.config.search.vector_percent / 100
-    known: dict[str, dict[int, float]] = {}
-    top = max((item.score for item in ranked), default=0.0) or 1.0
-    found = []
-    for item in ranked:
-        units, score = item.units, item.score / top
-        if units.layer != TRANSCRIPTS and not units.commit:
-            if units.path not in known:
-                known[units.path] = near.units_of(units.path)
-            nearness = known[units.path].get(item.index)
-            if nearness is not None:
-                score = (1 - weight) * score + weight * nearness
-        found.append(item._replace(score=score))
-    there = {(item.units.path, item.index) for item in ranked}
-    for file in near.files():
-        if filters.allow_path(file.path):
-            units = sources.load(store.root, file)
-            without = unwanted(query, units)
-            found += [
-                Ranked(weight * nearness, units, index, _NOTHING, ())
-                for index, nearness in (known.get(file.path) or near.units_of(file.path)).items()
-                if nearness >= LEAST_NEAR
-                and index < len(units)
-                and index not in without
-                and (file.path, index) not in there
-            ]
-    return found
 
 
 def _most(query: Query, filters: Filters) -> int:
@@ -219,7 +174,7 @@ def make_scanner(store: Store) -> Scanner:
 def rank(pool: Pool, query: Query) -> list[Ranked]:
     """Return the units of a pool that answer a query, with their scores; without words, all of them with 0."""
     if not query.terms:
-        return [Ranked(0.0, units, index, _NOTHING, ()) for units in pool.read for index in range(len(units))]
+        return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
     found: list[dict[int, Found]] = []
     for loosely in (False, True):
         found = [find_terms(units, query.terms, loosely=loosely) for units in pool.read]

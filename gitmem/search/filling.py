@@ -7,6 +7,7 @@ import time
 
 from gitmem.errors import BusyError
 from gitmem.git.locks import LockKind, open_lock
+from gitmem.llm.embedding import choose, make_embedder
 from gitmem.llm.http import ProviderError
 from gitmem.search.chunks import chunks
 from gitmem.search.files import list_files
@@ -41,6 +42,29 @@ class Filled(Value):
     tokens: int
     cost: float | None
     problem: str
+
+
+class Overview(Value):
+    """What stands behind a search beside words: the provider and why it is that one, and the vectors there are."""
+
+    provider: str
+    model: str
+    reason: str
+    vectors: int
+    trouble: str
+
+
+def overview(store: Store) -> Overview:
+    """Return what vectors a store has, and of whom; nothing is asked and nothing loaded."""
+    chosen = choose(store.config.embedding, store.context.environ)
+    try:
+        embedder = make_embedder(store.config.embedding, store.context.environ)
+    except ProviderError as error:
+        return Overview(chosen.provider, "", chosen.reason, 0, f"{error.message} {error.remedy}".strip())
+    if embedder is None:
+        return Overview(chosen.provider, "", chosen.reason, 0, "")
+    vectors = Cache(store.private, embedder.name, embedder.model).open()
+    return Overview(chosen.provider, embedder.model, chosen.reason, vectors.count if vectors else 0, "")
 
 
 class Known(Value):

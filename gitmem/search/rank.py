@@ -44,6 +44,19 @@ class Found(Value):
     places: list[tuple[int, int]]
 
 
+NOTHING = Found({}, [])
+
+
+class Ranked(Value):
+    """A unit with its score and what was found in it."""
+
+    score: float
+    units: Units
+    index: int
+    found: Found
+    says: Sequence[float]
+
+
 def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) -> dict[int, Found]:
     """Return what is found in a file's units, by their index; `loosely`, within words too."""
     found: dict[int, Found] = {}
@@ -145,7 +158,7 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
         length = units.length(index)
         first_end, lines = units.outline(index)
         counts = dict(unit.counts)
-        share = _leaning(length) / lines
+        share = leaning(length) / lines
         for distance, weight in enumerate(WINDOW, 1):
             for beside in (found.get(index - distance), found.get(index + distance)):
                 if beside is not None:
@@ -160,7 +173,7 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
     return scores
 
 
-def _leaning(length: int) -> float:
+def leaning(length: int) -> float:
     """Return how much a unit of so many characters leans on its neighbours.
 
     "Thanks!" answers nothing by itself, whatever it stands beside; a long text stands alone.

@@ -6,6 +6,7 @@ the files come from the cache, as far as it is filled.
 
 from __future__ import annotations
 
+import os
 import time
 
 from gitmem.errors import GitmemError
@@ -13,6 +14,7 @@ from gitmem.llm.embedding import make_embedder
 from gitmem.search.files import list_files
 from gitmem.search.vectorcache import Cache
 from gitmem.search.vectors import Comparison
+from gitmem.store.detached import start
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
 
 SECONDS = 1.0  # that the provider may take of a search
 CANDIDATES = 100  # chunks that count as found by vectors alone
-MISSING = "There are no vectors yet; 'gitmem reindex' makes them."
+MISSING = "The vectors are being made in the background; 'gitmem reindex' shows how far it is."
 _LONGEST = 2_000  # characters of a query that are embedded
-_SAMPLE = 300  # vectors by which the range of an unknown model is told
+_TELLING = 200  # vectors whose cosines with a query tell what an unrelated text has
+_SAMPLE = 400  # of them that are looked at
 _REACH = 0.8  # of the way from an unrelated text to the same one: where two are about the same
+_LEAST_SPAN = 0.05
 
 
 class Similar:
@@ -41,7 +45,7 @@ class Similar:
         self._count = vectors.count
         self._mapped = mapped
         self._compared = Comparison(vectors, query)
-        self._low, self._high = calibration or self._estimate()
+        self._low, self._high = self._range(calibration)
 
     def units_of(self, path: str) -> dict[int, float]:
         """Return how near the units of a file are, by their index: each as its nearest chunk."""
@@ -68,11 +72,17 @@ class Similar:
     def _calibrated(self, cosine: float) -> float:
         return min(max((cosine - self._low) / (self._high - self._low), 0.0), 1.0)
 
-    def _estimate(self) -> tuple[float, float]:
-        """Return a range for a model nobody has measured: most of what is in a store has nothing to do with a query."""
+    def _range(self, calibration: tuple[float, float] | None) -> tuple[float, float]:
+        """Return between which cosines texts go from having nothing to do with the query to being about the same.
+
+        Most of what is in a store has nothing to do with a query, so their median says where that begins. A small
+        store may be about one thing: what is known of the model counts there, if anything is.
+        """
+        if calibration and self._count < _TELLING:
+            return calibration
         cosines = sorted(self._compared.cosines(range(0, self._count, max(self._count // _SAMPLE, 1))))
         low = cosines[len(cosines) // 2] if cosines else 0.0
-        return low, low + max(1 - low, 0.05) * _REACH
+        return low, low + max(1 - low, _LEAST_SPAN) * _REACH
 
 
 class Asked:
@@ -119,6 +129,8 @@ class Asked:
         vectors = cache.open()
         if vectors is None:
             self.problem = MISSING
+            if not os.path.isdir(cache.folder):  # never begun; from now on each commit begins it
+                start(self._store, "reindex", "--background")
             return None
         if vectors.layout.dimensions != len(vector):
             self.problem = f"{self._embedder.name} gives other vectors than it did: 'gitmem reindex --afresh'."

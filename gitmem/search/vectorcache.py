@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import re
+import time
 from array import array
 from itertools import chain
 
@@ -30,6 +31,7 @@ MOST_MODELS = 2  # the vectors of those used last are kept
 NOWHERE = 0xFFFFFFFF  # the row of a chunk that has no vector yet
 _GROWN = 4  # times as many vectors as the mean was taken of, and it is taken anew
 _MEAN_OF = 2_000
+_QUIET_SECONDS = 3600.0
 
 
 class Mapped(Value):
@@ -150,6 +152,27 @@ class Cache:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         records = (record_bytes(key, vector, mean) for key, vector in vectors)
         _replace(self._vectors, chain([head_bytes(mean, counted)], records))
+
+
+def is_news(private: str, place: str, trouble: str) -> bool:
+    """Say whether trouble was not told in this place within the last hour, and note that it is now; "" ends it."""
+    path = os.path.join(private, FOLDER, f"{place}.trouble")
+    try:
+        with open(path, encoding="utf-8") as file:
+            last = file.read()
+        age = time.time() - os.stat(path).st_mtime
+    except (OSError, UnicodeDecodeError):
+        last, age = "", 0.0
+    if trouble == last and age < _QUIET_SECONDS:
+        return False
+    with contextlib.suppress(OSError):
+        if trouble:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(trouble)
+        else:
+            os.unlink(path)
+    return bool(trouble)
 
 
 def _plain(model: str) -> str:

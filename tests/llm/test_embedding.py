@@ -88,20 +88,24 @@ def test_what_is_asked_of_gemini(provider):
     assert "secret" not in document["path"]
 
 
-@pytest.mark.parametrize("make", [OpenAIEmbedder, GeminiEmbedder])
-def test_without_a_key_it_is_said_which_variable_to_set(make):
-    with pytest.raises(ProviderError, match="_API_KEY"):
-        make("", "", "", {})
-
-
-@pytest.mark.parametrize("make", [OpenAIEmbedder, GeminiEmbedder])
-def test_a_key_does_not_go_over_the_network_in_the_clear(make):
-    with pytest.raises(ProviderError, match="in the clear"):
-        make("sk-secret-key", "", "http://example.org/v1", {})
-
-
 def config(provider: str = LOCAL, **more: str) -> EmbeddingConfig:
     return EmbeddingConfig(provider=provider, **more)
+
+
+@pytest.mark.parametrize("provider", [OPENAI, GEMINI])
+def test_without_a_key_it_is_said_which_variable_to_set(provider):
+    with pytest.raises(ProviderError, match=f"{provider.upper()}_API_KEY"):
+        make_embedder(config(provider), {})
+    with pytest.raises(ProviderError, match="MY_KEY"):
+        make_embedder(config(provider, api_key_env="MY_KEY"), {"OPENAI_API_KEY": "sk", "GEMINI_API_KEY": "g"})
+
+
+@pytest.mark.parametrize("provider", [OPENAI, GEMINI])
+def test_a_key_does_not_go_over_the_network_in_the_clear(provider):
+    settings = config(provider, base_url="http://example.org/v1", api_key_env="KEY")
+    with pytest.raises(ProviderError, match="in the clear"):
+        make_embedder(settings, {"KEY": "sk-secret-key"})
+    assert make_embedder(settings, {}) is not None
 
 
 def test_a_key_in_the_environment_alone_sends_nothing_anywhere():

@@ -23,8 +23,9 @@ OTHERS = "\n\n".join(f"## Part {number}\n\nword{number} thing{number} matter{num
 
 
 @pytest.fixture
-def near(shelf, provider):
+def near(shelf, environ, provider):
     """Give a store whose vectors come from the provider on loopback, in which `car` is an automobile."""
+    del environ["GITMEM_EMBEDDING_PROVIDER"]
     provider.same = {"car": "automobile"}
     settings = EmbeddingConfig(provider="openai", base_url=f"{provider.url}/v1", model="fake")
     shelf.store.config = shelf.store.config._replace(embedding=settings)
@@ -152,17 +153,23 @@ def test_secrets_do_not_leave_the_machine(near, provider):
 
 
 def test_the_weight_is_what_the_settings_say(near):
-    near.put("knowledge/car.md", "# Machines\n\nA car of sorts, and bread.\n")
+    near.put("knowledge/car.md", "# Machines\n\nA car of sorts, with a roof, four doors and no end of lamps.\n")
     filled(near)
-    scores = {}
+    first = {}
     for percent in (1, 99):
         near.store.config = near.store.config._replace(
             search=near.store.config.search._replace(vector_percent=percent, layer_percent=0, recency_percent=0)
         )
-        scores[percent] = {hit.path: hit.score for hit in near.search("automobile car")}
-    log = "daily/2026/11/2026-11-20.md"
-    assert scores[1][log] > 0.9
-    assert scores[1] != scores[99]
+        first[percent] = near.paths("car winter roof doors")[0]
+    assert first == {1: "knowledge/car.md", 99: "daily/2026/11/2026-11-20.md"}
+
+
+def test_what_has_no_vector_yet_keeps_its_place(near):
+    near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread\n")
+    assert near.paths("bread flour")[0] == "knowledge/yeast.md"
+    filled(near)
+    near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread.\n")
+    assert near.paths("bread flour")[0] == "knowledge/yeast.md"
 
 
 def test_old_revisions_and_queries_without_words_need_no_vectors(near, provider):
