@@ -41,8 +41,8 @@ _RACES = (
 )
 _DENIED = (
     *("Authentication failed", "Permission denied", "could not read Username", "could not read Password"),
-    *("terminal prompts disabled", "Invalid username", "403", "401", "Host key verification failed"),
-    *("access rights", "not authorized", "HTTP Basic: Access denied"),
+    *("terminal prompts disabled", "Invalid username", "error: 403", "error: 401", "Host key verification failed"),
+    *("not authorized", "HTTP Basic: Access denied"),
 )
 _MISSING = ("does not appear to be a git repository", "not found", "does not exist", "no such", "No such file")
 _UNSAFE = ("fsck error", "hasDot", "hasDotgit", "fullPathname", "in fsck_object", "fsck_objects")
@@ -50,7 +50,7 @@ _OFFLINE = (
     *("Could not resolve", "Couldn't resolve", "Failed to connect", "Connection refused", "Connection timed out"),
     *("Connection reset", "Network is unreachable", "No route to host", "Operation timed out", "timed out"),
     *("unable to connect", "Couldn't connect", "did not finish within", "Connection closed", "early EOF"),
-    *("unexpected disconnect", "hung up unexpectedly", "RPC failed", "Name or service not known", "502", "503", "504"),
+    *("unexpected disconnect", "hung up unexpectedly", "RPC failed", "Name or service not known", "error: 50"),
 )
 # How a URL may begin; `ext::`, which starts any program, is none of them, and an option is no URL.
 _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
