@@ -1,7 +1,8 @@
 # Two commands do everything on a machine with Python 3.11+ and git:
 #   make try    in a temporary directory: make a store, save into it, rotate it, and show what a user gets
 #   make test   the test suite
-# `make test-e2e` runs the real Claude Code against it, offline; npm brings it (360 MB).
+# `make test-e2e` runs the real Claude Code against it, offline, and clients of MCP that are not ours; npm brings them
+# (560 MB).
 # The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes.
 
 PYTHON ?= python3

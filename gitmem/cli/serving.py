@@ -43,10 +43,12 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
         raise UsageError("--port goes with --http.")
     if not has_sdk():
         raise GitmemError(NEEDS_EXTRA)
+    from gitmem.hosts.claude_code import SESSION
     from gitmem.mcp.calls import Memory
     from gitmem.mcp.server import make_server
 
-    server = make_server(Memory(lambda: settled(args, door), door.maintain_later))
+    session = "" if args.http else door.environ.get(SESSION, "")
+    server = make_server(Memory(lambda: settled(args, door), door.maintain_later, session))
     if args.http:
         _serve_http(args, door, server)
     else:

@@ -11,6 +11,7 @@ from gitmem.hosts.shim import ANSWER, DELIVER, command
 NAME = "claude"
 TITLE = "Claude Code"
 SERVER = "gitmem"
+SESSION = "CLAUDE_CODE_SESSION_ID"  # the variable that tells a server which session it was started for
 _SERVERS = "mcpServers"
 # Seconds, after which the host ends a hook. A delivery takes milliseconds; this is for a machine that stands still.
 _TIMEOUT = 10

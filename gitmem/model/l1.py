@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 from gitmem.model.noise import human_text
 from gitmem.model.transcript import Record, Role
@@ -11,22 +12,29 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
+_OWN_TOOL = r"mcp__(?:\w*_)?gitmem__memory_\w+"
 _MAX_INPUT = 2_000  # characters of one value that a tool was called with
 
 
 def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], str] = str) -> Iterator[str]:
     """Yield a transcript's lines without what was injected; a tool's result keeps `result_chars` characters.
 
+    What gitmem's own tools told is left out: it stands in the memory, which would else eat itself.
+
     `clean` takes secrets out of a text before it is shortened, which could take away where one begins or ends.
     """
+    own: set[str] = set()
     for part in parts:
+        if part.role is Role.CALL and re.fullmatch(_OWN_TOOL, part.tool):
+            own.add(part.tool_id)
         if part.injected and part.role is not Role.SUMMARY:
             continue
         head = {"at": part.at.isoformat(timespec="milliseconds"), "role": part.role.value}
         if part.sidechain:
             head["agent"] = "sub"
         try:
-            said = _said(part, result_chars, clean)
+            recalled = part.role is Role.RESULT and part.tool_id in own
+            said = _said(part._replace(text="") if recalled else part, result_chars, clean)
             line = json.dumps({**head, **said}, ensure_ascii=False) if said else ""
         except RecursionError:  # what is nested so deeply could be read, but from here on it is too deep
             continue

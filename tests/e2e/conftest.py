@@ -15,6 +15,9 @@ import pytest
 
 VERSION = "2.1.330"
 PACKAGE = f"@anthropic-ai/claude-code@{VERSION}"
+NODE = "node@22"
+INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
+CONFORMANCE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 # npm's own settings are the developer's; the tests' environment has none of them.
 _OUTSIDE = dict(os.environ)
 _PATIENCE = 60.0
@@ -24,20 +27,31 @@ _PATIENCE = 60.0
 def claude(request) -> str:
     """Give the program, fetched once into pytest's cache; GITMEM_E2E_CLAUDE names one that is there."""
     given = _OUTSIDE.get("GITMEM_E2E_CLAUDE")
-    if given:
-        return given
+    return given or str(_programs(request, f"claude-code-{VERSION}", PACKAGE) / "claude")
+
+
+@pytest.fixture(scope="session")
+def mcp_clients(request) -> Path:
+    """Give the folder of the programs `mcp-inspector` and `conformance`, and of the `node` they need, fetched once."""
+    given = _OUTSIDE.get("GITMEM_E2E_MCP")
+    name = f"mcp-{INSPECTOR}-{CONFORMANCE}".replace("/", "-").replace("@", "-")
+    return Path(given) if given else _programs(request, name, NODE, INSPECTOR, CONFORMANCE)
+
+
+def _programs(request, name: str, *packages: str) -> Path:
+    """Return the folder of the programs of these packages, fetched once into pytest's cache."""
     npm = shutil.which("npm", path=_OUTSIDE.get("PATH"))
     if npm is None or sys.platform == "win32":
-        pytest.skip("Claude Code comes through npm, which is not here")
-    folder = Path(request.config.cache.mkdir(f"claude-code-{VERSION}"))
-    program = folder / "node_modules" / ".bin" / "claude"
+        pytest.skip(f"{packages[-1]} comes through npm, which is not here")
+    folder = Path(request.config.cache.mkdir(name))
     with _alone(folder / "lock"):
-        if not program.exists():
-            install = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), PACKAGE]
+        if not (folder / "fetched").exists():
+            install = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages]
             done = subprocess.run(install, env=_OUTSIDE, cwd=folder, capture_output=True, timeout=600, check=False)
             if done.returncode:
-                pytest.skip(f"npm could not fetch {PACKAGE}: {done.stderr.decode(errors='replace')[-300:]}")
-    return str(program)
+                pytest.skip(f"npm could not fetch {packages[-1]}: {done.stderr.decode(errors='replace')[-300:]}")
+            (folder / "fetched").touch()
+    return folder / "node_modules" / ".bin"
 
 
 @contextlib.contextmanager

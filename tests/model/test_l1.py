@@ -50,6 +50,15 @@ def test_a_line_of_each_role():
     ]
 
 
+@pytest.mark.parametrize("tool", ["mcp__gitmem__memory_search", "mcp__plugin_gitmem_gitmem__memory_get"])
+def test_what_gitmems_own_tools_told_is_left_out(tool):
+    call = part("call", tool=tool, tool_id="1", input={"query": "x"})
+    told = part("result", "recalled", tool_id="1")
+    other = part("call", tool="mcp__notgitmem__memory_search", tool_id="2", input={})
+    kept = part("result", "found", tool_id="2")
+    assert [line["text"] for line in lines(call, told, other, kept) if line["role"] == "result"] == ["", "found"]
+
+
 @pytest.mark.parametrize("role", ["user", "result"])
 @pytest.mark.parametrize("name", [FENCE, "system-reminder"])
 def test_what_was_injected_is_left_out(role, name):
