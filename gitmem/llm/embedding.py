@@ -10,7 +10,7 @@ import math
 import sys
 from array import array
 
-from gitmem.llm.http import AnswerError, ProviderError, is_private
+from gitmem.llm.errors import AnswerError, ProviderError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -111,6 +111,8 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
     if not key and not base_url:
         raise ProviderError(f"There is no key in {variable}.", f"Set {variable}, or embedding.api_key_env to another.")
+    from gitmem.llm.http import is_private
+
     if key and base_url.startswith("http:") and not is_private(base_url):
         raise ProviderError("The key would go over the network in the clear.", "Use https in embedding.base_url.")
     if provider == GEMINI:

@@ -11,7 +11,7 @@ import time
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from urllib.parse import SplitResult, urlsplit
 
-from gitmem.errors import GitmemError
+from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -23,41 +23,8 @@ if TYPE_CHECKING:
 MOST_BYTES = 64_000_000  # of an answer
 _BLOCK = 1 << 16
 _SAID = 300  # characters of what a server said that are told
-_TOO_MANY, _SERVER = 429, 500
-_PASSING = {408, 409, 425, 429}  # and all from 500 on: the next try may succeed
 _LONGEST_WAIT = 300.0  # seconds that a server may ask for
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
-
-
-class ProviderError(GitmemError):
-    """A model's server, or a model on this machine, did not do what it was asked to."""
-
-    passing = False  # whether it may well succeed a moment later
-    wait = 0.0  # seconds after which the server wants to be asked again
-
-
-class UnreachableError(ProviderError):
-    """No connection, or one that broke."""
-
-    passing = True
-
-
-class DeadlineError(ProviderError):
-    """It took too long."""
-
-
-class StatusError(ProviderError):
-    """The server refused; `status` is how (RFC 9110, 15)."""
-
-    def __init__(self, message: str, remedy: str = "", *, status: int, wait: float = 0.0) -> None:
-        super().__init__(message, remedy)
-        self.status = status
-        self.wait = wait
-        self.passing = status in _PASSING or status >= _SERVER
-
-
-class AnswerError(ProviderError):
-    """The answer is not what it should be: no JSON, too long, of another shape."""
 
 
 class Patience(Value):
@@ -239,7 +206,7 @@ def _check_status(response: HTTPResponse, data: bytes, where: str, headers: Mapp
         401: "Look at the key.",
         403: "Look at the key and what it may do.",
         404: "Look at the address and the name of the model.",
-        _TOO_MANY: "Its limits are reached; try again later.",
+        429: "Its limits are reached; try again later.",
     }.get(status, "")
     said = _said(data)
     for key in headers.values():  # some servers repeat it

@@ -11,7 +11,7 @@ from _thread import allocate_lock as Lock  # noqa: N812  # see gitmem.search.sou
 from array import array
 
 from gitmem.llm.embedding import unit_vectors
-from gitmem.llm.http import DeadlineError, ProviderError
+from gitmem.llm.errors import DeadlineError, ProviderError
 from gitmem.model.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values

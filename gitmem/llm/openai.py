@@ -6,7 +6,8 @@ https://platform.openai.com/docs/api-reference/embeddings
 from __future__ import annotations
 
 from gitmem.llm.embedding import field, unit_vectors
-from gitmem.llm.http import ONCE, AnswerError, Patience, post_json
+from gitmem.llm.errors import AnswerError
+from gitmem.llm.http import ONCE, Patience, post_json
 from gitmem.model.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -69,9 +69,9 @@ def _parts(units: Units, unit: Unit, start: int) -> Iterator[tuple[int, int, str
             yield (first if number else start), last, text[first:last].replace(f" ^{line['id']}", "", 1).strip()
         return
     title = unit.heading if unit.kind != FIELD else ""
-    for number, (first, last) in enumerate(_split(text, start, end)):
+    for first, last in _split(text, start, end):
         part = text[first:last].strip()
-        yield first, last, f"{title}\n{part}" if number and title else part
+        yield first, last, f"{title}\n{part}" if title and not part.startswith("#") else part
 
 
 def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -8,7 +8,7 @@ import time
 from gitmem.errors import BusyError
 from gitmem.git.locks import LockKind, open_lock
 from gitmem.llm.embedding import choose, make_embedder
-from gitmem.llm.http import ProviderError
+from gitmem.llm.errors import ProviderError
 from gitmem.search.chunks import chunks
 from gitmem.search.files import list_files
 from gitmem.search.scanning import read_file

@@ -6,8 +6,9 @@ import pytest
 
 from gitmem.config import EmbeddingConfig
 from gitmem.llm.embedding import AUTO, GEMINI, LOCAL, NONE, OPENAI, Choice, choose, is_installed, make_embedder
+from gitmem.llm.errors import AnswerError, ProviderError
 from gitmem.llm.gemini import GeminiEmbedder
-from gitmem.llm.http import AnswerError, Patience, ProviderError
+from gitmem.llm.http import Patience
 from gitmem.llm.openai import OpenAIEmbedder
 
 AT_ONCE = Patience(sleep=lambda _: None, random=lambda: 0.0)

@@ -5,16 +5,8 @@ import time
 
 import pytest
 
-from gitmem.llm.http import (
-    AnswerError,
-    DeadlineError,
-    Patience,
-    ProviderError,
-    StatusError,
-    UnreachableError,
-    is_private,
-    post_json,
-)
+from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
+from gitmem.llm.http import Patience, is_private, post_json
 
 
 class Pauses:
