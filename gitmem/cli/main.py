@@ -118,7 +118,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
     """
     word = command_word(argv)
-    if word == "save":
+    if word in {"save", "search"}:
         from gitmem.cli import quick
 
         if (args := quick.parse(argv)) is not None:
@@ -149,11 +149,22 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
 
     help_of = " ".join(("gitmem", *names[:1], "--help"))
 
+    class NarrowFormatter(argparse.RawDescriptionHelpFormatter):
+        """Lays nothing out that is shown."""
+
+        def __init__(self, prog: str) -> None:
+            super().__init__(prog, width=80)
+
     class Parser(argparse.ArgumentParser):
         """Leaves it to the one error boundary to say what is wrong."""
 
         def __init__(self, **options: Any) -> None:
-            super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+            # argparse formats each argument once to check it; asking the terminal its width for that imports shutil.
+            super().__init__(formatter_class=NarrowFormatter, allow_abbrev=False, **options)
+
+        def format_help(self) -> str:
+            self.formatter_class = argparse.RawDescriptionHelpFormatter
+            return super().format_help()
 
         def error(self, message: str) -> NoReturn:
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{help_of}' shows how it is used.")

@@ -1,4 +1,4 @@
-"""Plain command lines of `gitmem save`, understood without argparse: its import and parsers take a fifth of a save.
+"""Plain command lines of `gitmem save` and `search`, understood without argparse: it takes a fifth of both.
 
 What is not understood here, a mistake or a call for help among it, is for argparse to judge; what is, argparse would
 have read in the same way (a test compares the two).
@@ -21,14 +21,17 @@ else:
             self.__dict__.update(values)
 
 
+COMMANDS = ("save", "search")
+SEARCH_LIMIT = 10  # hits, where nobody says how many
+_SEARCH = {"by": "layer", "deep": False, "history": False, "at": None, "limit": SEARCH_LIMIT}
 _WITH_VALUE = {"-f": "file", "--file": "file", "-t": "type", "--type": "type", "--tag": "tag", "--session": "session"}
 
 
 def parse(argv: Sequence[str]) -> Namespace | None:
-    """Return what a command line of `gitmem save` says, None where argparse is to be asked."""
-    found: dict[str, object] = {"command": "save", "directory": None, "user": False, "json": False}
+    """Return what a command line of one of `COMMANDS` says, None where argparse is to be asked."""
+    found: dict[str, object] = {"directory": None, "user": False, "json": False}
     words = [*reversed(argv)]
-    while words and words[-1] != "save":
+    while words and words[-1] not in COMMANDS:
         word = words.pop()
         if word == "-C" and words and _is_value(words[-1]):
             found["directory"] = words.pop()
@@ -38,12 +41,12 @@ def parse(argv: Sequence[str]) -> Namespace | None:
             return None
     if not words:
         return None
-    words.pop()
-    more = _parse_rest(words)
-    return None if more is None else Namespace(**found | more)
+    command = words.pop()
+    more = (_parse_save if command == "save" else _parse_search)(words)
+    return None if more is None else Namespace(command=command, **found | more)
 
 
-def _parse_rest(words: list[str]) -> dict[str, object] | None:
+def _parse_save(words: list[str]) -> dict[str, object] | None:
     """Read what follows the word `save`, last word first."""
     texts: list[str] = []
     tags: list[str] = []
@@ -74,6 +77,19 @@ def _parse_rest(words: list[str]) -> dict[str, object] | None:
     if found["type"] not in list(MemoryType):
         return None
     return {**found, "text": texts, "tag": tags}
+
+
+def _parse_search(words: list[str]) -> dict[str, object] | None:
+    """Read what follows the word `search`, last word first: words, with `--json` before or after them."""
+    words.reverse()
+    as_json = False
+    for end in (0, -1):
+        while words and words[end] == "--json":
+            words.pop(end)
+            as_json = True
+    if not words or not all(map(_is_value, words)):
+        return None
+    return {**_SEARCH, "query": words, "json": as_json}
 
 
 def _is_value(word: str) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
 
 from gitmem.cli import answers
+from gitmem.cli.quick import SEARCH_LIMIT
 from gitmem.cli.reading import count
 from gitmem.errors import ExitCode, UsageError
 from gitmem.model.plaintext import plain
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
@@ -25,7 +26,6 @@ _LAYERS = {
     "logs": "archives and logs",
     "transcripts": "transcripts",
 }
-LIMIT = 10
 CANDIDATES = 50  # hits of which those are recalled that fit
 BUDGET = 2_000  # tokens
 _BOLD, _DIM, _PLACE, _FOUND, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33m", "\033[0m"
@@ -37,7 +37,7 @@ def configure_search(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", choices=("layer", "score"), default="layer", help="how hits are grouped")
     parser.add_argument("--deep", action="store_true", help="look into the raw transcripts of sessions too")
     parser.add_argument("--history", action="store_true", help="find also what only old commits hold")
-    _add_common(parser, LIMIT)
+    _add_common(parser, SEARCH_LIMIT)
 
 
 def run_search(args: argparse.Namespace, door: Door) -> int:

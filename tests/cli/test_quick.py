@@ -16,9 +16,22 @@ from gitmem.errors import UsageError
 from gitmem.model.kinds import MemoryType
 
 ROOT = Path(__file__).resolve().parents[2]
-PARSER = build_parser(["save"])
+PARSER = build_parser(["save", "search"])
 OPTIONS = ["-C", "--user", "-f", "--file", "-t", "--type", "--tag", "--session", "--json", "-V", "--help", "-h"]
-WORDS = [*OPTIONS, *(f"{name}=" for name in OPTIONS), "save", "show", "-", "--", "-1", "-tnote", "-C.", "- a", ""]
+WORDS = [
+    *OPTIONS,
+    *(f"{name}=" for name in OPTIONS),
+    "save",
+    "search",
+    "show",
+    "-",
+    "--",
+    "-1",
+    "-tnote",
+    "-C.",
+    "- a",
+    "",
+]
 WORDS += ["note", "decision", "a", "a b", "--tag=a b", "--session=-", "--type=note", "--type=x", "--jso", "-f=x", "é"]
 
 
@@ -41,6 +54,7 @@ def compare(argv: list[str]) -> None:
 @example(["-C", "x"], ["a", "--user"])
 def test_what_is_understood_is_understood_as_argparse_does(before, after):
     compare([*before, "save", *after])
+    compare([*before, "search", *after])
     compare([*before, *after])
 
 
@@ -62,12 +76,24 @@ OPTION = st.one_of(
     st.lists(OPTION, max_size=3),
 )
 def test_plain_command_lines_are_understood(first, before, text, after):
-    if any(value == "save" for option in first for value in option):
+    if any(value in quick.COMMANDS for option in first for value in option):
         return
     flat = [word for option in (*first, ("save",), *before, text, *after) for word in option]
     args = quick.parse(flat)
     assert args is not None
     assert vars(args) == by_argparse(flat)
+
+
+@pytest.mark.parametrize("line", ["search a b", "--user search --json a", "-C x search a b --json --json", "search -"])
+def test_plain_searches_are_understood(line):
+    args = quick.parse(line.split())
+    assert args is not None
+    assert vars(args) == by_argparse(line.split())
+
+
+@pytest.mark.parametrize("line", ["search", "search --json", "search -n 3 a", "search a --json b", "search -- -x"])
+def test_what_is_no_plain_search_is_left_to_argparse(line):
+    assert quick.parse(line.split()) is None
 
 
 @pytest.mark.parametrize(
