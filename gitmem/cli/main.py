@@ -56,6 +56,8 @@ COMMANDS = {
     "path": Command("setup", "print where the store is"),
     "mcp": Command("serving", "serve the memory to an agent by MCP"),
     "replay": Command("hooking", "save recorded sessions of an agent"),
+    "consolidate": Command("tidying", "make weeks of old days, months of old weeks"),
+    "clear": Command("tidying", "take what is old, or all, out of the memory"),
     "migrate": Command("migrating", "bring in the memory of an older tool"),
     "hook": Command("hooking", "what an agent's host calls"),
     "completion": Command("setup", "print the completion script for a shell"),

@@ -174,7 +174,8 @@ def _to_digest(body: str) -> str:
         if entry.label not in _NO_PROSE:
             entry = entry._replace(label="Exchange", tags=()) if entry.label == _ASKED else entry
             told.append(render_entry(entry))
-    told += [body[part.body : part.end] for part in sections(body) if _PERIOD.fullmatch(part.title)]
+    periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
+    told += [body[part.body : part.end] for part in periods]
     return "".join(told)
 
 

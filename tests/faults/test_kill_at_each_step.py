@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import os
 import random
+from datetime import date, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import ExitCode
+from gitmem.model.paths import daily_path, monthly_path, weekly_path
+from gitmem.model.tiers import week_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -187,6 +190,42 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             assert victims.run(project.root, "undo", f"^{identifier}").code == 0
             assert note()
             project.check()
+
+
+@sampled(alone=9, group=23, slow=2)
+def test_a_consolidation(project: Project, victims: Victims, how: str, every: int):
+    """Killed at any step, a day stands in the store once: as its log, or in its week."""
+    project.save(project.text())
+    monday = date(2020, 1, 6)
+    line, day = "", monday
+
+    def prepare() -> list[str]:
+        nonlocal line, day
+        day = monday + timedelta(weeks=len(project.edits))
+        line = f"A line of {day} by hand."
+        path = project.store / daily_path(str(day))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {day}\n\n{line}\n", encoding="utf-8")
+        project.edits.append(line)
+        return ["consolidate"]
+
+    for step, victim in each_step(victims, project, prepare, how, every):
+        done = victims.run(project.root, "check")
+        assert done.code in {0, ExitCode.BUSY}, (victim.steps[-1], done)
+        project.age()
+        assert victims.run(project.root, "check").code == 0
+        holding = [path for path, text in project.files().items() if line in text]
+        assert holding in ([daily_path(str(day))], [weekly_path(week_of(day))], [monthly_path(month(day))]), holding
+        repair(project, victims, victim, step)
+        again = victims.run(project.root, "consolidate")
+        assert again.code == 0, (victim.steps[-1], again)
+        project.check()
+        assert project.files()[monthly_path(month(day))].count(line) == 1
+        assert not [path for path in project.files() if path.startswith("daily/2020/")]
+
+
+def month(monday: date) -> str:
+    return (monday + timedelta(days=3)).strftime("%Y-%m")
 
 
 @sampled(alone=23, slow=3)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.memory.save import Save
+from gitmem.memory.save import Save, save
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
 from gitmem.store.context import Context
@@ -54,3 +54,23 @@ def desk(tmp_path, home, environ) -> Desk:
     clock = Clock()
     context = Context(environ, str(home), "desk-machine", clock)
     return Desk(init_store(str(project), context, Place.PROJECT).store, clock)
+
+
+def saved_on(desk: Desk, day: str, text: str, kind: MemoryType = MemoryType.NOTE) -> Save:
+    """Save something on that day, when that day it was."""
+    today, desk.clock.now = desk.clock.now, datetime.fromisoformat(f"{day}T10:00:00+09:00")
+    what = desk.save(text, kind)
+    save(desk.store, what)
+    desk.clock.now = today
+    return what
+
+
+@pytest.fixture
+def autumn(desk: Desk) -> Desk:
+    """Give a store with days of three months."""
+    desk.decision = saved_on(desk, "2026-09-28", "uv를 쓴다, pnpm이 아니라", MemoryType.DECISION)
+    desk.note = saved_on(desk, "2026-09-29", "The loader reads its settings in layers.")
+    desk.issue = saved_on(desk, "2026-10-20", "긴 경로에서 저장이 실패합니다", MemoryType.ISSUE)
+    saved_on(desk, "2026-11-02", "The parser of the loader is faster by half since it caches tokens.")
+    saved_on(desk, "2026-11-20", "Yesterday's work on the store.")
+    return desk

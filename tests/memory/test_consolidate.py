@@ -11,24 +11,14 @@ from gitmem.memory.background import tend
 from gitmem.memory.consolidate import consolidate_due, due
 from gitmem.memory.replay import replay
 from gitmem.memory.save import save
-from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids
 from gitmem.store.history import read_at, resolve
 from gitmem.store.journal import Journal
 from gitmem.store.undo import undo
-from tests.memory.conftest import SEOUL
+from tests.memory.conftest import SEOUL, Clock
 from tests.memory.test_rotate import configured
 
-TODAY = datetime(2026, 11, 21, 14, 3, 22, tzinfo=SEOUL)  # a Saturday
-
-
-def saved_on(desk, day: str, text: str, kind: MemoryType = MemoryType.NOTE):
-    """Save something as on that day, when that day it was."""
-    desk.clock.now = datetime.fromisoformat(f"{day}T10:00:00+09:00")
-    what = desk.save(text, kind)
-    save(desk.store, what)
-    desk.clock.now = TODAY
-    return what
+TODAY = Clock().now  # a Saturday
 
 
 def root(desk) -> Path:
@@ -37,17 +27,6 @@ def root(desk) -> Path:
 
 def tree(desk, folder: str) -> list[str]:
     return sorted(path.relative_to(root(desk)).as_posix() for path in (root(desk) / folder).rglob("*.md"))
-
-
-@pytest.fixture
-def autumn(desk):
-    """Give a store with days of three months."""
-    desk.decision = saved_on(desk, "2026-09-28", "uv를 쓴다, pnpm이 아니라", MemoryType.DECISION)
-    desk.note = saved_on(desk, "2026-09-29", "The loader reads its settings in layers.")
-    desk.issue = saved_on(desk, "2026-10-20", "긴 경로에서 저장이 실패합니다", MemoryType.ISSUE)
-    saved_on(desk, "2026-11-02", "The parser of the loader is faster by half since it caches tokens.")
-    saved_on(desk, "2026-11-20", "Yesterday's work on the store.")
-    return desk
 
 
 def test_days_become_weeks_and_weeks_months_one_commit_a_step(autumn, bare_git):

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+
+OLD = "daily/2020/01/2020-01-06.md"
+
+
+class Terminal(io.StringIO):
+    """A stream somebody sits at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def gitmem(tmp_path, home, environ):
+    """Give a function that runs a command in a new project; `answer` is what a person at a terminal would type."""
+
+    def run(*args, answer=None):
+        out, err = io.StringIO(), io.StringIO() if answer is None else Terminal()
+        door = Door(environ, str(tmp_path), io.StringIO("") if answer is None else Terminal(answer), out, err)
+        return main(args, lambda: door), out.getvalue(), err.getvalue()
+
+    assert run("init")[0] == 0
+    old = tmp_path / ".gitmem" / OLD
+    old.parent.mkdir(parents=True)
+    old.write_text("# 2020-01-06\n\n- 오래된 줄\n", encoding="utf-8")
+    assert run("check")[0] == 0
+    return run
+
+
+def there(tmp_path, path: str = OLD) -> bool:
+    return (tmp_path / ".gitmem" / path).exists()
+
+
+def test_clear_shows_first_and_refuses_where_nobody_is_to_be_asked(gitmem, tmp_path):
+    code, out, _ = gitmem("clear", "old", "--dry-run")
+    assert (code, out.splitlines()) == (0, ["Would remove 1 file of 0.0 KB:", f"  {OLD}"])
+    code, out, err = gitmem("clear", "old")
+    assert (code, out) == (8, "")
+    assert "--yes" in err
+    assert there(tmp_path)
+
+
+@pytest.mark.parametrize("answer, gone", [("\n", False), ("n\n", False), ("", False), ("y\n", True), ("YES\n", True)])
+def test_clear_asks_at_a_terminal(gitmem, tmp_path, answer, gone):
+    code, out, err = gitmem("clear", "old", answer=answer)
+    assert code == 0
+    assert f"  {OLD}\nRemove them?" in err
+    assert there(tmp_path) is not gone
+    assert ("gitmem undo" in out) is gone
+
+
+def test_clear_all_and_undo(gitmem, tmp_path):
+    value = json.loads(gitmem("clear", "all", "--yes", "--json")[1])
+    assert (value["files"], value["dry_run"]) == ([OLD], False)
+    assert not there(tmp_path)
+    assert gitmem("clear", "all", "--yes")[1] == "There is nothing to clear.\n"
+    assert gitmem("undo", value["commit"])[0] == 0
+    assert there(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "args", [("clear",), ("clear", "some"), ("clear", "all", "--days", "3"), ("clear", "old", "--days", "-1")]
+)
+def test_what_cannot_be_meant_is_a_wrong_command_line(gitmem, args):
+    assert gitmem(*args, "--yes")[0] == 2
+
+
+def test_consolidate_says_what_it_does(gitmem, tmp_path):
+    code, out, _ = gitmem("consolidate", "--dry-run")
+    assert (code, out) == (0, "Would consolidate 2020-01-06 into weekly/2020/2020-W02.md\n")
+    assert there(tmp_path)
+    steps = json.loads(gitmem("consolidate", "--json")[1])["done"]
+    assert [(step["into"], step["files"]) for step in steps] == [
+        ("weekly/2020/2020-W02.md", [OLD]),
+        ("monthly/2020/2020-01.md", ["weekly/2020/2020-W02.md"]),
+    ]
+    assert gitmem("consolidate")[1] == "Nothing is old enough to be consolidated.\n"
+    assert gitmem("undo", steps[1]["commit"])[0] == 0
+    assert gitmem("consolidate")[1] == "1 file stays, since its consolidation was undone.\n"
+    assert there(tmp_path, "weekly/2020/2020-W02.md")
+
+
+@pytest.mark.parametrize("command", ["consolidate", "clear", "migrate"])
+def test_help_has_examples(gitmem, capsys, command):
+    with pytest.raises(SystemExit):
+        gitmem(command, "--help")
+    assert f"examples:\n  gitmem {command}" in capsys.readouterr().out
