@@ -52,7 +52,9 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
     if args.http:
         _serve_http(args, door, server)
     else:
-        server.run("stdio")
+        from gitmem.mcp.stdio import serve
+
+        serve(server, door.stdin)
     return ExitCode.OK
 
 

@@ -8,6 +8,10 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gitmem.mcp.stdio import mend
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -64,12 +68,27 @@ def test_standard_output_has_the_protocol_alone_and_the_server_goes_with_its_cli
 
 def test_it_survives_what_is_no_message(memory, serve):
     memory.put("knowledge/build.md", "We use uv, not pnpm.\n")
-    surrogate = (
-        '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"%s"}}}'
-    )
-    broken = ["{", "[]", "\ufeff", '{"jsonrpc": "2.0"}', "x" * 100_000, (surrogate % "\\ud800").replace('"id":2,', "")]
+    broken = ["{", "[]", "\ufeff", '{"jsonrpc": "2.0"}', "x" * 100_000]
     answers, _ = serve(HELLO, STARTED, *broken, call(2, "memory_search", query="한글 \U0001f9ea pnpm " + "y " * 50_000))
     assert "knowledge/build.md" in json.dumps(answers[-1])
+
+
+@pytest.mark.parametrize("half", [0xD83E, 0xDDEA])
+def test_half_a_character_does_not_leave_a_request_without_an_answer(memory, serve, half):
+    memory.put("knowledge/build.md", "We use uv, not pnpm.\n")
+    answers, _ = serve(HELLO, STARTED, call(2, "memory_search", query=f"pnpm {chr(half)} \U0001f9ea"))
+    assert "knowledge/build.md" in answers[1]["result"]["content"][0]["text"]
+    answers, _ = serve(HELLO, STARTED, call(2, "memory_get", path=f"{chr(half)}.md"))
+    assert answers[1]["result"]["isError"] is True
+
+
+@given(st.text(st.characters() | st.characters(categories=["Cs"]) | st.sampled_from('\\"ud8')))
+@example("\\ud800")
+@example("\ud83e\ud83e\uddea")
+def test_mending_touches_halves_alone(text):
+    mended = json.loads(mend(json.dumps({"text": text}).encode()))["text"]
+    whole = json.loads(json.dumps(text))  # escapes that make a pair are one character
+    assert mended == "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in whole)
 
 
 def test_a_save_is_committed_before_it_is_answered(memory, serve, bare_git):
