@@ -43,8 +43,9 @@ def run_show(args: argparse.Namespace, door: Door) -> int:
     """Print a file of the store, the log of a day, one entry, or one commit.
 
     A file is printed as it is now, byte for byte. A path is relative to the store; one inside the store from where
-    you are, or an absolute one, does as well. A day is given as 2026-11-21. An entry is found by the id at the end of
-    its first line wherever it stands, and out of history if it was taken away. A commit is printed as 'git show' does.
+    you are, or an absolute one, does as well. A day is given as 2026-11-21; of one that was consolidated, its log is
+    printed as it last was. An entry is found by the id at the end of its first line wherever it stands, and out of
+    history if it was taken away. A commit is printed as 'git show' does.
 
     With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin},
     its origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well.
@@ -68,8 +69,12 @@ def run_show(args: argparse.Namespace, door: Door) -> int:
         path, data = file
         _put(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
         return ExitCode.OK
-    from gitmem.store.history import difference, read_records, resolve, shown
+    from gitmem.store.history import difference, last_version, read_records, resolve, shown
 
+    if what != args.what and (gone := last_version(store.repository, what)) is not None:
+        door.notices((f"{what} is not in the tree any more ('gitmem log' says why); this is how it last was.",))
+        _put(args, door, {"path": what, "text": gone.decode("utf-8", "replace")}, gone)
+        return ExitCode.OK
     try:
         commit = resolve(store, what)
     except NotFoundError:

@@ -88,15 +88,15 @@ def summarise(archive: str, text: str) -> Summary:
             themes=_themes(reading),
             key_decisions=_decisions(reading),
             issues=issues,
-            overall_summary=_overall(reading),
+            overall_summary=" ".join(_most_telling(reading, FEWEST_SENTENCES, MOST_SENTENCES)),
             method=OFFLINE,
         )
     )
 
 
-def digest(text: str, most: int) -> str:
+def digest(text: str, most: int) -> list[str]:
     """Return at most so many sentences of a part of memory that together say most of it; never raises."""
-    return _overall(read(text), 1, most)
+    return _most_telling(read(text), 1, most)
 
 
 def _range(reading: Reading, archive: str) -> tuple[str, str]:
@@ -106,7 +106,7 @@ def _range(reading: Reading, archive: str) -> tuple[str, str]:
     return min(days), max(days)
 
 
-def _overall(reading: Reading, fewest: int = FEWEST_SENTENCES, most: int = MOST_SENTENCES) -> str:
+def _most_telling(reading: Reading, fewest: int, most: int) -> list[str]:
     weight = weights([stems(item.whole) for item in reading.items])
     pool: list[Sentence] = []
     for item in reading.items:
@@ -121,7 +121,7 @@ def _overall(reading: Reading, fewest: int = FEWEST_SENTENCES, most: int = MOST_
     chosen = [pool[index].text for index in picked]
     if not chosen:  # all of it is too short to choose from
         chosen = [_as_sentence(sentence) for item in reading.items for _, sentence in item.sentences][:most]
-    return " ".join(chosen)
+    return chosen
 
 
 def _as_sentence(text: str) -> str:

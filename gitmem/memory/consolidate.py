@@ -144,10 +144,10 @@ def _add(transaction: Transaction, step: Step) -> bool:
 
 
 def sentences(text: str, most: int) -> str:
-    """Say a part of memory in a few sentences; the one place to change where a model is to do it."""
+    """Say a part of memory in a few sentences, a line each; the one place to change where a model is to do it."""
     from gitmem.llm.offline import digest
 
-    return digest(text, most)
+    return "\n".join(f"- {sentence}" for sentence in digest(text, most))
 
 
 def _subject(step: Step) -> str:

@@ -27,7 +27,7 @@ DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 BY_HAND = "Written by hand"
 OFFLINE = "offline"
 
-# The text of a section and its title, as a few sentences; "" where there is nothing to say.
+# The text of a section and its title, as a few sentences, a line each; "" where there is nothing to say.
 Digest = Callable[[str, str], str]
 
 _DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
@@ -35,7 +35,7 @@ _WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})\.md")
 _PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
 _ALWAYS = (MemoryType.DECISION.label, MemoryType.PREFERENCE.label, MemoryType.ISSUE.label, MemoryType.PATTERN.label)
 _IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
-_ASKED, _NO_PROSE = "User Prompt", ("Tool Usage",)
+_ASKED, _NO_PROSE = "User Prompt", ("Tool Usage", "Error")
 _HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
 _OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})?")
 _OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
@@ -167,16 +167,15 @@ def _dated(time: str, period: str) -> str:
 
 
 def _to_digest(body: str) -> str:
-    """Return what of a log is to be said in a few sentences: prompts as what was asked, without lists of files."""
-    told = []
-    for found in find_entries(body):
-        entry = found.entry
-        if entry.label not in _NO_PROSE:
-            entry = entry._replace(label="Exchange", tags=()) if entry.label == _ASKED else entry
-            told.append(render_entry(entry))
+    """Return what of a log is to be said in a few sentences: what was done and found, or where there is none asked.
+
+    Lists of files and failed commands are left out; what stays in any case need not be said again.
+    """
+    entries = [found.entry for found in find_entries(body) if found.entry.label not in (*_NO_PROSE, *_ALWAYS)]
+    done = [entry for entry in entries if entry.label != _ASKED]
+    told = [render_entry(entry) for entry in done or entries]
     periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
-    told += [body[part.body : part.end] for part in periods]
-    return "".join(told)
+    return "".join([*told, *(body[part.body : part.end] for part in periods)])
 
 
 def _by_hand(body: str, period: str) -> list[tuple[str, str]]:

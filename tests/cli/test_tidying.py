@@ -23,9 +23,10 @@ def gitmem(tmp_path, home, environ):
     """Give a function that runs a command in a new project; `answer` is what a person at a terminal would type."""
 
     def run(*args, answer=None):
-        out, err = io.StringIO(), io.StringIO() if answer is None else Terminal()
+        raw, err = io.BytesIO(), io.StringIO() if answer is None else Terminal()
+        out = io.TextIOWrapper(raw, encoding="utf-8", newline="\n", write_through=True)
         door = Door(environ, str(tmp_path), io.StringIO("") if answer is None else Terminal(answer), out, err)
-        return main(args, lambda: door), out.getvalue(), err.getvalue()
+        return main(args, lambda: door), raw.getvalue().decode(), err.getvalue()
 
     assert run("init")[0] == 0
     old = tmp_path / ".gitmem" / OLD
@@ -93,3 +94,11 @@ def test_help_has_examples(gitmem, capsys, command):
     with pytest.raises(SystemExit):
         gitmem(command, "--help")
     assert f"examples:\n  gitmem {command}" in capsys.readouterr().out
+
+
+def test_a_day_that_was_consolidated_is_still_shown(gitmem):
+    gitmem("consolidate")
+    code, out, err = gitmem("show", "2020-01-06")
+    assert (code, out) == (0, "# 2020-01-06\n\n- 오래된 줄\n")
+    assert "this is how it last was" in err
+    assert gitmem("show", "2020-01-07")[0] == 9
