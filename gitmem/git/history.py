@@ -148,13 +148,14 @@ def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], lim
         GitFailedError: there is no such file in the revision, or it has fewer lines.
 
     """
+    mark = os.urandom(16).hex()  # which stands in no file
     place = f"-L{lines[0]},{lines[1]}:{path}"
     said = git.run(
-        "log", *_PATCH, place, f"--max-count={limit}", "--format=%x00%H%x00", "--end-of-options", revision,
+        "log", *_PATCH, place, f"--max-count={limit}", f"--format={mark}%H%x00", "--end-of-options", revision,
         timeout=_SECONDS,
     )  # fmt: skip
-    # A NUL within a file may part a patch in two; what follows it is passed over.
-    found = re.findall(rb"\0([0-9a-f]{40,64})\0([^\0]*)", said)
+    parts = re.split(f"{mark}([0-9a-f]+)\0".encode(), said)
+    found = list(zip(parts[1::2], parts[2::2], strict=True))
     known = commits(git, (oid.decode() for oid, _ in found))
     changes = []
     for oid, patch in found:
