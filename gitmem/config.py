@@ -93,6 +93,24 @@ class TierConfig(Value):
     monthly_days: int = 30
 
 
+class SummaryConfig(Value):
+    """Which model sums up archives and sessions (spec R6, V1): see `gitmem.llm.asking`; empty is the provider's own.
+
+    Each limit is for one store and day, 0 for none. These count in a person's own settings only: a store may come from
+    elsewhere, and must not say where memory is sent, which variable of the environment is a key, or what may be spent.
+    """
+
+    provider: str = "offline"
+    model: str = ""
+    large_model: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
+    timeout_seconds: int = 120
+    seconds_per_day: int = 1_800
+    tokens_per_day: int = 1_000_000
+    cents_per_day: int = 100
+
+
 class TranscriptConfig(Value):
     """Whether raw transcripts (L1) are kept, and how much of a tool's result (spec R14, in characters)."""
 
@@ -112,6 +130,7 @@ class Config(Value):
     search: SearchConfig = SearchConfig()
     embedding: EmbeddingConfig = EmbeddingConfig()
     tiers: TierConfig = TierConfig()
+    summary: SummaryConfig = SummaryConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     problems: tuple[str, ...] = ()
 
@@ -156,6 +175,19 @@ RULES = {
     "tiers.automatic": Rule("make weeks of old days and months of old weeks, in the background"),
     "tiers.weekly_days": Rule("days after which a day becomes part of its week, 0 never", maximum=36_500),
     "tiers.monthly_days": Rule("days after which a week becomes part of its month, 0 never", maximum=36_500),
+    "summary.provider": Rule(
+        "who sums up archives and sessions, before gitmem itself",
+        choices=("offline", "host", "agent", "anthropic", "openai"),
+        personal=True,
+    ),
+    "summary.model": Rule("the model that sums up; empty: the provider's small one", personal=True),
+    "summary.large_model": Rule("the one that weighs contradictions; empty: the provider's larger one", personal=True),
+    "summary.base_url": Rule("the address of a server that speaks like the provider", personal=True),
+    "summary.api_key_env": Rule("the environment variable that has the key", personal=True),
+    "summary.timeout_seconds": Rule("how long one question may take", minimum=1, maximum=3_600, personal=True),
+    "summary.seconds_per_day": Rule("how long a model may work for a store in a day, 0 for any time", personal=True),
+    "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any", personal=True),
+    "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any", personal=True),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 # A busy machine is no failure; in CI the same examples every time, on a desk new ones.
@@ -174,10 +174,14 @@ class FakeProvider:
         if how == "redirect":
             self._send(request, 302, {}, {"Location": what})
             return
-        vectors = self._spoilt(how, [self.vector(text) for text in self._texts(value)])
         if how == "text":
             self._send(request, 200, b"<html>not JSON</html>")
-        elif "requests" in value:
+            return
+        self.right(request, value, how)
+
+    def right(self, request: http.server.BaseHTTPRequestHandler, value: dict, how: str) -> None:
+        vectors = self._spoilt(how, [self.vector(text) for text in self._texts(value)])
+        if "requests" in value:
             self._send(request, 200, {"embeddings": [{"values": vector} for vector in vectors]})
         else:
             data = [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]
@@ -208,6 +212,45 @@ class FakeProvider:
         request.send_header("Content-Length", str(len(data)))
         request.end_headers()
         request.wfile.write(data)
+
+
+class FakeModel(FakeProvider):
+    """A server on loopback that answers questions, in the form of the API it is asked through.
+
+    `reply` makes the answer of a request: a value, which is sent as JSON, or a text. `behave` knows these words, too:
+    `refuse`, `fields` (the envelope lacks what it should have), `cut` (the answer ends in its middle).
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reply: Callable[[dict], object] = lambda _: {}
+
+    def right(self, request: http.server.BaseHTTPRequestHandler, value: dict, how: str) -> None:
+        said = self.reply(value)
+        text = said if isinstance(said, str) else json.dumps(said, ensure_ascii=False)
+        text = text[: len(text) // 2] if how == "cut" else text
+        if how == "fields":
+            self._send(request, 200, {"id": "x", "usage": None})
+        elif request.path.endswith("/messages"):
+            stop = {"refuse": "refusal", "cut": "max_tokens"}.get(how, "end_turn")
+            content = [] if how == "refuse" else [{"type": "text", "text": text}]
+            usage = {"input_tokens": 1_000, "output_tokens": 100}
+            message = {"model": "claude-fake", "content": content, "stop_reason": stop, "usage": usage}
+            self._send(request, 200, message)
+        else:
+            refused = how == "refuse"
+            message = {"content": None if refused else text, "refusal": "I cannot help." if refused else None}
+            choice = {"message": message, "finish_reason": "length" if how == "cut" else "stop"}
+            usage = {"prompt_tokens": 1_000, "completion_tokens": 100}
+            self._send(request, 200, {"model": "fake-mini", "choices": [choice], "usage": usage})
+
+
+@pytest.fixture
+def model_server() -> Iterator[FakeModel]:
+    """Give a server that answers questions, right until it is told otherwise."""
+    fake = FakeModel()
+    yield fake
+    fake.close()
 
 
 @pytest.fixture

@@ -1,0 +1,103 @@
+"""OpenAI's chat completions, and any server that speaks like it: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
+
+https://platform.openai.com/docs/api-reference/chat/create
+"""
+
+from __future__ import annotations
+
+import json
+
+from gitmem.llm.asking import OPENAI, Answer, Request, Size
+from gitmem.llm.embedding import field
+from gitmem.llm.errors import AnswerError, ProviderError, StatusError
+from gitmem.llm.http import is_private, post_json
+from gitmem.model.tokens import estimate_tokens
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.config import SummaryConfig
+
+BASE_URL = "https://api.openai.com/v1"
+MODELS = {Size.SMALL: "gpt-5-mini", Size.LARGE: "gpt-6.1-sol"}
+# US dollars a million tokens, as of 2026-11.
+PRICES = {"gpt-5-mini": (0.25, 2.0), "gpt-6.1-terra": (1.0, 5.0), "gpt-6.1-sol": (2.0, 10.0)}
+MOST_BYTES = 2_000_000  # of an answer
+_BAD_REQUEST = (400, 422)
+
+
+class ChatModel:
+    """See `gitmem.llm.asking.Model`."""
+
+    provider = OPENAI
+
+    def __init__(self, config: SummaryConfig, key: str, environ: Mapping[str, str]) -> None:
+        self._own = not config.base_url  # the server is OpenAI's
+        if not self._own and not config.model:
+            raise ProviderError("summary.model does not say which model to ask.", "Name one that the server has.")
+        self._names = {
+            Size.SMALL: config.model or MODELS[Size.SMALL],
+            Size.LARGE: config.large_model or (MODELS[Size.LARGE] if self._own and not config.model else config.model),
+        }
+        base = config.base_url or BASE_URL
+        self.remote = not is_private(base)
+        self._url = f"{base.rstrip('/')}/chat/completions"
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._environ = environ
+
+    def name(self, size: Size) -> str:
+        """See `Model.name`."""
+        return self._names[size]
+
+    def price(self, size: Size, tokens: int) -> tuple[float, float] | None:  # noqa: ARG002  # the same at any length
+        """See `Model.price`."""
+        if not self._own:
+            return None if self.remote else (0.0, 0.0)
+        return PRICES.get(self.name(size))
+
+    def ask(self, request: Request, deadline: float) -> Answer:
+        """See `Model.ask`."""
+        asked: dict[str, object] = {
+            "model": self.name(request.size),
+            "messages": [
+                {"role": "system", "content": f"{request.system}\n\nSchema: {json.dumps(request.schema)}"},
+                {"role": "user", "content": request.text},
+            ],
+            "max_completion_tokens" if self._own else "max_tokens": request.most_tokens,
+        }
+        form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": request.schema}}
+        try:
+            return self._answer(request, self._post({**asked, "response_format": form}, deadline))
+        except StatusError as error:
+            if self._own or error.status not in _BAD_REQUEST:
+                raise
+        return self._answer(request, self._post(asked, deadline))  # a server that knows no schemas; it was told of it
+
+    def _post(self, asked: object, deadline: float) -> object:
+        return post_json(
+            self._url, asked, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
+        )
+
+    def _answer(self, request: Request, said: object) -> Answer:
+        choices = field(said, "choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        message = field(choice, "message")
+        text, refusal = field(message, "content"), field(message, "refusal")
+        refused = bool(refusal) or field(choice, "finish_reason") == "content_filter"
+        if not isinstance(text, str) and not refused:
+            raise AnswerError(f"{self.name(request.size)} gave no answer.")
+        usage = field(said, "usage")
+        told = field(said, "model")
+        return Answer(
+            text=str(refusal or text or ""),
+            model=told if isinstance(told, str) and told else self.name(request.size),
+            input_tokens=counted(field(usage, "prompt_tokens"), request.system + request.text),
+            output_tokens=counted(field(usage, "completion_tokens"), str(text or "")),
+            refused=refused,
+        )
+
+
+def counted(told: object, text: str) -> int:
+    """Return a number of tokens as a provider told it, else an estimate for the text."""
+    return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else estimate_tokens(text)

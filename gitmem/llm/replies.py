@@ -1,0 +1,80 @@
+"""What a model replied, as the value it was asked for: parsed as a whole, and checked against the schema."""
+
+from __future__ import annotations
+
+import json
+import re
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+MOST = 400_000  # characters of a reply; what was asked for has some ten thousand
+_SHOWN = 3  # complaints that are told
+_BLOCK = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+
+
+class ReplyError(ValueError):
+    """The reply is not what was asked for; the message is the end of a sentence that begins with "the reply"."""
+
+
+def parse_reply(text: str, schema: Mapping[str, object]) -> dict[str, object]:
+    """Return the JSON object that a reply is, alone or as one code block.
+
+    Nothing is looked for inside a reply: an object that stands somewhere in its words may well be one that the material
+    held, put there to be found.
+
+    Raises:
+        ReplyError: it is no JSON, or not of the schema.
+
+    """
+    if len(text) > MOST:
+        raise ReplyError(f"has {len(text):,} characters")
+    block = _BLOCK.fullmatch(text)
+    try:
+        value = json.loads(block[1] if block else text, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise ReplyError("is no JSON" if text.strip() else "is empty") from None
+    complaints = list(_complaints(value, schema, ""))
+    if complaints or not isinstance(value, dict):
+        raise ReplyError("; ".join(complaints[:_SHOWN]) or "is no JSON object")
+    return value
+
+
+def _no_constant(name: str) -> object:
+    raise ValueError(name)  # NaN and the like are no JSON (RFC 8259, 6)
+
+
+def _complaints(value: object, schema: Mapping[str, object], place: str) -> Iterator[str]:
+    """Yield what a value lacks; what it has too much is left to who reads it.
+
+    These are the few words of JSON Schema that all providers take (`gitmem.llm.asking.Question`): a library for all of
+    it would be a dependency of every installation for what is read here in twenty lines.
+    """
+    kind = schema.get("type")
+    types = _TYPES.get(str(kind), (object,))
+    if not isinstance(value, types) or (isinstance(value, bool) and kind != "boolean"):
+        yield f"has no {kind} in {place or 'it'}"
+        return
+    choices = schema.get("enum")
+    if isinstance(choices, list | tuple) and value not in choices:
+        yield f"has none of {', '.join(map(str, choices))} in {place}"
+    properties, items = schema.get("properties"), schema.get("items")
+    if isinstance(value, dict) and isinstance(properties, dict):
+        for name, below in properties.items():
+            where = f"{place}.{name}" if place else name
+            if name in value:
+                yield from _complaints(value[name], below, where)
+            else:
+                yield f"lacks {where}"
+    if isinstance(value, list) and isinstance(items, dict):
+        for index, item in enumerate(value):
+            yield from _complaints(item, items, f"{place}[{index}]")
