@@ -19,12 +19,15 @@ def run(home, environ, tmp_path):
     return run
 
 
-def test_without_the_extra_it_says_how_to_get_it(run, monkeypatch):
-    monkeypatch.setattr("gitmem.cli.serving.has_sdk", lambda: False)
-    code, err = run("mcp")
-    assert code == 1
-    assert "pip install 'gitmem-store[mcp]'" in err
-    assert "Traceback" not in err
+@pytest.mark.parametrize("there", ["None", "types.ModuleType('mcp')"])  # none, and one of another age
+def test_without_the_extra_it_says_how_to_get_it(home, there):
+    code = (
+        f"import sys, types; sys.modules['mcp'] = {there}; sys.argv[1:] = ['mcp']; import gitmem.cli.main as m; m.run()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "pip install 'gitmem-store[mcp]' brings it." in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_a_port_goes_with_http_and_a_short_token_is_refused(run, environ):
