@@ -107,7 +107,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
                 break
     except BusyError:
         return ExitCode.OK
-    except (GitmemError, OSError) as error:
+    except GitmemError as error:
         problem = str(error)
     if is_news(store.private, "reindex", problem):
         Journal(store.private).record(Failure(store.context.clock(), "reindex", problem))

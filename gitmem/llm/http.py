@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from http.client import HTTPResponse
     from socket import socket
 
-MOST_BYTES = 64_000_000  # of an answer
+MOST_BYTES = 16_000_000  # of an answer
 _BLOCK = 1 << 16
 _SAID = 300  # characters of what a server said that are told
 _LONGEST_WAIT = 300.0  # seconds that a server may ask for

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from gitmem.errors import BusyError
+from gitmem.errors import BusyError, GitmemError
 from gitmem.git.locks import LockKind, open_lock
 from gitmem.llm.embedding import choose, make_embedder
 from gitmem.llm.errors import ProviderError
@@ -89,9 +89,19 @@ def fill(
 
     Raises:
         BusyError: another process is doing it.
-        OSError: the cache cannot be written.
+        GitmemError: the cache cannot be written.
 
     """
+    try:
+        return _fill(store, embedder, seconds, progress, afresh=afresh)
+    except OSError as error:
+        what = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+        raise GitmemError(f"The vectors could not be written: {what}.", "Make room or give access.") from error
+
+
+def _fill(
+    store: Store, embedder: Embedder, seconds: float, progress: Callable[[int, int], None], *, afresh: bool
+) -> Filled:
     cache = Cache(store.private, embedder.name, embedder.model)
     os.makedirs(cache.folder, mode=0o700, exist_ok=True)
     lock = open_lock(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitmem.search import sources
+from gitmem.search.cutting import ENTRY, HEADING
 from gitmem.search.files import TRANSCRIPTS
 from gitmem.search.filters import unwanted
 from gitmem.search.rank import K1, NOTHING, WINDOW, Ranked, leaning
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from gitmem.search.units import Units
     from gitmem.store.store import Store
 
-LEAST_NEAR = 0.5  # of what no word led to; below that, anything is near
+LEAST_NEAR = 0.35  # of what no word led to; below that, anything is near
 
 
 def fuse(store: Store, ranked: Sequence[Ranked], near: Similar, query: Query, filters: Filters) -> list[Ranked]:
@@ -49,18 +50,22 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Similar, query: Query, fi
             without = unwanted(query, units)
             nearness = known.get(file.path) or near.units_of(file.path)
             for index, own in nearness.items():
-                if own >= LEAST_NEAR and index not in without and (file.path, index) not in seen:
-                    value = _with_neighbours(units, index, nearness)
-                    if value is not None:
-                        found.append(Ranked(part * value, units, index, NOTHING, ()))
+                if own < LEAST_NEAR or index in without or (file.path, index) in seen:
+                    continue
+                value = _with_neighbours(units, index, nearness)
+                if value is not None and units.kind(index) != HEADING:
+                    found.append(Ranked(part * value, units, index, NOTHING, ()))
     return found
 
 
 def _with_neighbours(units: Units, index: int, nearness: Mapping[int, float]) -> float | None:
-    """Return how near a unit is with a share of what stands beside it, as in the ranking; None where it is unknown."""
-    own = nearness.get(index)
-    if own is None or index >= len(units):
-        return None
+    """Return how near a unit is, None where that is unknown.
+
+    Entries lean on what stands beside them, as in the ranking. Sections do not: measured, it costs more than it gives.
+    """
+    own = nearness.get(index) if index < len(units) else None
+    if own is None or units.kind(index) != ENTRY:
+        return own
     share = leaning(units.length(index)) / units.outline(index)[1]
     for distance, weight in enumerate(WINDOW, 1):
         own += share * weight * (nearness.get(index - distance, 0.0) + nearness.get(index + distance, 0.0))

@@ -23,7 +23,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
@@ -122,13 +122,19 @@ class Cache:
         rows = {key: row for key, row in there.rows().items() if wanted(key)}
         if len(rows) * 2 >= there.count and len(rows) <= there.counted * _GROWN:
             return False
+        try:
+            self._keep(there, rows)
+        except PermissionError:  # on Windows, while another process looks into it; the next one will do
+            return False
+        return True
+
+    def _keep(self, there: Vectors, rows: Mapping[bytes, int]) -> None:
         if rows:
             sample = list(rows.values())[:: max(len(rows) // _MEAN_OF, 1)]
             mean = mean_of([there.vector(row) for row in sample])
             self._write(mean, len(rows), ((key, there.vector(row)) for key, row in rows.items()))
         else:
             self.remove()
-        return True
 
     def remove(self) -> None:
         """Forget the vectors of this model."""
@@ -188,7 +194,7 @@ def _replace(path: str, parts: Iterable[bytes]) -> None:
     try:
         with open(temporary, "wb") as file:
             file.writelines(parts)
-        os.replace(temporary, path)  # on Windows it fails while others look into it; the next one will do
+        os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)

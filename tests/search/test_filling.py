@@ -5,7 +5,7 @@ from array import array
 
 import pytest
 
-from gitmem.errors import BusyError
+from gitmem.errors import BusyError, GitmemError
 from gitmem.llm.errors import UnreachableError
 from gitmem.search import filling
 from gitmem.search.filling import fill
@@ -157,6 +157,15 @@ def test_a_store_is_clean_after_it(many, embedder, bare_git):
     before = bare_git(many.root, "status", "--porcelain")
     fill(many.store, embedder, seconds=60)
     assert bare_git(many.root, "status", "--porcelain") == before
+
+
+def test_a_cache_that_cannot_be_written_is_an_error_that_says_so(many, embedder, monkeypatch):
+    def full(*_):
+        raise OSError(28, "No space left on device", "x.vec")
+
+    monkeypatch.setattr(Cache, "add", full)
+    with pytest.raises(GitmemError, match="No space left"):
+        fill(many.store, embedder, seconds=60)
 
 
 def test_progress_is_told(many, embedder):

@@ -71,7 +71,8 @@ def test_a_provider_that_is_late_costs_a_search_a_second_at_most(near, provider,
 
 
 @pytest.mark.parametrize(
-    "how", ["status:401:", "status:429:60", "status:503:", "redirect:http://127.0.0.1:1/", "text", "break", "nan"]
+    "how",
+    ["status:401:", "status:429:60", "status:503:", "redirect:http://127.0.0.1:1/", "text", "break", "nan", "huge"],
 )
 def test_a_provider_that_fails_leaves_the_hits_of_the_words(near, provider, how):
     filled(near)
@@ -81,6 +82,32 @@ def test_a_provider_that_fails_leaves_the_hits_of_the_words(near, provider, how)
     assert [hit.start for hit in found.hits] == [4]
     assert found.without_vectors
     assert len(provider.asked) == asked + 1
+
+
+@pytest.mark.parametrize("how", ["hang", "drip"])
+def test_a_provider_that_hangs_ends_the_filling_and_what_was_made_stays(near, provider, monkeypatch, how):
+    monkeypatch.setattr("gitmem.search.filling._REQUEST_SECONDS", 0.3)
+    provider.behave = [how]
+    stopped = filled(near)
+    assert "in time" in stopped.problem
+    assert stopped.left == stopped.chunks
+    assert filled(near).left == 0
+
+
+@pytest.mark.parametrize("how", ["status:429:0", "status:500:", "break"])
+def test_what_passes_is_tried_again_while_filling(near, provider, how):
+    provider.behave = [how]
+    assert filled(near).left == 0
+    assert len(provider.asked) == 2
+
+
+@pytest.mark.parametrize("how", ["status:401:", "fewer", "ragged", "nan", "zero", "text", "huge"])
+def test_what_is_no_vector_is_not_kept(near, provider, how):
+    provider.behave = [how]
+    stopped = filled(near)
+    assert stopped.problem
+    assert stopped.left == stopped.chunks
+    assert filled(near).left == 0
 
 
 def test_vectors_of_another_dimension_are_left_out_until_they_are_made_anew(near, provider):
