@@ -93,6 +93,18 @@ class TierConfig(Value):
     monthly_days: int = 30
 
 
+class SyncConfig(Value):
+    """When memory is synced with its remotes by itself, if it has any (spec J10, G6).
+
+    `auto`: never, when a session begins and ends, or also every so many `minutes` while one goes on. Raw transcripts go
+    there only where `transcripts` says so.
+    """
+
+    auto: str = "session"
+    minutes: int = 15
+    transcripts: bool = False
+
+
 class SummaryConfig(Value):
     """Which model sums up archives and sessions (spec R6, V1): see `gitmem.llm.asking`; empty is the provider's own.
 
@@ -130,6 +142,7 @@ class Config(Value):
     search: SearchConfig = SearchConfig()
     embedding: EmbeddingConfig = EmbeddingConfig()
     tiers: TierConfig = TierConfig()
+    sync: SyncConfig = SyncConfig()
     summary: SummaryConfig = SummaryConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     problems: tuple[str, ...] = ()
@@ -175,6 +188,9 @@ RULES = {
     "tiers.automatic": Rule("make weeks of old days and months of old weeks, in the background"),
     "tiers.weekly_days": Rule("days after which a day becomes part of its week, 0 never", maximum=36_500),
     "tiers.monthly_days": Rule("days after which a week becomes part of its month, 0 never", maximum=36_500),
+    "sync.auto": Rule("sync by itself, if there is a remote", choices=("off", "session", "interval")),
+    "sync.minutes": Rule("minutes between two syncs while a session goes on (interval)", minimum=1, maximum=100_000),
+    "sync.transcripts": Rule("send raw transcripts to the remotes, too"),
     "summary.provider": Rule(
         "who sums up archives and sessions, before gitmem itself",
         choices=("offline", "host", "agent", "anthropic", "openai"),

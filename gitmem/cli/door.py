@@ -112,6 +112,15 @@ class Door(Value):
 
             start(store, "reindex", "--background")
 
+    def sync_later(self, store: Store, *, session: bool) -> None:
+        """Have the memory synced in the background if it is time; `session`: one has just begun or is over."""
+        from gitmem.store.syncrecords import is_due
+
+        if is_due(store, session=session):
+            from gitmem.store.detached import start
+
+            start(store, "sync", "--background")
+
     def answer(self, args: argparse.Namespace, value: object, text: str) -> None:
         """Print `value` as JSON where `--json` was given, else `text`."""
         shown = text

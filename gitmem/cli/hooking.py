@@ -28,6 +28,7 @@ BACKGROUND_SECONDS = 300.0  # in which what happens behind a hook is done, or le
 OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
 TENDING_SECONDS = 60.0  # after which no further step of what is done once a day is begun
 _ANSWERED = "SessionStart"
+_LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/deliver.sh; whether a long turn is saved then, `save.interval` says
 _BAR, _WIDTH = 24, 78  # characters of the progress bar, and of its line
@@ -135,6 +136,7 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
                 print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
     if found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)
+    door.sync_later(store, session=True)
 
 
 def _knows(transcript: str, marker: str) -> bool:
@@ -154,11 +156,14 @@ def _drain(call: Call, door: Door) -> None:
     root = _find(door, (call.directory, door.cwd))
     if root is not None:
         from gitmem.memory.background import settle, tend
+        from gitmem.store.hook_spool import HookSpool
 
         store, started = _open(door, root), time.monotonic()
+        ended = any(name.startswith(_LAST) for name in HookSpool(store.private).names())
         with _time_limit(lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")):
             settle(store)
             tend(store, lambda: time.monotonic() - started > TENDING_SECONDS)
+        door.sync_later(store, session=ended)
         door.maintain_later(store)
 
 

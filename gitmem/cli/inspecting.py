@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
+from gitmem.cli.progress import Progress
 from gitmem.errors import ExitCode
 from gitmem.model.plaintext import plain
 from gitmem.store.findings import count
@@ -13,15 +13,14 @@ from gitmem.store.findings import count
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
-    from typing import TextIO
 
     from gitmem.cli.door import Door
     from gitmem.search.filling import Overview
+    from gitmem.store.autosync import RemoteState
     from gitmem.store.findings import Finding
     from gitmem.store.maintenance import Maintenance
     from gitmem.store.status import Status
 
-_PATIENCE = 1.0  # seconds before a person at a terminal is told what takes so long
 _KILO = 1000
 _SHOWN = 5
 # Of the levels of a finding: ANSI colours.
@@ -49,6 +48,7 @@ def run_status(args: argparse.Namespace, door: Door) -> int:
     store = door.settled(args)
     status, vectors = read_status(store), overview(store)
     value = {**asdict(status), "vectors": vectors._asdict()}
+    value["remotes"] = [state.as_value() for state in status.remotes]
     if status.last_save:
         value["last_save"]["at"] = status.last_save.at.isoformat()
     door.answer(args, value, _screen(status, vectors, door))
@@ -73,6 +73,12 @@ def _screen(status: Status, vectors: Overview, door: Door) -> str:
     ]
     if status.unfinished:
         rows.append(("sessions", f"{count(status.unfinished, 'event')} of turns that go on"))
+    rows += [("sync", _sync_words(state)) for state in status.remotes]
+    if status.review:
+        names = ", ".join(item.path for item in status.review[:_SHOWN]) + (
+            ", ..." if len(status.review) > _SHOWN else ""
+        )
+        rows.append(("review", f"{count(len(status.review), 'document')} with two versions of something: {names}"))
     if status.edited:
         names = ", ".join(status.edited[:_SHOWN]) + (", ..." if len(status.edited) > _SHOWN else "")
         rows.append(("by hand", f"{names}: will be kept with the next save"))
@@ -86,6 +92,14 @@ def _vectors(vectors: Overview) -> str:
     if not vectors.model:
         return vectors.trouble or f"none ({vectors.reason})"
     return f"{vectors.vectors:,} by {vectors.provider} ({vectors.reason})"
+
+
+def _sync_words(state: RemoteState) -> str:
+    record = state.record
+    when = f"synced {record.synced:%Y-%m-%d %H:%M}" if record and record.synced else "never synced"
+    waiting = f", {count(state.waiting, 'commit')} to send" if state.waiting else ""
+    failed = f"; failed: {record.failure}" if record and record.failure else ""
+    return f"{state.name}: {when}{waiting}{failed}"
 
 
 def configure_doctor(parser: argparse.ArgumentParser) -> None:
@@ -108,7 +122,7 @@ def run_doctor(args: argparse.Namespace, door: Door) -> int:
     from gitmem.store.findings import Level
 
     store = door.open(args)
-    with _Progress(door.err) as progress:
+    with Progress(door.err) as progress:
         found = [*examine(store, DEEP if args.deep else FULL, progress.step), examine_host(args, door)]
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
@@ -169,40 +183,11 @@ def run_maintain(args: argparse.Namespace, door: Door) -> int:
     if reason:
         door.answer(args, {"done": False, "reason": reason}, reason)
         return ExitCode.OK
-    with _Progress(door.err) as progress:
+    with Progress(door.err) as progress:
         done = maintain(store, progress.step)
     door.notices(done.notices)
     door.answer(args, {"done": True, **asdict(done)}, _words(done))
     return ExitCode.OK
-
-
-class _Progress:
-    """Tells a person at a terminal what is being done, once it has taken longer than they like to wait in silence."""
-
-    def __init__(self, err: TextIO) -> None:
-        self._err = err
-        self._doing = ""
-        self._talks = False
-        self._timer = threading.Timer(_PATIENCE, self._talk)
-        self._timer.daemon = True
-
-    def __enter__(self) -> Self:
-        if self._err.isatty():
-            self._timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
-
-    def step(self, doing: str) -> None:
-        """Note what is being done from now on."""
-        self._doing = doing
-        if self._talks:
-            self._talk()
-
-    def _talk(self) -> None:
-        self._talks = True
-        print(f"gitmem: {self._doing} …", file=self._err, flush=True)
 
 
 def _words(done: Maintenance) -> str:

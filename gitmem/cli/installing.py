@@ -134,7 +134,8 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
         for change in (hooks[-1][1], *(gone for its, gone in servers if its is scope)):
             if not args.dry_run:
                 carry_out(change, manifest)
-    text = "\n".join((*_taken("hooks", hooks), *_taken("MCP server", servers)))
+    driver = [] if args.dry_run or chosen is Scope.USER else _driver_taken(args, door)
+    text = "\n".join((*_taken("hooks", hooks), *_taken("MCP server", servers), *driver))
     if not text:
         text = f"There is nothing to do: no hooks of gitmem's in {' or '.join(change.path for _, change in hooks)}."
         user = _settings_file(args, door, Scope.USER)
@@ -142,6 +143,17 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
             text += f"\nThere are some in {user}: 'gitmem uninstall claude --user'."
     _report(args, door, [*hooks, *servers], text)
     return ExitCode.OK
+
+
+def _driver_taken(args: argparse.Namespace, door: Door) -> list[str]:
+    """Take the merge driver out of the store's own configuration; 'gitmem init' brings it back."""
+    from gitmem.store.driver import uninstall_driver
+
+    try:
+        store = door.open(args)
+    except StoreNotFoundError:
+        return []
+    return [f"Took gitmem's merge driver out of {store.root}."] if uninstall_driver(store) else []
 
 
 def _taken(what: str, changes: list[tuple[Scope, Change]]) -> list[str]:
@@ -205,6 +217,7 @@ def _asked(door: Door) -> Scope:
 
 def _prepare_store(args: argparse.Namespace, door: Door) -> None:
     """See that there is a store, and the folder in it that the hooks deliver to."""
+    from gitmem.store.driver import install_driver
     from gitmem.store.hook_spool import HookSpool
     from gitmem.store.init import Place, init_store
 
@@ -220,6 +233,7 @@ def _prepare_store(args: argparse.Namespace, door: Door) -> None:
         print(f"Made a store at {store.root}.", file=door.err)
     if not args.dry_run:
         HookSpool(store.private).make()
+        install_driver(store)
 
 
 def _manifest(args: argparse.Namespace, door: Door, scope: Scope) -> Manifest | None:

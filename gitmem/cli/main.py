@@ -51,6 +51,10 @@ COMMANDS = {
     "index": Command("reading", "the rotations, derived from history"),
     "summary": Command("summarizing", "what the archives say: summaries, and which are pending"),
     "config": Command("setup", "list or change settings"),
+    "sync": Command("syncing", "exchange what was saved with other machines"),
+    "remote": Command("syncing", "which repositories memory is synced with"),
+    "clone": Command("syncing", "make a store out of a memory elsewhere"),
+    "merge-driver": Command("syncing", "what git calls to merge a document"),
     "doctor": Command("inspecting", "check the store and say how to mend it"),
     "maintain": Command("inspecting", "pack the repository so that it stays fast"),
     "path": Command("setup", "print where the store is"),
@@ -71,7 +75,8 @@ examples:
   gitmem save --help                                what one command does, with examples
 
 A store is found from any folder of the project. Exit codes: 0 done, 1 failed, 2 usage, 3 no store, 4 other format
-version, 5 busy, 6 not saved, 7 merge in progress, 8 refused, 9 not found.
+version, 5 busy, 6 not saved, 7 merge in progress, 8 refused, 9 not found, 10 remote
+unreachable.
 """
 _INTERRUPTED = 130  # as a shell has it: 128 and the number of the signal
 _SHOWN = 300  # characters of an unexpected error
@@ -97,7 +102,9 @@ def _run(argv: Sequence[str], door: Door) -> int:
         if "_ARGCOMPLETE" in door.environ:
             _complete(door)
         args = parse(argv or ["--help"])
-        run_command: Callable[[argparse.Namespace, Door], int] = getattr(_module(args.command), f"run_{args.command}")
+        run_command: Callable[[argparse.Namespace, Door], int] = getattr(
+            _module(args.command), f"run_{_attribute(args.command)}"
+        )
         return run_command(args, door)
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -183,13 +190,17 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
                 commands.add_parser(name, help=command.help)
             continue
         module = _module(name)
-        lines = (getattr(module, f"run_{name}").__doc__ or "").split("\n")
+        lines = (getattr(module, f"run_{_attribute(name)}").__doc__ or "").split("\n")
         about = "\n".join(line.removeprefix("    ") for line in lines).strip()
         description, _, examples = about.partition("\n\nExamples:\n")
         epilog = f"examples:\n{examples}" if examples else None
         sub = commands.add_parser(name, help=command.help, description=description, epilog=epilog)
-        getattr(module, f"configure_{name}")(sub)
+        getattr(module, f"configure_{_attribute(name)}")(sub)
     return parser
+
+
+def _attribute(name: str) -> str:
+    return name.replace("-", "_")
 
 
 def _module(name: str) -> object:

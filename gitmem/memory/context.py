@@ -11,6 +11,7 @@ from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.log import find_section
 from gitmem.model.noise import FENCE
 from gitmem.model.paths import MEMORY, SUMMARIES
+from gitmem.store.syncrecords import failures
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -54,6 +55,7 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
         Part(KNOWN_ISSUES, _entries(body, KNOWN_ISSUES)[::-1], share=15),
         Part("The end of memory.md", _end(body), keep_last=True),
         Part("Summaries to be written", _pending(pending)),
+        Part("Sync with other machines", tuple(failures(store.private))),
     ]
     if not any(part.pieces for part in parts[1:]):
         return ""

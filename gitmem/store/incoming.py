@@ -26,7 +26,7 @@ _FEW = 8  # files; of fewer, most are soon removed
 _SMALL = 8192  # bytes
 _FILE_MODES = {"100644", "100755"}
 # Commits that remove files whose content is elsewhere by then, or was to go by the settings.
-_MOVES = {"consolidate", "retain", "clear", Op.UNDO.value}
+_MOVES = {Op.CONSOLIDATE, Op.RETAIN, Op.CLEAR, Op.UNDO}
 
 
 class Accept(StrEnum):

@@ -13,6 +13,7 @@ from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
 from gitmem.resources import read_resource
+from gitmem.store.driver import install_driver, with_attribute
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.locate import (
     HOME_HOSTS,
@@ -53,10 +54,11 @@ class Made(Value):
 
 
 _PATIENCE = 30.0  # seconds, for another `init` of the same project
+_ATTRIBUTES = ".gitattributes"
 _FILES = {
     FORMAT: "FORMAT.md",
     CONFIG: "config.yaml",
-    ".gitattributes": "gitattributes",
+    _ATTRIBUTES: "gitattributes",
     ".gitignore": "gitignore",
 }
 
@@ -69,6 +71,13 @@ def init_store(start: str, context: Context, place: Place) -> Made:
         NotSavedError: the folder could not be written.
 
     """
+    made = make_store(start, context, place)
+    complete_store(made.store)
+    return made
+
+
+def make_store(start: str, context: Context, place: Place) -> Made:
+    """Make a store without any file; raises as `init_store` does."""
     target, project = _target(start, context, place)
     existing = target if place is Place.USER else find_store(start, context.home)
     new = existing is None or not is_store(existing)
@@ -83,9 +92,14 @@ def init_store(start: str, context: Context, place: Place) -> Made:
         raise NotSavedError(
             f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
         ) from error
-    store = _complete(Store(target, context))
+    return Made(Store(target, context), new=new)
+
+
+def complete_store(store: Store) -> None:
+    """Give a store what it is missing of what every store has."""
+    _complete(store)
     HookSpool(store.private).make()
-    return Made(store, new=new)
+    install_driver(store)
 
 
 def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
@@ -149,7 +163,7 @@ def _exclude(project: Project, context: Context, place: Place) -> None:
             exclude(user.common_dir, f"/{HOME_HOSTS}/")
 
 
-def _complete(store: Store) -> Store:
+def _complete(store: Store) -> None:
     """Write what a store begins with, as far as it is missing: after an `init` that was cut off, too."""
 
     def plan(transaction: Transaction) -> None:
@@ -158,12 +172,13 @@ def _complete(store: Store) -> Store:
             for path, name in _FILES.items()
             if transaction.read(path) is None
         }
+        attributes = missing.get(_ATTRIBUTES) or transaction.read(_ATTRIBUTES) or b""
+        missing[_ATTRIBUTES] = with_attribute(attributes)  # a store of an older gitmem does not name the driver
         if transaction.read(MEMORY) is None:
             missing[MEMORY] = new_memory(transaction.now)
         transaction.commit(Message("Set up the store", ((Trailer.OP.value, Op.INIT.value),)), missing)
 
     store.transact(plan, purpose="init")
-    return store
 
 
 def new_memory(now: datetime) -> bytes:

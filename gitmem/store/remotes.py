@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.remote import Remote, check_url, is_ssh
+from gitmem.store.store import REMOTES_FILE
 
 if TYPE_CHECKING:
     from gitmem.git.process import Git
     from gitmem.store.store import Store
 
-FILE = "remotes"
 REFS = "refs/gitmem/remotes"  # what each remote's branches held when last synced
+FETCHED = "refs/gitmem/fetched"  # what was fetched last, looked at or not
 DEFAULT = "origin"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _PROJECTS = "project's"  # stands in place of a URL
@@ -36,16 +37,6 @@ def remotes(store: Store) -> list[Remote]:
             pushed = _config(store, f"remote.{name}.pushurl", file=None) or theirs
             found.append(Remote(name, _from_project(store, theirs[0]), _from_project(store, pushed[0])))
     return sorted(found, key=lambda remote: (remote.name != DEFAULT, remote.name))
-
-
-def has_remotes(store: Store) -> bool:
-    """Say whether there is any, without starting a process: asked behind every hook."""
-    path = _file(store) or os.path.join(store.repository.layout.common_dir, "config")
-    try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return '[remote "' in file.read(1 << 20)
-    except OSError:
-        return False
 
 
 def find_remote(store: Store, name: str | None) -> Remote:
@@ -110,7 +101,9 @@ def remove_remote(store: Store, name: str) -> None:
     branch = _branch(store)
     if file is None and _config(store, f"branch.{branch}.remote", file=None) == [name]:
         git.run("config", "--remove-section", f"branch.{branch}")
-    known = read_refs(git, f"{REFS}/{name}/", *([f"refs/remotes/{name}/"] if file is None else []))
+    known = read_refs(
+        git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *([f"refs/remotes/{name}/"] if file is None else [])
+    )
     for ref, oid in known.items():
         move_ref(git, ref, None, oid)
 
@@ -153,7 +146,7 @@ def _git(store: Store) -> Git:
 
 def _file(store: Store) -> str | None:
     """Return the file that holds the remotes; None where that is the repository's own configuration."""
-    return None if store.own_repository else os.path.join(store.private, FILE)
+    return None if store.own_repository else os.path.join(store.private, REMOTES_FILE)
 
 
 def _branch(store: Store) -> str:

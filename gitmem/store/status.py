@@ -11,10 +11,12 @@ from gitmem.model.limits import Limits
 from gitmem.model.message import Op
 from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.tokens import tokens_of_size
+from gitmem.store.autosync import RemoteState, states
 from gitmem.store.checks import QUICK, examine
 from gitmem.store.findings import Finding, Level
 from gitmem.store.history import records
 from gitmem.store.hook_spool import HookSpool
+from gitmem.store.reviewing import ToReview, to_review
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -36,7 +38,8 @@ class Status:
     """What `gitmem status` shows.
 
     `unfinished` counts what hooks delivered of turns that go on; `edited` are files changed by hand and not committed
-    yet; `attention` is what quick checks found worth saying.
+    yet; `remotes` says how far each is, `review` what merges kept two versions of; `attention` is what quick checks
+    found worth saying.
     """
 
     store: str
@@ -52,6 +55,8 @@ class Status:
     unfinished: int
     aside: int
     edited: tuple[str, ...]
+    remotes: tuple[RemoteState, ...]
+    review: tuple[ToReview, ...]
     attention: tuple[Finding, ...]
 
 
@@ -77,6 +82,8 @@ def read_status(store: Store) -> Status:
         unfinished=hooks.unfinished(),
         aside=len(store.spool.aside()) + len(hooks.aside()),
         edited=_edited(store),
+        remotes=tuple(states(store)) if born else (),
+        review=tuple(to_review(store)) if born else (),
         attention=tuple(finding for finding in examine(store, QUICK) if finding.level is not Level.OK),
     )
 

@@ -33,6 +33,7 @@ FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
 _LONGEST_PAUSE = 0.2  # seconds between two of them: all take long enough for a burst of a person's commits to end
 PRIVATE_FOLDER = "gitmem"
+REMOTES_FILE = "remotes"  # in it, where the repository is the user's project's
 MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
 
 if TYPE_CHECKING:
@@ -156,6 +157,12 @@ class Store:
                     return None
                 return adopt(self, branch, expected, new, lock)
 
+    def has_remotes(self) -> bool:
+        """Say whether memory is synced with any remote; starts no process."""
+        layout = self.repository.layout
+        path = os.path.join(*((layout.common_dir, "config") if self.own_repository else (self.private, REMOTES_FILE)))
+        return '[remote "' in read_text(path)
+
     def packs(self) -> int:
         """Count the packs of the store's own repository, by one look; over `MAX_PACKS` they are to be joined."""
         if not self.own_repository:
@@ -202,8 +209,11 @@ class Store:
             # While this one waited for the lock, a newer gitmem may have migrated the store.
             blob = writer.read(FORMAT)
             self._check_format(b"" if blob is None else blob.data)
+            marked = self.marked()
             repaired += recover(self, tip)
             transaction = self._transaction(writer)
+            if marked != tip:  # moved by others, perhaps by a plain git merge
+                self._mend(transaction, marked, tip)
             if scan:
                 look.start()
             value = plan(transaction)  # while git looks
@@ -258,6 +268,11 @@ class Store:
         if tip is None:
             raise TipMovedError
         return tip
+
+    def _mend(self, transaction: Transaction, old: str | None, new: str) -> None:
+        from gitmem.store.mending import marked_documents, mend
+
+        mend(transaction, marked_documents(self, old, new))
 
     def _transaction(self, writer: Writer) -> Transaction:
         return Transaction(
@@ -332,6 +347,7 @@ def format_version(document: bytes) -> int | None:
 
 
 def check_held(lock: Lock) -> None:
+    """Raise BusyError if another process has taken the lock over."""
     if not lock.held():
         raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
 

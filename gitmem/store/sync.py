@@ -20,7 +20,7 @@ from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.incoming import Accept, check_incoming, check_losses, check_rewritten
 from gitmem.store.mergecommit import merge_commits
-from gitmem.store.remotes import REFS
+from gitmem.store.remotes import FETCHED, REFS
 
 if TYPE_CHECKING:
     from gitmem.git.process import Git
@@ -30,7 +30,6 @@ ATTEMPTS = 40
 _PAUSE = 0.05  # seconds, at first
 _LONGEST_PAUSE = 5.0
 _REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
-_FETCHED = "refs/gitmem/fetched"
 
 
 class Step(StrEnum):
@@ -92,6 +91,25 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options 
     return _Sync(store, remote, connection, options).run()
 
 
+def fetch_memory(store: Store, remote: Remote, connection: Connection, options: Options) -> str | None:
+    """Fetch the memory branch of a remote, cleaned; returns its commit, None where there is none. Raises as `sync`."""
+    options.progress(Step.FETCH)
+    theirs = connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
+    return None if theirs is None else options.clean(store, theirs)
+
+
+def note_synced(store: Store, remote: Remote, commit: str) -> None:
+    """Remember what a remote holds, so that it is noticed when that is rewritten."""
+    refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
+    if store.own_repository:  # where the user's own git looks
+        refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
+    git = store.repository.git
+    known = read_refs(git, *refs)
+    for ref in refs:
+        if known.get(ref) != commit:
+            move_ref(git, ref, commit, known.get(ref), "gitmem sync")
+
+
 class _Sync:
     """One sync, in as many rounds as it takes."""
 
@@ -99,7 +117,6 @@ class _Sync:
         self._store, self._remote, self._connection, self._options = store, remote, connection, options
         self._git = store.repository.git
         self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
-        self._fetched_ref = f"{_FETCHED}/{remote.name}/{MEMORY_BRANCH}"
         self._notices: list[str] = []
         self._began: str | None = None
 
@@ -118,13 +135,11 @@ class _Sync:
         """Try once; None where another machine, or another command here, was quicker."""
         local = self._settle()
         seen = self._seen()
-        self._options.progress(Step.FETCH)
-        theirs = self._connection.fetch(self._remote, _REF, self._fetched_ref)
+        theirs = fetch_memory(self._store, self._remote, self._connection, self._options)
         check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
         review: tuple[str, ...] = ()
         target = local
         if theirs is not None:
-            theirs = self._options.clean(self._store, theirs)
             check_incoming(self._store, self._remote, local, theirs, self._options.accept)
             target, review = self._merged(local, theirs)
             check_losses(self._store, self._remote, local, target, self._options.accept)
@@ -141,7 +156,7 @@ class _Sync:
         adopted = self._adopt(local, target)
         if refused is not None:
             raise refused
-        self._note_seen(seen, target)
+        note_synced(self._store, self._remote, target)
         if not adopted:
             return None
         return self._result(number, theirs, target, review)
@@ -175,13 +190,6 @@ class _Sync:
         notices = self._store.adopt(local, target, purpose="sync")
         self._notices += notices or ()
         return notices is not None
-
-    def _note_seen(self, seen: str | None, target: str) -> None:
-        """Remember what the remote holds, so that it is noticed when that is rewritten."""
-        move_ref(self._git, self._seen_ref, target, seen, "gitmem sync")
-        if self._store.own_repository:  # where the user's own git looks
-            ref = f"refs/remotes/{self._remote.name}/{MEMORY_BRANCH}"
-            move_ref(self._git, ref, target, read_refs(self._git, ref).get(ref), "gitmem sync")
 
     def _result(self, number: int, theirs: str | None, target: str, review: tuple[str, ...]) -> Synced:
         came = count_commits(self._git, target, without=self._began)

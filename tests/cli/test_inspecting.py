@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli import inspecting
+from gitmem.cli import inspecting, progress
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 
@@ -268,11 +268,11 @@ def test_a_second_maintenance_is_told_to_wait(gitmem, store, monkeypatch):
 
 def test_progress_is_shown_to_a_person_who_has_waited(gitmem, monkeypatch):
     gitmem("save", "one")
-    monkeypatch.setattr(inspecting, "_PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 0.0)
     _, _, err = gitmem("maintain", stream=Terminal)
     assert re.search(r"^gitmem: joining packs …$", err, re.MULTILINE)
     assert gitmem("maintain")[2] == ""
-    monkeypatch.setattr(inspecting, "_PATIENCE", 60.0)
+    monkeypatch.setattr(progress, "_PATIENCE", 60.0)
     assert gitmem("maintain", stream=Terminal)[2] == ""
 
 

@@ -69,7 +69,8 @@ def test_install_and_uninstall_leave_the_project_as_it_was(gitmem, project, sett
     assert gitmem("install", "claude")[1] == f"There is nothing to do: Claude Code's hooks are in {settings}.\n"
     assert gitmem("uninstall", "claude") == (
         0,
-        f"Took gitmem's hooks out of {settings}, and the file with them.\n",
+        f"Took gitmem's hooks out of {settings}, and the file with them.\n"
+        f"Took gitmem's merge driver out of {project / '.gitmem'}.\n",
         "",
     )
     assert gitmem("uninstall", "claude")[1].startswith("There is nothing to do: no hooks of gitmem's in ")
@@ -106,7 +107,7 @@ def test_local_settings_are_the_persons_own(gitmem, settings):
     assert gitmem("uninstall", "claude", "--local")[0] == 0
     assert os.listdir(settings.parent) == ["settings.json"]
     assert gitmem("install", "claude", "--local")[0] == 0
-    assert len(gitmem("uninstall", "claude")[1].splitlines()) == 2
+    assert len(gitmem("uninstall", "claude")[1].splitlines()) == 3  # and the merge driver
     assert not settings.parent.exists()
 
 

@@ -84,7 +84,7 @@ def test_without_arguments_it_teaches(tmp_path):
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout == in_a_process("--help", cwd=tmp_path).stdout
     for name, command in COMMANDS.items():
-        assert re.search(rf"^ +{name} +{re.escape(command.help)}$", run.stdout, re.MULTILINE)
+        assert re.search(rf"^ +{name}\s+{re.escape(command.help)}$", run.stdout, re.MULTILINE)
     assert "gitmem init  " in run.stdout
     assert "examples:" in run.stdout
     assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,79 @@
+"""A store that begins as a clone of a remote's memory (docs/format.md, "Synchronising")."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.git.process import Git, masked
+from gitmem.git.refs import move_ref
+from gitmem.git.remote import Connection, check_url
+from gitmem.git.setup import make_root
+from gitmem.store.incoming import check_incoming
+from gitmem.store.init import Place, complete_store, make_store
+from gitmem.store.remotes import DEFAULT, add_remote
+from gitmem.store.sync import Options, fetch_memory, note_synced
+
+if TYPE_CHECKING:
+    from gitmem.git.remote import Remote
+    from gitmem.store.context import Context
+    from gitmem.store.store import Store
+
+
+def clone_store(start: str, context: Context, place: Place, url: str, *, asks: bool, options: Options) -> Store:
+    """Make the store of the project that the folder `start` belongs to out of what a remote has, and return it.
+
+    Raises:
+        NotFoundError: the remote holds no memory.
+        GitmemError: the project has a store already; or as `sync`.
+
+    """
+    check_url(url)
+    made = make_store(start, context, place)
+    store = made.store
+    root = make_root(store.repository.git)
+    if not made.new and store.tip not in {None, root}:
+        raise GitmemError(
+            f"This project has a store already, at {store.root}.",
+            f"'gitmem remote add {masked(url)}' and 'gitmem sync' bring the two together.",
+        )
+    try:
+        remote = add_remote(store, DEFAULT, url)
+        connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
+        theirs = _fetched(store, remote, connection, options)
+        check_incoming(store, remote, root, theirs, options.accept)
+    except BaseException:
+        if made.new and store.own_repository and _holds_nothing(store.root):
+            shutil.rmtree(store.root, ignore_errors=True)
+        raise
+    _check_out(store, theirs)
+    note_synced(store, remote, theirs)
+    complete_store(store)
+    return store
+
+
+def _fetched(store: Store, remote: Remote, connection: Connection, options: Options) -> str:
+    theirs = fetch_memory(store, remote, connection, options)
+    if theirs is None:
+        remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' begin one."
+        raise NotFoundError(f"{remote.shown} holds no memory.", remedy)
+    return theirs
+
+
+def _holds_nothing(root: str) -> bool:
+    return os.listdir(root) == [".git"]
+
+
+def _check_out(store: Store, commit: str) -> None:
+    """Fill an empty work tree; git does it at once, where files that come one by one would take minutes."""
+    branch = store.repository.branch()
+    if not move_ref(store.repository.git, branch, commit, store.tip, "gitmem clone"):
+        raise GitmemError("The memory branch was moved meanwhile.", "Try again.")
+    layout = store.repository.layout
+    git = Git(layout.git_dir, layout.work_tree, store.context.environ)
+    safe = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.symlinks=false")
+    git.run(*safe, "reset", "--quiet", "--hard", timeout=600.0)
+    os.makedirs(store.private, mode=0o700, exist_ok=True)
+    store.mark(commit)

@@ -1,0 +1,59 @@
+"""The merge driver for those who type `git pull` in a store (spec G5): installed by `init` and `clone`, and taken out.
+
+Only in a store's own repository: a project's configuration is its user's. Where it is not installed, git merges as it
+does any text, and the next gitmem command takes the markers out (gitmem.store.mending). Where it is, but `gitmem` is
+not found or fails, git's own text merge steps in: a driver that merely failed would lose the other side without a word.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.model.merge import Status, merge
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes that names it
+_SECTION = "merge.gitmem"
+_NAME = "gitmem: entries by id, fields, sections, lines"
+_COMMAND = "gitmem merge-driver %O %A %B %P || git merge-file --marker-size=%L %A %O %B"
+
+
+def install_driver(store: Store) -> None:
+    """Have git in this store merge documents as gitmem does."""
+    if store.own_repository and not driver_installed(store):
+        store.repository.git.run("config", f"{_SECTION}.name", _NAME)
+        store.repository.git.run("config", f"{_SECTION}.driver", _COMMAND)
+
+
+def uninstall_driver(store: Store) -> bool:
+    """Take the driver out of the store's configuration; False where it was not there."""
+    if not store.own_repository:
+        return False
+    said = store.repository.git.run("config", "--get-regexp", r"^merge\.gitmem\.", ok=(0, 1))
+    if said:
+        store.repository.git.run("config", "--remove-section", _SECTION)
+    return bool(said)
+
+
+def driver_installed(store: Store) -> bool:
+    """Say whether git in this store merges documents as this gitmem does."""
+    said = store.repository.git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1))
+    return said.decode("utf-8", "replace").strip() == _COMMAND
+
+
+def with_attribute(data: bytes) -> bytes:
+    """Return a `.gitattributes` that names the driver."""
+    if b"merge=gitmem" in data:
+        return data
+    return data + (b"" if not data or data.endswith(b"\n") else b"\n") + ATTRIBUTE + b"\n"
+
+
+def drive(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
+    """Return what a document becomes; None where both versions cannot stand in one file.
+
+    Git hands over an empty base where there is none.
+    """
+    merged = merge(path, base or None, ours, theirs)
+    return None if merged.beside is not None or (merged.status is Status.REMOVED) else merged.data or b""

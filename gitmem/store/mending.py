@@ -1,0 +1,54 @@
+"""Conflict markers that a plain git merge left in documents are taken out again, and nothing of either side is lost.
+
+That happens where a person pulled without the merge driver and committed what git could not merge. It is looked for
+where the branch was moved by somebody else than gitmem, in the documents that changed, and nowhere else.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitFailedError, RefusedError
+from gitmem.model.merge import has_markers, without_markers
+from gitmem.model.message import Message, Op, Trailer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+_FEW = 3
+
+
+def marked_documents(store: Store, old: str | None, new: str) -> list[str]:
+    """Return the documents that may hold markers, of those that differ between two commits; cheap."""
+    try:
+        changed = None if old is None else {change.path for change in store.repository.changes(old, new)}
+    except GitFailedError:  # a mark of history that is gone
+        changed = None
+    options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", "^<<<<<<< ")
+    said = store.repository.git.run("grep", *options, new, "--", "*.md", ok=(0, 1))
+    paths = [path.partition(":")[2] for path in said.decode("utf-8", "surrogateescape").split("\0")[:-1]]
+    return [path for path in paths if changed is None or path in changed]
+
+
+def mend(transaction: Transaction, paths: Iterable[str]) -> bool:
+    """Add a commit without the markers in these documents, if there are any, and say so."""
+    mended: dict[str, bytes | None] = {}
+    for path in paths:
+        try:
+            data = transaction.read(path)
+        except (RefusedError, OSError):
+            continue
+        if data is not None and has_markers(data):
+            mended[path] = without_markers(path, data)
+    if not mended:
+        return False
+    names = ", ".join(sorted(mended)[:_FEW]) + (" and others" if len(mended) > _FEW else "")
+    message = Message(f"Repair {names}: conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
+    transaction.notices.append(
+        f"Git left conflict markers in {names}; both sides were merged as 'gitmem sync' does, and what needs you is "
+        "marked 'review' there."
+    )
+    return transaction.commit(message, mended)
