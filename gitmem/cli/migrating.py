@@ -96,6 +96,7 @@ def _value(done: Sequence[Migrated], *, dry_run: bool) -> dict[str, object]:
             {
                 "kind": one.source.kind.value,
                 "folder": one.source.folder,
+                "session": one.session,
                 "migrated": [{"source": item.source, "to": item.to} for item in one.brought],
                 "already": one.there,
                 "left": [{"source": item.source, "why": item.why} for item in one.left],
@@ -115,6 +116,8 @@ def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
             f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} here already"
         )
         lines += _listed([f"  {item.source} -> {item.to}" for item in one.brought])
+        if one.brought and not dry_run:
+            lines.append(f"To take all of it back: gitmem undo --session {one.session}")
         lines += ["Left where they are:"] if one.left else []
         lines += _listed([f"  {item.source}: {item.why}" for item in one.left])
     return plain("\n".join(lines))

@@ -7,16 +7,18 @@ The source is only read.
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
 from gitmem.git.history import log
-from gitmem.memory.entries import memory_of, new_daily
-from gitmem.memory.summarize import summarize_archive
+from gitmem.memory.entries import day_log, memory_of, new_daily
 from gitmem.model.document import Document
+from gitmem.model.fact import is_fact_path
 from gitmem.model.ids import TIME_LENGTH
 from gitmem.model.legacy import (
     ArchiveItem,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 BATCH = 200  # things of one transaction
+BATCH_BYTES = 2_000_000  # of what may have to be summarized
 _LAYOUTS = {
     Kind.ROTATION: plan_rotation_layout,
     Kind.KEEPER: plan_keeper_layout,
@@ -65,9 +68,13 @@ class Brought:
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What became of a source: what was brought in, how many things were here already, what is left, and notices."""
+    """What became of a source: what was brought in, how many things were here already, what is left, and notices.
+
+    `session` is what its commits have for the session, by which all of it can be undone.
+    """
 
     source: Source
+    session: str
     brought: tuple[Brought, ...]
     there: int
     left: tuple[Left, ...]
@@ -88,20 +95,43 @@ def migrate(
 
     """
     read = read_source(source.folder, store.context.clock().tzinfo)
-    config = store.config.rotation
-    plan = _LAYOUTS[source.kind](read.files, Limits(config.threshold_tokens, config.carryover_tokens))
-    done = Migrated(source, (), 0, (*read.left, *plan.left), ())
+    plan = _LAYOUTS[source.kind](read.files, _limits(store))
+    done = Migrated(source, session_of(source), (), 0, (*read.left, *plan.left), ())
     items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
-    batches = [items[start : start + BATCH] for start in range(0, len(items), BATCH)]
-    if dry_run:
-        batches = [items]  # what one batch makes, the next one has to see
-    for number, batch in enumerate(batches):
-        progress(number * BATCH, len(plan.items))
-        done = _joined(done, _bring(store, batch, dry_run=dry_run))
+    ready = 0
+    for batch in [items] if dry_run else _batches(items):  # in a dry run, the next batch would not see the one before
+        progress(ready, len(plan.items))
+        done = _joined(done, _bring(store, batch, done.session, dry_run=dry_run))
+        ready += len(batch)
     for number, transcript in enumerate(item for item in plan.items if isinstance(item, TranscriptItem)):
-        progress(len(items) + number, len(plan.items))
+        progress(ready + number, len(plan.items))
         done = _joined(done, _bring_transcript(store, transcript, dry_run=dry_run))
     return done
+
+
+def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
+    """Yield what one transaction brings in, which holds the store's lock for some seconds at most."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        size += len(item.data) if isinstance(item, ArchiveItem | MemoryItem | FileItem) else 0
+        if batch and (len(batch) >= BATCH or size > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def _limits(store: Store) -> Limits:
+    config = store.config.rotation
+    return Limits(config.threshold_tokens, config.carryover_tokens)
+
+
+def session_of(source: Source) -> str:
+    """Return what the commits of a source's migration have for their session: the same each time."""
+    folder = os.path.realpath(source.folder).encode("utf-8", "surrogateescape")
+    return f"migrate-{source.kind.value}-{hashlib.sha256(folder).hexdigest()[:8]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +152,9 @@ def _joined(done: Migrated, more: _Result) -> Migrated:
     )
 
 
-def _bring(store: Store, items: Iterable[Item], *, dry_run: bool) -> _Result:
+def _bring(store: Store, items: Iterable[Item], session: str, *, dry_run: bool) -> _Result:
     """Bring in some things, in one transaction."""
-    pass_ = _Pass(store, tuple(items))
+    pass_ = _Pass(store, tuple(items), session, summarize=not dry_run)
 
     def plan(transaction: Transaction) -> None:
         pass_.plan(transaction)
@@ -158,14 +188,17 @@ def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _
 class _Pass:
     """One transaction of a migration; its plan may run again, so it begins afresh each time."""
 
-    def __init__(self, store: Store, items: tuple[Item, ...]) -> None:
+    def __init__(self, store: Store, items: tuple[Item, ...], session: str, *, summarize: bool) -> None:
         self._store = store
+        self._session = session
+        self._summarize = summarize
         self._items = items
         self.result = _Result()
 
     def plan(self, transaction: Transaction) -> None:
         """Add a commit for each thing that is not here yet."""
         known = brought_before(self._store)
+        bringing = _Bringing(transaction, self._store, self._session, self._summarize)
         brought: list[Brought] = []
         left: list[Left] = []
         there = 0
@@ -174,7 +207,7 @@ class _Pass:
                 there += 1
                 continue
             try:
-                found = _put(transaction, self._store, item, known)
+                found = bringing.put(item)
             except GitmemError as error:  # of this one; others may well be brought in
                 left.append(Left(item.source, f"{error.message} {error.remedy}".strip()))
                 continue
@@ -191,83 +224,96 @@ def brought_before(store: Store) -> set[str]:
     return {key for commit in commits if commit.oid not in undone for key in commit.values(Trailer.MIGRATED)}
 
 
-def _put(transaction: Transaction, store: Store, item: Item, known: set[str]) -> list[str]:
-    """Add the commits of a thing; returns the files it is in now, none where all of it is there."""
-    if isinstance(item, MemoryItem):
-        return _put_memory(transaction, store, item, known)
-    if isinstance(item, ArchiveItem):
-        return _put_archive(transaction, item)
-    if isinstance(item, LogItem):
-        return _put_log(transaction, item)
-    if isinstance(item, FileItem):
-        path = _free(transaction, item.path, item.data)
+@dataclass(frozen=True, slots=True)
+class _Bringing:
+    """Adds things to one transaction; `session` names the migration, so that all of it can be taken back at once."""
+
+    transaction: Transaction
+    store: Store
+    session: str
+    summarize: bool
+
+    def put(self, item: Item) -> list[str]:
+        """Add the commits of a thing; returns the files it is in now, none where all of it is there."""
+        if isinstance(item, MemoryItem):
+            return self._memory(item)
+        if isinstance(item, ArchiveItem):
+            return self._archive(item)
+        if isinstance(item, LogItem):
+            return self._log(item)
+        if isinstance(item, FileItem):
+            return self._file(item)
+        raise TypeError(type(item))
+
+    def _commit(self, item: Item, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
+        trailers = (
+            (Trailer.OP.value, Op.MIGRATE.value),
+            (Trailer.MIGRATED.value, item.key),
+            (Trailer.SOURCE.value, item.source),
+            (Trailer.ARCHIVE.value, archive),
+            (Trailer.SESSION.value, self.session),
+        )
+        made = self.transaction.commit(Message(f"Migrate {what}", trailers), changes, when=item.when)
+        return list(changes)[:1] if made else []
+
+    def _free(self, path: str, data: bytes | None = None) -> str:
+        """Return a path at which nothing else is: the one asked for, or one with a number after its name."""
+        stem, number = path.removesuffix(".md"), 1
+        while (there := self.transaction.read(path)) is not None and there != data:
+            number += 1
+            path = f"{stem}_{number:02d}.md"  # as archives of one second have it, which sorts after the first
+        return path
+
+    def _file(self, item: FileItem) -> list[str]:
+        path = self._free(item.path, item.data)
         # A fact's name says what it says: another file of that name is that fact, corrected.
-        if item.path.startswith("facts/") and path != item.path:
+        if is_fact_path(item.path) and path != item.path:
             return []
-        made = transaction.commit(_message(item, item.subject), {path: item.data}, when=item.when)
-        return [path] if made else []
-    raise TypeError(type(item))
+        return self._commit(item, item.subject, {path: item.data})
 
+    def _archive(self, item: ArchiveItem) -> list[str]:
+        """Add an archive with its summary: the one an older tool made, else the offline one, to be bettered."""
+        path = self._free(archive_path(item.stamp))  # two parts of one memory may hold the same
+        changes = {path: item.data}
+        if self.transaction.read(summary_path(path)) is None:
+            summary = item.summary
+            if summary is None and self.summarize:
+                from gitmem.llm.offline import summarise
 
-def _message(item: Item, what: str) -> Message:
-    trailers = (
-        (Trailer.OP.value, Op.MIGRATE.value),
-        (Trailer.MIGRATED.value, item.key),
-        (Trailer.SOURCE.value, item.source),
-    )
-    return Message(f"Migrate {what}", trailers)
+                summary = summarise(path, item.data.decode("utf-8", "surrogateescape"))
+            if summary is not None:
+                changes[summary_path(path)] = render_document(summary._replace(archive=path), item.when)
+        return self._commit(item, f"{item.source} into {path.rpartition('/')[2]}", changes, path)
 
-
-def _free(transaction: Transaction, path: str, data: bytes | None = None) -> str:
-    """Return a path at which nothing is but perhaps this: the one asked for, or one with a number after its name."""
-    stem, number = path.removesuffix(".md"), 1
-    while (there := transaction.read(path)) is not None and there != data:
-        number += 1
-        path = f"{stem}_{number:02d}.md"  # as archives of one second have it, which sorts after the first
-    return path
-
-
-def _put_archive(transaction: Transaction, item: ArchiveItem) -> list[str]:
-    """Add an archive and its summary: the one an older tool made, else the offline one, which a model may better."""
-    path = _free(transaction, archive_path(item.stamp))  # two parts of one memory may hold the same
-    message = _message(item, f"{item.source} into {path.rpartition('/')[2]}")
-    message = message._replace(trailers=(*message.trailers, (Trailer.ARCHIVE.value, path)))
-    transaction.commit(message, {path: item.data}, when=item.when)
-    if item.summary is not None:
-        summary = item.summary._replace(archive=path)
-        trailers = ((Trailer.OP.value, Op.SUMMARIZE.value), (Trailer.ARCHIVE.value, path))
-        name = path.rpartition("/")[2]
-        message = Message(f"Summarize {name} ({summary.method})", trailers)
-        transaction.commit(message, {summary_path(path): render_document(summary, item.when)}, when=item.when)
-    else:
-        text = (transaction.read(path) or b"").decode("utf-8", "surrogateescape")
-        summarize_archive(transaction, path, text)
-    return [path, summary_path(path)]
-
-
-def _put_memory(transaction: Transaction, store: Store, item: MemoryItem, known: set[str]) -> list[str]:
-    """Add a rolling memory: as ours where ours is empty and it fits, else as archives and what a rotation keeps."""
-    config = store.config.rotation
-    memory = Document.parse(memory_of(transaction))
-    fresh = not re.search(r"^[^#\s]", memory.body, re.MULTILINE)
-    paths: list[str] = []
-    if fresh and is_plain(item):
-        changed = memory.with_body(body_of(item))
-    else:
-        for part in item.parts:
-            if part.key not in known:
-                paths += _put_archive(transaction, part)
+    def _memory(self, item: MemoryItem) -> list[str]:
+        """Add a rolling memory: as ours where that is empty and it fits, else as archive and what a rotation keeps."""
+        memory = Document.parse(memory_of(self.transaction))
+        fresh = not re.search(r"^[^#\s]", memory.body, re.MULTILINE)
+        paths: list[str] = []
         changed = memory
-        if fresh:
-            changed = memory.with_body(
-                _remaining(memory, body_of(item), Limits(config.threshold_tokens, config.carryover_tokens))
-            )
-        digests = entry_digests(changed.body)
-        entries = [(section, one) for section, one in kept_entries(item) if one.id[TIME_LENGTH:] not in digests]
-        if not fresh:
-            changed = changed.with_body(restore_entries(changed.body, entries, changed.newline))
-    message = _message(item, f"{item.source} into {MEMORY}")
-    return [*paths, *([MEMORY] if transaction.commit(message, {MEMORY: changed.render()}, when=item.when) else [])]
+        if fresh and is_plain(item):
+            changed = memory.with_body(body_of(item))
+        elif item.whole is not None:
+            paths = self._archive(item.whole)
+        if fresh and not is_plain(item):
+            changed = memory.with_body(_remaining(memory, body_of(item), _limits(self.store)))
+        elif not fresh:
+            digests = entry_digests(memory.body)
+            entries = [(section, one) for section, one in kept_entries(item) if one.id[TIME_LENGTH:] not in digests]
+            changed = memory.with_body(restore_entries(memory.body, entries, memory.newline))
+        return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed.render()})]
+
+    def _log(self, item: LogItem) -> list[str]:
+        """Add the entries of a day that its log does not hold yet, and what a person wrote besides."""
+        path = daily_path(item.day)
+        document = Document.parse(self.transaction.read(path) or new_daily(item.day))
+        known = entry_digests((day_log(self.store, self.transaction, path) or b"").decode("utf-8", "surrogateescape"))
+        entries = [(section, entry) for section, entry in item.entries if entry.id[TIME_LENGTH:] not in known]
+        body = restore_entries(document.body, entries, document.newline)
+        if item.prose and item.prose not in body:
+            body = f"{body.rstrip()}\n\n## {_NOTES}\n\n{item.prose}"
+        count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+        return self._commit(item, f"{item.source}: {count}", {path: document.with_body(body).render()})
 
 
 def _remaining(memory: Document, body: str, limits: Limits) -> str:
@@ -275,17 +321,3 @@ def _remaining(memory: Document, body: str, limits: Limits) -> str:
     header = memory.opening + (memory.header or "") + memory.closing
     rotation = plan_rotation(body, header=header, stamp="", taken=(), limits=limits)
     return rotation.remaining.removeprefix(header) if rotation else body
-
-
-def _put_log(transaction: Transaction, item: LogItem) -> list[str]:
-    """Add the entries of a day that its log does not hold yet, and what a person wrote besides."""
-    path = daily_path(item.day)
-    document = Document.parse(transaction.read(path) or new_daily(item.day))
-    known = entry_digests(document.body)
-    entries = [(section, entry) for section, entry in item.entries if entry.id[TIME_LENGTH:] not in known]
-    body = restore_entries(document.body, entries, document.newline)
-    if item.prose and item.prose not in body:
-        body = f"{body.rstrip()}\n\n## {_NOTES}\n\n{item.prose}"
-    what = f"{item.source}: {len(entries)} entries" if len(entries) != 1 else f"{item.source}: 1 entry"
-    made = transaction.commit(_message(item, what), {path: document.with_body(body).render()}, when=item.when)
-    return [path] if made else []

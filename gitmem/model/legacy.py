@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from enum import StrEnum
@@ -68,10 +68,10 @@ class ArchiveItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class MemoryItem(Item):
-    """A rolling memory: the whole of it, and the parts it is to be split into, each under the threshold (spec R10)."""
+    """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own (R10)."""
 
     data: bytes
-    parts: tuple[ArchiveItem, ...]
+    whole: ArchiveItem | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,21 @@ class Plan:
 
     items: tuple[Item, ...]
     left: tuple[Left, ...]
+
+
+# What becomes of one file: items, and what of it is left.
+Found = tuple[Sequence["Item"], Sequence["Left"]]
+
+
+def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found]) -> Plan:
+    """Return what becomes of files, each read for itself."""
+    items: list[Item] = []
+    left: list[Left] = []
+    for file in files:
+        found, not_taken = read(file)
+        items += found
+        left += not_taken
+    return make_plan(items, left)
 
 
 def make_plan(items: list[Item], left: list[Left]) -> Plan:

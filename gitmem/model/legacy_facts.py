@@ -11,7 +11,19 @@ from typing import TYPE_CHECKING
 
 from gitmem.model.entry import clean_text
 from gitmem.model.fact import FactKind, FactStatus, make_fact, render_fact
-from gitmem.model.legacy import FileItem, Item, Kind, Left, fields_of, instant, item_key, read_json, text_of, texts_of
+from gitmem.model.legacy import (
+    FileItem,
+    Found,
+    Item,
+    Kind,
+    Left,
+    fields_of,
+    instant,
+    item_key,
+    read_json,
+    text_of,
+    texts_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -34,7 +46,7 @@ _DATES = ("date", "created", "createdAt", "timestamp", "ts", "session")
 _MOST_KEYWORDS = 20
 
 
-def plan_facts(kind: Kind, file: SourceFile) -> tuple[list[Item], list[Left]]:
+def plan_facts(kind: Kind, file: SourceFile) -> Found:
     """Return the facts of a `facts.json` as items, and what of it is left."""
     try:
         given = fields_of(read_json(file.data))

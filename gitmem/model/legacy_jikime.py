@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.model.entry import Entry, clean_text
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import TIMELINE, MemoryType
-from gitmem.model.legacy import Item, Kind, Left, LogItem, Plan, item_key, make_plan, moment_in
+from gitmem.model.legacy import Found, Kind, Left, LogItem, Plan, item_key, moment_in, plan_files
 from gitmem.model.legacy_memory import note, plan_memory
 
 if TYPE_CHECKING:
@@ -36,16 +36,10 @@ _DATABASE = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 def plan_jikime_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
     """Return what becomes of a memory in the session seed's layout."""
-    items: list[Item] = []
-    left: list[Left] = []
-    for file in files:
-        found, not_taken = _planned(file, limits)
-        items += found
-        left += not_taken
-    return make_plan(items, left)
+    return plan_files(files, lambda file: _planned(file, limits))
 
 
-def _planned(file: SourceFile, limits: Limits) -> tuple[Iterable[Item], Iterable[Left]]:  # noqa: PLR0911
+def _planned(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
     if file.path.endswith(_DATABASE):
         return [], [Left(file.path, "a database; the logs say what is in it")]
     if file.path == "track_buffer.jsonl":
@@ -53,7 +47,7 @@ def _planned(file: SourceFile, limits: Limits) -> tuple[Iterable[Item], Iterable
     if not file.data.strip():
         return [], [Left(file.path, "it is empty")]
     if file.path.casefold() == "memory.md":
-        return [plan_memory(Kind.JIKIME, file, limits)], []
+        return plan_memory(Kind.JIKIME, file, limits), []
     if day := _DAY.fullmatch(file.path):
         log = _log(file, day[1])
         return ([log], []) if log else ([], [Left(file.path, "its name is no day")])

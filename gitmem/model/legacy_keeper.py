@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from gitmem.model.entry import clean_text
 from gitmem.model.legacy import (
     FileItem,
-    Item,
+    Found,
     Kind,
     Left,
     Plan,
     TranscriptItem,
     item_key,
-    make_plan,
     moment_in,
+    plan_files,
     stamp_of,
 )
 from gitmem.model.legacy_facts import NAME as FACTS
@@ -47,16 +47,10 @@ _WEEKS = 53
 
 def plan_keeper_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
     """Return what becomes of a project's memory in the plugin seed's layout."""
-    items: list[Item] = []
-    left: list[Left] = []
-    for file in files:
-        found, not_taken = _planned(file, limits)
-        items += found
-        left += not_taken
-    return make_plan(items, left)
+    return plan_files(files, lambda file: _planned(file, limits))
 
 
-def _planned(file: SourceFile, limits: Limits) -> tuple[Iterable[Item], Iterable[Left]]:  # noqa: PLR0911
+def _planned(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
     if file.path == FACTS:
         return plan_facts(Kind.KEEPER, file)
     if file.path == "index.json":
@@ -64,7 +58,7 @@ def _planned(file: SourceFile, limits: Limits) -> tuple[Iterable[Item], Iterable
     if not file.data.strip():
         return [], [Left(file.path, "it is empty")]
     if file.path == "memory.md":
-        return [plan_memory(Kind.KEEPER, file, limits)], []
+        return plan_memory(Kind.KEEPER, file, limits), []
     if raw := _RAW.fullmatch(file.path):
         return [_raw(file, raw[1])], []
     if l1 := _L1.fullmatch(file.path):

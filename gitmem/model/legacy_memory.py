@@ -9,7 +9,7 @@ from gitmem.model.document import Document
 from gitmem.model.entry import Entry, clean_text
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT, MemoryType
-from gitmem.model.legacy import ArchiveItem, FileItem, Kind, MemoryItem, SourceFile, item_key, moment_in, stamp_of
+from gitmem.model.legacy import ArchiveItem, FileItem, Item, Kind, MemoryItem, SourceFile, item_key, moment_in, stamp_of
 from gitmem.model.legacy_split import last_day, split_memory
 from gitmem.model.log import find_section
 from gitmem.model.paths import slug
@@ -27,8 +27,8 @@ _PLACEHOLDER = re.compile(r"\[[^\]]*\]")
 _OWN_ID = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
 
 
-def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> MemoryItem:
-    """Return a rolling memory with its parts; one under the threshold is one part."""
+def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> list[Item]:
+    """Return a rolling memory, after its parts where it is over the threshold (spec R10)."""
     parts = split_memory(file.data, limits, file.modified.strftime("%Y-%m-%d"))
     zone = file.modified.tzinfo
     archives = []
@@ -39,7 +39,9 @@ def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> MemoryItem:
     key = item_key(kind, file.path, file.data)
     told = moment_in(last_day(file.data), zone)
     when = min(told, file.modified) if told else file.modified
-    return MemoryItem(file.path, when, key, file.data, tuple(archives))
+    if len(archives) == 1:
+        return [MemoryItem(file.path, when, key, file.data, archives[0])]
+    return [*archives, MemoryItem(file.path, when, key, file.data, None)]
 
 
 def note(kind: Kind, file: SourceFile) -> FileItem:
@@ -56,7 +58,7 @@ def body_of(item: MemoryItem) -> str:
 
 def is_plain(item: MemoryItem) -> bool:
     """Say whether a rolling memory fits into ours as it is: it is one part, and has no header of its own."""
-    return len(item.parts) == 1 and not Document.parse(item.data).opening
+    return item.whole is not None and not Document.parse(item.data).opening
 
 
 def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:

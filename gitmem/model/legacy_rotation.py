@@ -15,7 +15,7 @@ from gitmem.model.entry import clean_text
 from gitmem.model.legacy import (
     ArchiveItem,
     FileItem,
-    Item,
+    Found,
     Kind,
     Left,
     Plan,
@@ -23,8 +23,8 @@ from gitmem.model.legacy import (
     fields_of,
     instant,
     item_key,
-    make_plan,
     moment_in,
+    plan_files,
     read_json,
     stamp_of,
     text_of,
@@ -58,27 +58,20 @@ _ROLES = ("user", "assistant", "summary")
 def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
     """Return what becomes of a memory in the rotation seed's layout."""
     by_path = {file.path: file for file in files}
-    items: list[Item] = []
-    left: list[Left] = []
-    for file in by_path.values():
-        if file.path.endswith(_SUMMARY):
-            items += _lone_summary(file, by_path, left)
-        else:
-            found, not_taken = _planned(file, by_path, limits)
-            items += found
-            left += not_taken
-    return make_plan(items, left)
+    return plan_files(by_path.values(), lambda file: _planned(file, by_path, limits))
 
 
 def _planned(  # noqa: PLR0911
     file: SourceFile, by_path: Mapping[str, SourceFile], limits: Limits
-) -> tuple[Iterable[Item], Iterable[Left]]:
+) -> Found:
     if file.path == FACTS:
         return plan_facts(Kind.ROTATION, file)
+    if file.path.endswith(_SUMMARY):
+        return _lone_summary(file, by_path)
     if not file.data.strip():
         return [], [Left(file.path, "it is empty")]
     if file.path in _MEMORIES:
-        return [plan_memory(Kind.ROTATION, file, limits)], []
+        return plan_memory(Kind.ROTATION, file, limits), []
     if _ARCHIVE.fullmatch(file.path):
         return [_archive(file, by_path)], []
     if session := _SESSION.fullmatch(file.path):
@@ -110,19 +103,21 @@ def _rotated_at(file: SourceFile, by_path: Mapping[str, SourceFile]) -> datetime
     return None
 
 
-def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile], left: list[Left]) -> Iterator[FileItem]:
-    """Yield the summary of an archive that is gone; note why one cannot be taken. Others come with their archives."""
+def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile]) -> Found:
+    """Return the summary of an archive that is gone; others come with their archives."""
     archive = file.path.removesuffix(_SUMMARY) + ".md"
     when = moment_in(file.path, file.modified.tzinfo) or file.modified
     path = archive_path(stamp_of(when))
     summary = _summary(file, path)
     if summary is None:
-        left.append(Left(file.path, f"it is no summary: {_complaint(file)}; gitmem makes one of the archive itself"))
-    elif archive not in by_path:
-        name = path.rpartition("/")[2].removesuffix(".md")
-        key = item_key(Kind.ROTATION, file.path, file.data)
-        target = f"{SUMMARIES}/{name}.summary.md"
-        yield FileItem(file.path, when, key, target, render_document(summary, when), f"summary of {archive}")
+        why = f"it is no summary: {_complaint(file)}; gitmem makes one of the archive itself"
+        return [], [Left(file.path, why)]
+    if archive in by_path:
+        return [], []
+    name = path.rpartition("/")[2].removesuffix(".md")
+    key = item_key(Kind.ROTATION, file.path, file.data)
+    target = f"{SUMMARIES}/{name}.summary.md"
+    return [FileItem(file.path, when, key, target, render_document(summary, when), f"summary of {archive}")], []
 
 
 def _complaint(file: SourceFile) -> str:
@@ -172,7 +167,7 @@ def _each(given: object) -> Iterator[Mapping[str, object]]:
     return (one for one in given if isinstance(one, dict)) if isinstance(given, list) else iter(())
 
 
-def plan_transcript(kind: Kind, file: SourceFile, name: str) -> tuple[list[Item], list[Left]]:
+def plan_transcript(kind: Kind, file: SourceFile, name: str) -> Found:
     """Return a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
     last = moment_in(name, file.modified.tzinfo) or file.modified
     lines, unread, started = [], 0, None

@@ -89,7 +89,6 @@ def test_the_layout_of_the_rotation_seed(desk, legacy, bare_git):
     done = bring(desk, legacy)
     assert [(item.source, item.to) for item in done.brought] == [
         ("memory_20260113_112700.md", "archive/memory_20260113_112700.md"),
-        ("memory_20260113_112700.md", "summaries/memory_20260113_112700.summary.md"),
         ("memory.md", "memory.md"),
         ("sessions/2026-01-13_1011.l1.jsonl", "the transcript of session 2026-01-13_1011"),
     ]
