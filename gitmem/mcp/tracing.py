@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 5
-MAX_LINES = 200  # that are told about at once
+MAX_LINES = 60  # that are told about at once
+_MAX_BEFORE = 20  # lines of one earlier version
 _SHORT = 10  # characters of an object id
-_SHOWN = 500  # characters of a line
+_SHOWN = 300  # characters of a line
 
 
 def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: int = LIMIT) -> str:
@@ -38,7 +39,10 @@ def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: in
     changed = [version for version in before if version.before]
     for version in changed[:limit]:
         told += ["", f"Changed {_who(version.origin)}. Before that:"]
-        told += [f"- {line[:_SHOWN]}" for line in version.before]
+        told += [f"- {line[:_SHOWN]}" for line in version.before[:_MAX_BEFORE]]
+        if len(version.before) > _MAX_BEFORE:
+            more = len(version.before) - _MAX_BEFORE
+            told.append(f"- … {more} more lines: memory_get(..., at='{version.origin.commit[:_SHORT]}^')")
     if not changed:
         told += ["", "They were never otherwise."]
     elif len(before) > limit:

@@ -52,11 +52,22 @@ def test_a_hand_edit_that_is_not_committed_is_told_with_what_it_was(memory):
     assert "Edited by hand" in memory.text("memory_history", path="knowledge/new.md", start_line=1)
 
 
+def test_a_long_version_is_shortened_and_can_be_got(memory):
+    memory.put("knowledge/long.md", "".join(f"old {number}\n" for number in range(50)))
+    save(memory, "one")
+    memory.put("knowledge/long.md", "new\n")
+    save(memory, "two")
+    text = memory.text("memory_history", path="knowledge/long.md", start_line=1)
+    assert text.count("- old ") == 20
+    revision = text.partition("30 more lines: memory_get(..., at='")[2].partition("'")[0]
+    assert "old 49" in memory.text("memory_get", path="knowledge/long.md", at=revision)
+
+
 def test_long_ranges_are_told_in_parts(memory):
     memory.put("knowledge/long.md", "".join(f"line {number}\n" for number in range(1, 301)))
     text = memory.text("memory_history", path="knowledge/long.md", start_line=1, end_line=300)
-    assert "[knowledge/long.md:1-200]" in text
-    assert "Next: memory_history('knowledge/long.md', 201, 300)" in text
+    assert "[knowledge/long.md:1-60]" in text
+    assert "Next: memory_history('knowledge/long.md', 61, 300)" in text
 
 
 def test_an_entry_of_an_archive_leads_to_the_save_that_wrote_it(memory):
