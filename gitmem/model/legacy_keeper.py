@@ -5,6 +5,7 @@ A rolling memory, `facts.json`, sessions in tiers: a summary and the raw text of
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from datetime import date
@@ -28,7 +29,7 @@ from gitmem.model.legacy_facts import plan_facts
 from gitmem.model.legacy_memory import plan_memory
 from gitmem.model.legacy_rotation import plan_transcript
 from gitmem.model.paths import monthly_path, session_path, slug, weekly_path
-from gitmem.model.tiers import period_document
+from gitmem.model.tiers import period_document, week_of
 from gitmem.model.yamlvalue import flow
 
 if TYPE_CHECKING:
@@ -107,10 +108,11 @@ def _period(file: SourceFile) -> FileItem | None:
         year, number = int(week[1] or 0), int(week[2])
         written = file.modified.date().isocalendar()
         year = year or (written.year if number <= written.week else written.year - 1)
-        if not 1 <= number <= _WEEKS:
+        sunday = _sunday(year, number)
+        if sunday is None:
             return None
-        name = f"{year}-W{number:02d}"
-        last = moment_in(_sunday(year, number), file.modified.tzinfo)
+        name = week_of(sunday)
+        last = moment_in(sunday.isoformat(), file.modified.tzinfo)
         path = weekly_path(name)
     else:
         return None
@@ -121,9 +123,9 @@ def _period(file: SourceFile) -> FileItem | None:
     return FileItem(file.path, last, key, path, data, f"{'month' if month else 'week'} {name}")
 
 
-def _sunday(year: int, week: int) -> str:
-    """Return the last day of an ISO week; of one that the year does not have, of the one before."""
-    try:
-        return date.fromisocalendar(year, week, 7).isoformat()
-    except ValueError:
-        return date.fromisocalendar(year, week - 1, 7).isoformat()
+def _sunday(year: int, week: int) -> date | None:
+    """Return the last day of an ISO week; of a 53rd that the year does not have, of the one before."""
+    for number in (week, week - 1) if week == _WEEKS else (week,):
+        with contextlib.suppress(ValueError):
+            return date.fromisocalendar(year, number, 7)
+    return None
