@@ -114,6 +114,7 @@ class Comparison:
     def __init__(self, vectors: Vectors, query: Sequence[float]) -> None:
         self._vectors = vectors
         self._query = query
+        self._known: dict[int, float] = {}
         self._numpy = sys.modules.get("numpy")
         self._all: Any = None if self._numpy is None else _all_cosines(self._numpy, vectors, query)
 
@@ -133,6 +134,12 @@ class Comparison:
         return nlargest(count, candidates, key=self._cosine)
 
     def _cosine(self, row: int) -> float:
+        cosine = self._known.get(row)
+        if cosine is None:
+            cosine = self._known[row] = self._compare(row)
+        return cosine
+
+    def _compare(self, row: int) -> float:
         record = self._vectors.record(row)
         if not is_whole(record):
             return -1.0
