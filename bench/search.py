@@ -24,9 +24,10 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.search.engine import literals_of, make_scanner, search
-from gitmem.search.files import list_files
+from gitmem.search.engine import literals_of, search
+from gitmem.search.files import list_paths
 from gitmem.search.query import parse_query
+from gitmem.search.scanning import make_scanner
 from gitmem.search.standins import RgScanner, find_rg
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
@@ -155,11 +156,11 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
             times = timed(lambda question: search(store, question, scanner=scanner), questions)
             beside = times[len(times) // 2]
             print(f"  the same ranking with the rg binary {figures(times)}")
-            files = list_files(store.root)
+            paths = list_paths(store.root)
             literals = {question: literals_of(parse_query(question).terms) for question in questions}
             alone = {"rg alone, the same pattern": scanner, "the bindings alone, same pattern": make_scanner(store)}
             for name, one in alone.items():
-                times = timed(lambda question, one=one: one.scan(store.root, files, literals[question]), questions)
+                times = timed(lambda question, one=one: one.scan(store.root, paths, literals[question]), questions)
                 print(f"  {name:<33} {figures(times)}", flush=True)
         base, seconds, megabytes = index_fts(folder, Path(store.root))
         print(

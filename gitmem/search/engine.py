@@ -83,9 +83,7 @@ def answer(
         pools = [
             sources.revision(store, at, literals, allow)
             if at
-            else sources.work_tree(
-                *(store, scanner or make_scanner(store), query.terms, literals, allow), most=_most(query, filters)
-            )
+            else sources.work_tree(store, scanner, query.terms, literals, allow, most=_most(query, filters))
         ]
         pools += [sources.transcripts(store, literals, allow)] if deep else []
         pools += [sources.lost(store, literals, allow)] if history else []
@@ -155,20 +153,6 @@ def _age(store: Store, date: str) -> float:
         return max(0, (now.date() - now.date().replace(year, month, day)).days)
     except ValueError:  # there is no such day
         return float("inf")
-
-
-def make_scanner(store: Store) -> Scanner:
-    """Return the best scanner there is on this machine."""
-    from gitmem.search.ripgrep import BindingsMissingError, BindingsScanner
-
-    try:
-        return BindingsScanner(store.private, store.context.home)
-    except BindingsMissingError:
-        from gitmem.search.scanning import PythonScanner
-        from gitmem.search.standins import RgScanner, find_rg
-
-        rg = find_rg(store.context.environ)
-        return RgScanner(rg, store.context.environ) if rg else PythonScanner()
 
 
 def rank(pool: Pool, query: Query) -> list[Ranked]:

@@ -42,9 +42,9 @@ def is_summary(path: str) -> bool:
     return path.startswith(_SUMMARY_FOLDER)
 
 
-def list_files(root: str) -> list[File]:
-    """Return the documents in a store's work tree, in the order of their paths; links are never followed."""
-    files: list[File] = []
+def list_paths(root: str) -> list[str]:
+    """Return the documents in a store's work tree, in order; links are never followed."""
+    paths: list[str] = []
     folders = [""]
     while folders:
         folder = folders.pop()
@@ -54,14 +54,23 @@ def list_files(root: str) -> list[File]:
                 name = entry.name
                 if name[0] == ".":
                     continue
-                if not name.endswith(SUFFIXES):
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(before + name)
-                elif entry.is_file(follow_symlinks=False):
-                    with contextlib.suppress(OSError):
-                        known = entry.stat(follow_symlinks=False)
-                        files.append(File(before + name, known.st_size, known.st_mtime_ns, known.st_ctime_ns))
+                if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
+                    paths.append(before + name)
                 elif entry.is_dir(follow_symlinks=False):
                     folders.append(before + name)
-    files.sort(key=lambda file: file.path)
-    return [file for file in files if file.path != FORMAT]
+    paths.sort()
+    return [path for path in paths if path != FORMAT]
+
+
+def look_at(root: str, path: str) -> File | None:
+    """Return what tells this version of a file from another; None where it has gone."""
+    try:
+        known = os.stat(f"{root}/{path}", follow_symlinks=False)
+    except OSError:
+        return None
+    return File(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
+
+
+def list_files(root: str) -> list[File]:
+    """Return the documents in a store's work tree as they are now, in the order of their paths."""
+    return [file for path in list_paths(root) if (file := look_at(root, path)) is not None]

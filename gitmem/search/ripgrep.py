@@ -12,7 +12,7 @@ import contextlib
 import os
 import re
 
-from gitmem.search.files import File
+from gitmem.search.files import File, look_at
 from gitmem.search.scanning import LONGEST_LINE, Line, PythonScanner, by_folder, read_file
 from gitmem.values import Value
 
@@ -44,20 +44,21 @@ class BindingsScanner:
         self._private = private
         self._home = home
 
-    def scan(self, root: str, files: Sequence[File], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the lines, by path, in which one of the literals occurs."""
+        files = [file for path in paths if (file := look_at(root, path)) is not None]
         odd = self._left_out(root, files)
-        wanted = {file.path for file in files if file.path not in odd}
+        wanted = {path for path in paths if path not in odd}
         pattern = "|".join(map(escape, literals))
         found: dict[str, list[Line]] = {}
-        folders, single = by_folder(file for file in files if file.path not in odd)
+        folders, single = by_folder(path for path in paths if path not in odd)
         for place in (*folders, *single):
             prefix = len(root) + 1
             for line in self._lines(os.path.join(root, place), pattern):
                 parsed = parse_line(line[prefix:], wanted)
                 if parsed is not None:
                     found.setdefault(parsed[0], []).append(parsed[1])
-        found.update(PythonScanner().scan(root, [file for file in files if file.path in odd], literals))
+        found.update(PythonScanner().scan(root, [path for path in paths if path in odd], literals))
         return found
 
     def _lines(self, place: str, pattern: str) -> list[str]:

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol
 
-    from gitmem.search.files import File
+    from gitmem.store.store import Store
 
     class Scanner(Protocol):
         """Finds lines."""
 
-        def scan(self, root: str, files: Sequence[File], literals: Sequence[str]) -> dict[str, list[Line]]:
+        def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
             """Return the lines, by path, in which one of the literals occurs; `literals` are in lower case."""
             ...
 
@@ -40,15 +40,39 @@ class Line(Value):
 class PythonScanner:
     """Reads each file and searches it with `re`: slower, and needs nothing."""
 
-    def scan(self, root: str, files: Sequence[File], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the lines, by path, in which one of the literals occurs."""
         pattern = re.compile("|".join(map(re.escape, literals)), re.IGNORECASE)
         found = {}
-        for file in files:
-            lines = _matches(read_file(root, file.path), pattern)
+        for path in paths:
+            lines = _matches(read_file(root, path), pattern)
             if lines:
-                found[file.path] = lines
+                found[path] = lines
         return found
+
+
+def make_scanner(store: Store, *, large: bool = False) -> Scanner:
+    """Return the best scanner there is on this machine.
+
+    The bindings need no process and use one core. `rg` uses all of them and asks for no file's status: in a store that
+    is `large` it takes half as long.
+    """
+    from gitmem.search.ripgrep import BindingsMissingError, BindingsScanner
+
+    rg = _make_rg(store) if large else None
+    if rg is not None:
+        return rg
+    try:
+        return BindingsScanner(store.private, store.context.home)
+    except BindingsMissingError:
+        return _make_rg(store) or PythonScanner()
+
+
+def _make_rg(store: Store) -> Scanner | None:
+    from gitmem.search.standins import RgScanner, find_rg
+
+    rg = find_rg(store.context.environ)
+    return RgScanner(rg, store.context.environ) if rg else None
 
 
 def read_file(root: str, path: str) -> bytes:
@@ -84,14 +108,14 @@ def _matches(data: bytes, pattern: re.Pattern[str]) -> list[Line]:
     return found
 
 
-def by_folder(files: Iterable[File]) -> tuple[list[str], list[str]]:
+def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the top folders that hold files, and the files that stand in none."""
     folders: dict[str, None] = {}
     single = []
-    for file in files:
-        folder, slash, _ = file.path.partition("/")
+    for path in paths:
+        folder, slash, _ = path.partition("/")
         if slash:
             folders[folder] = None
         else:
-            single.append(file.path)
+            single.append(path)
     return list(folders), single

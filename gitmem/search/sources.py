@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
-from gitmem.search.files import is_searched, list_files
+from gitmem.search.files import is_searched, list_paths, look_at
 from gitmem.search.hits import day_of
 from gitmem.search.query import fold
-from gitmem.search.scanning import read_file
+from gitmem.search.scanning import make_scanner, read_file
 from gitmem.search.units import Excerpts, Units
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.search.files import File
     from gitmem.search.query import Term
@@ -29,6 +29,7 @@ MANY_BYTES = 8_000_000  # of a store in which a query of common words gets a bud
 MANY_FILES = 400  # that are read where a query is narrowed by what only reading tells
 BUDGET = 2_000  # lines that are looked for in one
 _SAMPLED_FILES = 24
+_WEIGHED_FILES = 200  # whose sizes tell that of the whole
 _NEIGHBOURS = 3  # lines apart at which two lines count as one place when files are chosen
 _KEPT_CHARACTERS = 16_000_000  # of files that a process keeps read
 _SECONDS = 60.0  # for git to look through history
@@ -51,37 +52,45 @@ class Pool(Value):
 
 def work_tree(
     store: Store,
-    scanner: Scanner,
+    scanner: Scanner | None,
     terms: Sequence[Term],
     literals: Sequence[str],
     allow: Callable[[str], bool],
     *,
     most: int = MOST_FILES,
 ) -> Pool:
-    """Look at the files as they are now; at most so many of them are read."""
-    files = list_files(store.root)
-    by_path = {file.path: file for file in files}
-    size = sum(file.size for file in files)
+    """Look at the files as they are now, with the best scanner there is if none is given; `most` of them are read."""
+    paths = list_paths(store.root)
+    size = estimate_size(store.root, paths)
     estimated: dict[int, float] = {}
     if size > MANY_BYTES and len(literals) > 1:
-        literals, estimated = within_budget(store.root, files, size, terms, literals)
-    lines = scanner.scan(store.root, files, literals)
+        literals, estimated = within_budget(store.root, paths, size, terms, literals)
+    scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
+    lines = scanner.scan(store.root, paths, literals)
     lines = {path: found for path, found in lines.items() if allow(path)}
     chosen, share = choose_files(lines, terms, most)
-    read = [load(store.root, by_path[path]) for path in chosen]
-    read_size = sum(by_path[path].size for path in chosen)
+    files = [file for path in chosen if (file := look_at(store.root, path)) is not None]
+    read = [load(store.root, file) for file in files]
+    read_size = sum(file.size for file in files)
     return Pool(read, max(size / read_size, 1.0) if read_size else 1.0, share, estimated)
 
 
+def estimate_size(root: str, paths: Sequence[str]) -> float:
+    """Return the bytes of all files, by those of a sample where they are many."""
+    sample = paths[:: max(len(paths) // _WEIGHED_FILES, 1)]
+    sizes = [file.size for path in sample if (file := look_at(root, path)) is not None]
+    return sum(sizes) * len(paths) / max(len(sizes), 1)
+
+
 def within_budget(
-    root: str, files: Sequence[File], size: int, terms: Sequence[Term], literals: Sequence[str]
+    root: str, paths: Sequence[str], size: float, terms: Sequence[Term], literals: Sequence[str]
 ) -> tuple[Sequence[str], dict[int, float]]:
     """Return the rarest literals, as many as the budget allows, and for the terms left out in how many lines they are.
 
     Both are estimated on a sample of the files. What is left out is counted in the files that the others lead to.
     """
-    step = max(len(files) // _SAMPLED_FILES, 1)
-    sample = list(files)[step // 2 :: step]
+    step = max(len(paths) // _SAMPLED_FILES, 1)
+    sample = [file for path in paths[step // 2 :: step] if (file := look_at(root, path)) is not None]
     texts = [load(root, file).low for file in sample]
     times = size / max(sum(file.size for file in sample), 1)
     counts = {literal: times * sum(text.count(literal) for text in texts) for literal in literals}
@@ -113,7 +122,8 @@ def choose_files(
         return sorted(lines, key=lambda path: day_of(path.rpartition("/")[2]) or _UNDATED, reverse=True)[:most], 1.0
     from math import log
 
-    marked = {path: [(line.number, _terms_in(line, terms)) for line in found] for path, found in lines.items()}
+    needles = [(needle.text, number) for number, term in enumerate(terms) for needle in term.needles]
+    marked = {path: [(line.number, _terms_in(line, needles)) for line in found] for path, found in lines.items()}
     total = sum(map(len, lines.values()))
     counts = [0] * len(terms)
     for found in marked.values():
@@ -125,12 +135,12 @@ def choose_files(
     return sorted(best), sum(len(lines[path]) for path in best) / total
 
 
-def _terms_in(line: Line, terms: Sequence[Term]) -> list[int]:
+def _terms_in(line: Line, needles: Sequence[tuple[str, int]]) -> set[int]:
     low = fold(line.text)
-    return [number for number, term in enumerate(terms) if any(needle.text in low for needle in term.needles)]
+    return {number for text, number in needles if text in low}
 
 
-def _promise(found: Sequence[tuple[int, Sequence[int]]], says: Sequence[float]) -> float:
+def _promise(found: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) -> float:
     """Return how good the best place of a file looks: what the different terms say in lines next to each other."""
     best, start = 0.0, 0
     for end, (number, _) in enumerate(found):
@@ -280,8 +290,8 @@ def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) ->
 def _present(store: Store) -> set[str]:
     return {
         line.strip()
-        for file in list_files(store.root)
-        for line in read_file(store.root, file.path).decode("utf-8", "replace").split("\n")
+        for path in list_paths(store.root)
+        for line in read_file(store.root, path).decode("utf-8", "replace").split("\n")
     }
 
 

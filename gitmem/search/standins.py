@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess  # noqa: TID251  # `rg` is no git; it is started here and nowhere else
 import sys
@@ -11,12 +10,11 @@ from gitmem.search.scanning import LONGEST_LINE, Line, PythonScanner, by_folder
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gitmem.search.files import File
+    from collections.abc import Iterator, Mapping, Sequence
 
 _SECONDS = 60
-_OPTIONS = ("--json", "--no-config", "--no-ignore", "--hidden", "--text", "--encoding=none", "--ignore-case")
+_OPTIONS = ("--no-config", "--no-ignore", "--hidden", "--text", "--encoding=none", "--ignore-case", "--fixed-strings")
+_FORMAT = ("--no-heading", "--line-number", "--with-filename", "--null", "--color=never", "--no-messages")
 
 
 def find_rg(environ: Mapping[str, str]) -> str | None:
@@ -36,20 +34,13 @@ class RgScanner:
         self._executable = executable
         self._environ = dict(environ)
 
-    def scan(self, root: str, files: Sequence[File], literals: Sequence[str]) -> dict[str, list[Line]]:
+    def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
         """Return the lines, by path, in which one of the literals occurs."""
-        wanted = {file.path for file in files}
-        folders, single = by_folder(files)
+        folders, single = by_folder(paths)
         patterns = [f"--regexp={literal}" for literal in literals]
+        places = [f"./{name}" for name in (*folders, *single)]
         done = subprocess.run(
-            [
-                self._executable,
-                *_OPTIONS,
-                "--fixed-strings",
-                *patterns,
-                "--",
-                *(f"./{name}" for name in (*folders, *single)),
-            ],
+            [self._executable, *_OPTIONS, *_FORMAT, *patterns, "--", *places],
             cwd=root,
             env=self._environ,
             stdin=subprocess.DEVNULL,
@@ -58,22 +49,29 @@ class RgScanner:
             check=False,
         )
         if done.returncode not in {0, 1, 2}:  # 2: some file could not be read
-            return PythonScanner().scan(root, files, literals)
+            return PythonScanner().scan(root, paths, literals)
+        wanted = set(paths)
         found: dict[str, list[Line]] = {}
-        for line in done.stdout.split(b"\n"):
-            if line.startswith(b'{"type":"match"'):
-                data = json.loads(line)["data"]
-                path = _text(data["path"], "surrogateescape").removeprefix("./").replace(os.sep, "/")
-                if path in wanted:
-                    text = _text(data["lines"], "replace").rstrip("\r\n")
-                    found.setdefault(path, []).append(Line(data["line_number"], text[:LONGEST_LINE]))
+        for name, line in parse_lines(done.stdout):
+            path = os.fsdecode(name).removeprefix("./").replace(os.sep, "/")
+            if path in wanted:
+                found.setdefault(path, []).append(line)
         return found
 
 
-def _text(value: Mapping[str, str], errors: str) -> str:
-    """Return a text of rg's; what is no UTF-8 comes in base 64."""
-    if "text" in value:
-        return value["text"]
-    import base64
+def parse_lines(said: bytes) -> Iterator[tuple[bytes, Line]]:
+    """Yield what `rg --null --line-number` says: `path NUL number : line`.
 
-    return base64.b64decode(value["bytes"]).decode("utf-8", errors)
+    A path may hold a newline, and a line a NUL. So it is read from the front: a line ends at its newline, and the next
+    path at its NUL.
+    """
+    place = 0
+    while (end := said.find(b"\0", place)) >= 0:
+        path = said[place:end]
+        colon = said.find(b":", end)
+        newline = said.find(b"\n", colon)
+        newline = len(said) if newline < 0 else newline
+        # Four bytes make a character at most.
+        text = said[colon + 1 : min(newline, colon + 1 + 4 * LONGEST_LINE)].decode("utf-8", "replace")
+        yield path, Line(int(said[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r"))
+        place = newline + 1

@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from gitmem.search.files import list_files
+from gitmem.search.files import list_paths
 from gitmem.search.ripgrep import BindingsMissingError, BindingsScanner, parse_line
 from gitmem.search.scanning import LONGEST_LINE, PythonScanner
-from gitmem.search.standins import RgScanner, find_rg
+from gitmem.search.standins import RgScanner, find_rg, parse_lines
 
 
 def make_rg(tmp_path):
@@ -47,7 +47,7 @@ def look(scanner, tmp_path):
             os.makedirs(os.path.dirname(place), exist_ok=True)
             with open(place, "wb") as file:
                 file.write(data)
-        found = scanner.scan(str(root), list_files(str(root)), literals)
+        found = scanner.scan(str(root), list_paths(str(root)), literals)
         return {path: [line.number for line in lines] for path, lines in found.items()}
 
     return run
@@ -125,7 +125,7 @@ def test_a_line_of_megabytes_is_found_and_cut(scanner, tmp_path):
     folder.mkdir(parents=True)
     (folder / "a.md").write_text("apple " + "x" * 3_000_000 + "\nsmall apple\n")
 
-    found = scanner.scan(str(tmp_path / "store"), list_files(str(tmp_path / "store")), ["apple"])
+    found = scanner.scan(str(tmp_path / "store"), list_paths(str(tmp_path / "store")), ["apple"])
 
     assert [(line.number, len(line.text)) for line in found["k/a.md"]] == [(1, LONGEST_LINE), (2, 11)]
 
@@ -135,7 +135,7 @@ def test_ends_of_lines_of_other_systems_are_no_part_of_a_line(scanner, tmp_path)
     folder.mkdir(parents=True)
     (folder / "a.md").write_bytes(b"\xef\xbb\xbfapple\r\nb\r\napple c\r\n")
 
-    found = scanner.scan(str(tmp_path / "store"), list_files(str(tmp_path / "store")), ["apple"])
+    found = scanner.scan(str(tmp_path / "store"), list_paths(str(tmp_path / "store")), ["apple"])
 
     assert [(line.number, line.text.lstrip("\ufeff")) for line in found["k/a.md"]] == [(1, "apple"), (3, "apple c")]
 
@@ -163,3 +163,13 @@ def test_a_line_of_the_bindings_is_taken_apart_by_the_paths_there_are():
     path, line = parse_line("k/a:3:b.md:7:text:8:x", paths)
     assert (path, line.number, line.text) == ("k/a:3:b.md", 7, "text:8:x")
     assert parse_line("k/other.md:1:text", paths) is None
+
+
+def test_what_rg_says_is_read_whatever_stands_in_paths_and_lines():
+    said = b"./a\nb.md\x002:text\0with: nul\n./c:3:d.md\x0010:\xff\r\n./e\x001:no end"
+
+    assert [(path, *line) for path, line in parse_lines(said)] == [
+        (b"./a\nb.md", 2, "text\0with: nul"),
+        (b"./c:3:d.md", 10, "\ufffd"),
+        (b"./e", 1, "no end"),
+    ]

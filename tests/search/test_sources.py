@@ -90,9 +90,9 @@ def test_only_the_rarest_words_are_looked_for(large):
     seen = []
 
     class Scanner(PythonScanner):
-        def scan(self, root, files, literals):
+        def scan(self, root, paths, literals):
             seen.extend(literals)
-            return super().scan(root, files, literals)
+            return super().scan(root, paths, literals)
 
     large.search("common zebra", scanner=Scanner())
 
