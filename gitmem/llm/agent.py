@@ -109,7 +109,10 @@ class AgentModel:
             said = None
         if not isinstance(said, dict):
             words_said = " ".join(plain((err or out)[:_SAID].decode("utf-8", "replace")).split())
-            raise AnswerError(f"{PROGRAM} ended with {child.returncode} and no answer: {words_said or 'nothing'}.")
+            raise AnswerError(
+                f"{PROGRAM} ended with {child.returncode} and no answer: {words_said or 'nothing'}.",
+                raw=out.decode("utf-8", "replace"),
+            )
         return said
 
     def _answer(self, request: Request, said: dict[str, object]) -> Answer:

@@ -10,6 +10,8 @@ what it would save is the forty lines below. Deadlines, limits and what is told 
 
 from __future__ import annotations
 
+import json
+
 from gitmem.llm.asking import ANTHROPIC, Answer, Request, Size
 from gitmem.llm.chat import MOST_BYTES, counted
 from gitmem.llm.embedding import field
@@ -80,7 +82,7 @@ class AnthropicModel:
         texts = [text for block in blocks if isinstance(text := field(block, "text"), str)]
         refused = field(said, "stop_reason") == "refusal"
         if not texts and not refused:
-            raise AnswerError(f"{self.name(request.size)} gave no answer.")
+            raise AnswerError(f"{self.name(request.size)} gave no answer.", raw=json.dumps(said))
         usage, told = field(said, "usage"), field(said, "model")
         return Answer(
             text="".join(texts),

@@ -86,7 +86,7 @@ class ChatModel:
         text, refusal = field(message, "content"), field(message, "refusal")
         refused = bool(refusal) or field(choice, "finish_reason") == "content_filter"
         if not isinstance(text, str) and not refused:
-            raise AnswerError(f"{self.name(request.size)} gave no answer.")
+            raise AnswerError(f"{self.name(request.size)} gave no answer.", raw=json.dumps(said))
         usage = field(said, "usage")
         told = field(said, "model")
         return Answer(

@@ -36,4 +36,12 @@ class StatusError(ProviderError):
 
 
 class AnswerError(ProviderError):
-    """The answer is not what it should be: no JSON, too long, of another shape."""
+    """The answer is not what it should be: no JSON, too long, of another shape; `raw` is what there is of it."""
+
+    def __init__(self, message: str, remedy: str = "", *, raw: str = "") -> None:
+        super().__init__(message, remedy)
+        self.raw = raw
+
+
+class RefusalError(ProviderError):
+    """The model will not answer."""

@@ -242,5 +242,6 @@ def _answer(url: str, data: bytes) -> object:
     try:
         value: object = json.loads(data)
     except (ValueError, RecursionError):
-        raise AnswerError(f"The answer of {urlsplit(url).netloc.rpartition('@')[2]} is not JSON.") from None
+        where = urlsplit(url).netloc.rpartition("@")[2]
+        raise AnswerError(f"The answer of {where} is not JSON.", raw=data.decode("utf-8", "replace")) from None
     return value

@@ -1,4 +1,4 @@
-"""Summaries of archives (spec R5, R6): the offline one made with each rotation, and which a model may still better."""
+"""Summaries of archives (spec R5, R6): the offline one made with each rotation, and which is still offline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from gitmem.errors import RefusedError
 from gitmem.model.document import Document
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import ARCHIVE, SUMMARIES, summary_path
+from gitmem.model.paths import ARCHIVE, SUMMARIES, raw_path, summary_path
 from gitmem.model.summary import OFFLINE, Summary, parse_document, render_document
 from gitmem.values import Value
 
@@ -16,6 +16,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
+
 
 ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
 _DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
@@ -48,17 +49,32 @@ def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
     path = summary_path(archive)
     there = transaction.read(path)
     if there is None or method_of(there) == OFFLINE:
-        put_summary(transaction, _summarise(archive, text))
+        put_summary(transaction, offline_summary(archive, text))
     return path
 
 
-def put_summary(transaction: Transaction, summary: Summary) -> bool:
-    """Add a summary to a transaction, in place of one that is there; False where it is there already."""
+def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
+    """Add a summary to a transaction, in place of one that is there; False where it is there already.
+
+    What a model had replied that was none goes with it.
+    """
     name = summary.archive.rpartition("/")[2]
-    trailers = ((Trailer.OP.value, Op.SUMMARIZE.value), (Trailer.ARCHIVE.value, summary.archive))
-    message = Message(f"Summarize {name} ({summary.method})", trailers)
-    document = render_document(summary, transaction.now)
-    return transaction.commit(message, {summary_path(summary.archive): document})
+    message = Message(f"Summarize {name} ({summary.method})", _trailers(summary, session))
+    changes: dict[str, bytes | None] = {summary_path(summary.archive): render_document(summary, transaction.now)}
+    raw = raw_path(summary.archive)
+    if summary.method != OFFLINE and transaction.read(raw) is not None:
+        changes[raw] = None
+    return transaction.commit(message, changes)
+
+
+def _trailers(summary: Summary, session: str = "") -> tuple[tuple[str, str], ...]:
+    return (
+        (Trailer.OP.value, Op.SUMMARIZE.value),
+        (Trailer.ARCHIVE.value, summary.archive),
+        (Trailer.MODEL.value, "" if summary.method == OFFLINE else summary.method),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, summary.provider),
+    )
 
 
 def method_of(data: bytes) -> str:
@@ -74,7 +90,8 @@ def days_of(data: bytes) -> tuple[str, str]:
 
 
 @lru_cache(maxsize=1)  # a plan runs again when the branch has moved meanwhile; the archive is the same then
-def _summarise(archive: str, text: str) -> Summary:
+def offline_summary(archive: str, text: str) -> Summary:
+    """Return the extractive summary of an archive, whose whole text is given."""
     from gitmem.llm.offline import summarise  # not for who only asks what is pending
 
     return summarise(archive, text)

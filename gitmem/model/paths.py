@@ -126,3 +126,8 @@ def summary_path(archive: str) -> str:
     """Return the path of the summary of the archive at path `archive`."""
     name = archive.rpartition("/")[2].removesuffix(".md")
     return f"{SUMMARIES}/{name}.summary.md"
+
+
+def raw_path(archive: str) -> str:
+    """Return the path of what a model replied that was no summary of the archive at path `archive` (spec R6)."""
+    return f"{archive.removesuffix('.md')}.summary.raw.txt"

@@ -36,6 +36,7 @@ _MAX_HEADER = 60_000
 MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two thousand
 
 _STAMP = re.compile(r"memory_([0-9]{8})_([0-9]{6})(_[0-9]{2,4})?")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # What makes no line of text, or is no Unicode, has no place in a header.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
@@ -67,7 +68,8 @@ class Issue(Value):
 class Summary(Value):
     """The summary of the archive at path `archive`; `date_range` is its first and last day, "" where not known.
 
-    `method` says what made it: `offline`, a model's name, or "" where a document does not say.
+    `method` says what made it: `offline`, the name of a model or an agent, or "" where a document does not say;
+    `provider` through which it was asked (`gitmem.llm.asking`), `cost` what that cost in US dollars, where known.
     """
 
     archive: str
@@ -78,6 +80,8 @@ class Summary(Value):
     issues: tuple[Issue, ...]
     overall_summary: str
     method: str = OFFLINE
+    provider: str = ""
+    cost: float | None = None
 
     def to_json(self) -> dict[str, object]:
         """Return it in the seed's shape."""
@@ -128,6 +132,8 @@ def _cut(summary: Summary, limit: int) -> Summary:
         issues=tuple(one for one in issues if one.issue),
         overall_summary=_body(summary.overall_summary),
         method=_line(summary.method, short),
+        provider=_line(summary.provider, short),
+        cost=summary.cost,
     )
 
 
@@ -146,6 +152,8 @@ def _header(summary: Summary) -> list[str]:
         f"id: {_yaml(summary_id(summary.archive))}",
         f"archive: {_yaml(summary.archive)}",
         f"method: {_yaml(summary.method)}",
+        *([f"provider: {_yaml(summary.provider)}"] if summary.provider else []),
+        *([f"cost: {summary.cost:.6f}"] if summary.cost is not None else []),
         f"date_range: {_yaml({'first': first, 'last': last})}",
         f"section_count: {summary.section_count}",
         *_listed("themes", summary.themes),
@@ -161,7 +169,7 @@ def parse_document(data: bytes) -> Summary:
     document = Document.parse(data)
     given = document.metadata
     days = given.get("date_range")
-    count = given.get("section_count")
+    count, cost = given.get("section_count"), given.get("cost")
     summary = Summary(
         archive=_text(given.get("archive")),
         date_range=(_text(days.get("first")), _text(days.get("last"))) if isinstance(days, Mapping) else ("", ""),
@@ -173,8 +181,70 @@ def parse_document(data: bytes) -> Summary:
         issues=_read(given.get("issues"), lambda one: Issue(one("issue"), one("status"), one("date"))),
         overall_summary=document.body.encode("utf-8", "replace").decode(),
         method=_text(given.get("method")),
+        provider=_text(given.get("provider")),
+        cost=float(cost) if isinstance(cost, int | float) else None,
     )
     return cleaned(summary)
+
+
+def _schema(**properties: object) -> dict[str, object]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_STRING = {"type": "string"}
+SCHEMA = _schema(
+    dateRange=_schema(first=_STRING, last=_STRING),
+    themes={
+        "type": "array",
+        "items": _schema(name=_STRING, summary=_STRING, sessions={"type": "array", "items": _STRING}),
+    },
+    keyDecisions={"type": "array", "items": _schema(decision=_STRING, reason=_STRING, date=_STRING)},
+    issues={
+        "type": "array",
+        "items": _schema(issue=_STRING, status={"type": "string", "enum": [OPEN, RESOLVED]}, date=_STRING),
+    },
+    overallSummary=_STRING,
+)
+"""What a model or an agent is to answer: the seed's shape, but for `sectionCount`, which is counted here."""
+
+
+def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
+    """Return the summary that an answer of `SCHEMA` gives, of the archive that `offline` sums up.
+
+    Days and the number of sections, which can be counted, are those of `offline` where the answer has none.
+
+    Raises:
+        ValueError: it says hardly anything; the message is the end of a sentence that begins with "it".
+
+    """
+    from gitmem.model.sentences import split
+
+    overall = _text(given.get("overallSummary")).strip()
+    fewest = min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary)))
+    if len(split(overall)) < fewest:
+        raise ValueError(f"has fewer than {fewest} sentences in overallSummary")
+    days = given.get("dateRange")
+    first, last = (_text(days.get(name)) if isinstance(days, Mapping) else "" for name in ("first", "last"))
+    known = _DAY.fullmatch(first) and _DAY.fullmatch(last) and first <= last
+    return cleaned(
+        Summary(
+            archive=offline.archive,
+            date_range=(first, last) if known else offline.date_range,
+            section_count=offline.section_count,
+            themes=_read(given.get("themes"), lambda one: Theme(one("name"), one("summary"), _sessions(one.given))),
+            key_decisions=_read(
+                given.get("keyDecisions"), lambda one: KeyDecision(one("decision"), one("reason"), one("date"))
+            ),
+            issues=_read(given.get("issues"), lambda one: Issue(one("issue"), one("status"), one("date"))),
+            overall_summary=overall,
+            method=method,
+        )
+    )
 
 
 def summary_id(archive: str) -> str:

@@ -114,7 +114,7 @@ def test_a_summary_that_cannot_be_made_keeps_nothing_from_being_saved(small, mon
     def broken(*_):
         raise ValueError("no summary today")
 
-    monkeypatch.setattr("gitmem.memory.summarize._summarise", broken)
+    monkeypatch.setattr("gitmem.memory.summarize.offline_summary", broken)
     archive = rotated(small)
     assert small.text(archive)
     assert pending_archives(small.store) == [archive]
