@@ -1,0 +1,119 @@
+"""A sync killed at each of its steps, and eight clones that save and sync at once: nothing is lost, all converge."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import ExitCode
+from tests.faults.conftest import Project, run_gitmem
+from tests.faults.test_kill_at_each_step import NO_PACKING, each_step, sampled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.faults.conftest import Victims
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+SETTINGS = f"{NO_PACKING}sync:\n  auto: 'off'\n"
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    path = tmp_path / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", str(path)], check=True)
+    return path
+
+
+@pytest.fixture
+def clones(projects: Callable[..., Project], remote: Path) -> Callable[[int], list[Project]]:
+    """Give a function that makes clones of one memory."""
+
+    def make(number: int) -> list[Project]:
+        first = projects("clone 0")
+        first.settings = SETTINGS
+        first.configure("")
+        assert first.gitmem("remote", "add", str(remote)).code == 0
+        assert first.gitmem("sync").code == 0
+        found = [first]
+        for index in range(1, number):
+            root = first.root.parent / f"clone {index}"
+            root.mkdir()
+            assert run_gitmem(root, "clone", str(remote)).code == 0
+            found.append(Project(root))
+        return found
+
+    return make
+
+
+def converged(clones: list[Project], remote: Path) -> None:
+    """Sync all twice; then each holds every text once, and all are the same commit."""
+    for _ in range(2):
+        for clone in clones:
+            done = clone.gitmem("sync")
+            assert done.code == 0, done
+    tips = {clone.git("rev-parse", "HEAD") for clone in clones}
+    assert len(tips) == 1
+    wanted = set().union(*(clone.kept for clone in clones))
+    for clone in clones:
+        ids = [line.rsplit(" ^", 1)[1] for line in _daily(clone).splitlines() if " ^" in line]
+        assert len(ids) == len(set(ids))
+        assert wanted <= set(ids)
+        assert clone.git("status", "--porcelain") == ""
+        fsck = clone.git("fsck", "--strict", "--no-dangling", "--no-progress")
+        assert fsck == ""
+
+
+def _daily(clone: Project) -> str:
+    return "\n".join(text for path, text in clone.files().items() if path.startswith("daily/"))
+
+
+@sampled(alone=37, slow=2)
+def test_a_sync(clones: Callable[[int], list[Project]], victims: Victims, remote: Path, how: str, every: int):
+    first, second = clones(2)
+
+    def prepare() -> list[str]:
+        second.save(second.text())
+        assert second.gitmem("sync").code == 0
+        first.save(first.text())
+        first.edit()
+        return ["sync"]
+
+    for step, victim in each_step(victims, first, prepare, how, every):
+        first.age()
+        done = first.gitmem("check") if step % 2 else first.gitmem("sync")
+        assert done.code == 0, (victim.steps[-1], done)
+        assert first.git("status", "--porcelain") == "", victim.steps[-1]
+    converged([first, second], remote)
+    for line in first.edits:
+        assert line in (second.store / "memory.md").read_text(encoding="utf-8")
+
+
+def _save_and_sync(machine: Project, saves: int) -> None:
+    for _ in range(saves):
+        machine.save(machine.text(f"said in {machine.root.name}"))
+        done = machine.gitmem("sync")
+        assert done.code in {0, ExitCode.BUSY}, done
+
+
+@pytest.mark.parametrize(
+    "number, saves",
+    [
+        pytest.param(3, 2),
+        pytest.param(8, 50, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
+        pytest.param(16, 50, marks=[pytest.mark.slow, pytest.mark.timeout(7200)]),
+    ],
+)
+def test_clones_that_save_and_sync_at_once(
+    clones: Callable[[int], list[Project]], remote: Path, number: int, saves: int
+):
+    """Each clone saves and syncs in processes of its own, with the others in its way all the time."""
+    machines = clones(number)
+    with ThreadPoolExecutor(number) as pool:
+        list(pool.map(lambda machine: _save_and_sync(machine, saves), machines))
+    converged(machines, remote)

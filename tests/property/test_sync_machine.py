@@ -1,0 +1,276 @@
+"""Two to five clones and one bare remote: anything people and machines do, with failures, comes to one memory."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
+
+from gitmem.errors import GitmemError
+from gitmem.git.index import IndexUpdate
+from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.worktree import WorkTree
+from gitmem.memory.save import Save, save
+from gitmem.model.document import Document
+from gitmem.model.entry import find_entries
+from gitmem.model.ids import make_id
+from gitmem.model.kinds import MemoryType
+from gitmem.model.log import remove_entries
+from gitmem.store import adopting
+from gitmem.store import sync as syncing
+from gitmem.store.context import Context
+from gitmem.store.incoming import Accept
+from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.store import Store
+from gitmem.store.sync import Chance, Options, sync
+from gitmem.store.undo import undo
+
+USER = {
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
+CLONES = st.integers(0, 4)
+ROTATES_SOON = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\nmaintenance:\n  automatic: false\n"
+FACT = "---\nid: d001\nkind: decision\nuses: {uses}\ntags: [{tags}]\n---\n# Use uv\n\nIt is {why}.\n\nMore.\n"
+
+
+class Crash(BaseException):
+    """The end of a process."""
+
+
+def _crash(*_: object, **__: object) -> None:
+    raise Crash
+
+
+def _cut(*_: object, **__: object) -> None:
+    raise GitmemError("The line went dead.", "")
+
+
+def _race(*_: object, **__: object) -> None:
+    raise PushRacedError
+
+
+# Where a sync can fail: what is replaced, and by what.
+FAILURES = {
+    "the fetch is cut": (Connection, "fetch", _cut),
+    "the push is cut": (Connection, "push", _cut),
+    "the push is refused again and again": (Connection, "push", _race),
+    "killed before the branch moves": (adopting, "move_ref", _crash),
+    "killed before the files are written": (WorkTree, "publish", _crash),
+    "killed before the index is written": (IndexUpdate, "finish", _crash),
+    "killed before the mark is written": (Store, "mark", _crash),
+    "killed after all but the record": (syncing, "note_synced", _crash),
+}
+
+
+class SyncMachine(RuleBasedStateMachine):
+    """`saved` are entries by id that must be there once; `gone` those that were taken out on purpose, or perhaps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = Path(tempfile.mkdtemp(prefix="gitmem-sync-machine-"))
+        self.now = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+        self.saved: set[str] = set()
+        self.gone: set[str] = set()
+        self.lines: set[str] = set()
+        self.number = 0
+        self.stores: list[Store] = []
+
+    def clock(self) -> datetime:
+        self.now += timedelta(minutes=7)
+        return self.now
+
+    def git(self, cwd: Path | str, *args: str) -> str:
+        run = subprocess.run(
+            ["git", *args], cwd=cwd, env={**os.environ, **USER}, capture_output=True, check=False, timeout=60
+        )
+        assert run.returncode == 0, (args, run.stderr)
+        return run.stdout.decode("utf-8", "replace").strip()
+
+    @initialize(clones=st.integers(2, 5))
+    def make(self, clones: int) -> None:
+        self.remote = self.folder / "remote.git"
+        self.git(self.folder, "init", "-q", "--bare", str(self.remote))
+        for number in range(clones):
+            context = Context(dict(os.environ), str(self.folder / "home"), f"machine-{number}", self.clock)
+            project = self.folder / f"clone {number}"
+            project.mkdir()
+            store = init_store(str(project), context, Place.PROJECT).store
+            add_remote(store, "origin", str(self.remote))
+            Path(store.root, "config.yaml").write_text(ROTATES_SOON)
+            self.stores.append(Store(store.root, context))
+
+    def store(self, clone: int) -> Store:
+        number = clone % len(self.stores)
+        old = self.stores[number]
+        self.stores[number] = Store(old.root, old.context)
+        return self.stores[number]
+
+    def sync(self, store: Store) -> None:
+        connection = Connection(store.repository.layout, store.context.environ)
+        sync(store, find_remote(store, None), connection, Options((Accept.DELETIONS,), chance=QUICK))
+
+    @rule(clone=CLONES, kind=st.sampled_from(MemoryType), long=st.booleans())
+    def save(self, clone: int, kind: MemoryType, long: bool) -> None:
+        self.number += 1
+        moment = self.clock()
+        identifier = make_id(int(moment.timestamp() * 1000), hashlib.sha256(f"{self.number}".encode()).digest())
+        text = f"said number {self.number}" + "\n\nmore of it" * (30 if long else 0)
+        save(self.store(clone), Save(identifier, moment, text, kind))
+        self.saved.add(identifier)
+
+    @rule(clone=CLONES)
+    def edit(self, clone: int) -> None:
+        """A person adds a line, in a document all have and in one of their own."""
+        self.number += 1
+        root = Path(self.store(clone).root)
+        line = f"A line by hand, number {self.number}."
+        for path in (root / "knowledge" / "all.md", root / "knowledge" / f"own {self.number}.md"):
+            path.parent.mkdir(exist_ok=True)
+            text = path.read_text() if path.exists() else "# Knowledge\n"
+            path.write_text(f"{text}\n{line}\n")
+        self.lines.add(line)
+
+    @rule(clone=CLONES, uses=st.integers(0, 3), tags=st.sampled_from(["a", "a, b", "c"]), why=st.integers(0, 9))
+    def change_a_fact(self, clone: int, uses: int, tags: str, why: int) -> None:
+        path = Path(self.store(clone).root, "facts", "decision", "d001-use-uv.md")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(FACT.format(uses=uses, tags=tags, why=why))
+
+    @rule(clone=CLONES, name=st.sampled_from(["d001-use-uv.md", "d001-uv.md"]))
+    def rename_a_fact(self, clone: int, name: str) -> None:
+        folder = Path(self.store(clone).root, "facts", "decision")
+        facts = sorted(folder.glob("d001*.md")) if folder.exists() else []
+        if facts and facts[0].name != name and ".other-" not in facts[0].name:
+            facts[0].rename(folder / name)
+
+    @rule(clone=CLONES, data=st.data())
+    def take_an_entry_out(self, clone: int, data: st.DataObject) -> None:
+        """A person removes an entry by hand, wherever it stands in this clone."""
+        root = Path(self.store(clone).root)
+        documents = [path for path in root.rglob("*.md") if ".git" not in path.parts and path.parent.name != "archive"]
+        ids = {found.entry.id for path in documents for found in find_entries(path.read_text())}
+        if not ids:
+            return
+        chosen = data.draw(st.sampled_from(sorted(ids)))
+        for path in root.rglob("*.md"):
+            document = Document.parse(path.read_bytes())
+            path.write_bytes(document.with_body(remove_entries(document.body, {chosen})).render())
+        self.gone.add(chosen)
+
+    @rule(clone=CLONES)
+    def undo_the_last(self, clone: int) -> None:
+        store = self.store(clone)
+        before = self.entries(store)
+        try:
+            undo(store)
+        except GitmemError:  # nothing to undo, or a later change is in the way: nothing was done
+            return
+        self.gone |= before - self.entries(store)
+        self.saved |= self.entries(store) - before
+
+    @rule(clone=CLONES)
+    def sync_one(self, clone: int) -> None:
+        self.sync(self.store(clone))
+
+    @rule(clone=CLONES, failure=st.sampled_from(sorted(FAILURES)))
+    def sync_that_fails(self, clone: int, failure: str) -> None:
+        owner, name, instead = FAILURES[failure]
+        with mock.patch.object(owner, name, instead), contextlib.suppress(GitmemError, Crash):
+            self.sync(self.store(clone))
+
+    @rule(one=CLONES, other=CLONES)
+    def sync_two_at_once(self, one: int, other: int) -> None:
+        """One comes between another's merge and its push."""
+        first, second = self.store(one), self.store(other)
+        if first is second:
+            return
+        push, done = Connection.push, []
+
+        def interrupted(connection: Connection, *args: object) -> None:
+            if not done:
+                done.append(True)
+                self.sync(second)
+            push(connection, *args)
+
+        with mock.patch.object(Connection, "push", interrupted):
+            self.sync(first)
+
+    @precondition(lambda self: self.number % 7 == 3)
+    @rule(clone=CLONES)
+    def work_on_from_a_new_clone(self, clone: int) -> None:
+        """A machine is lost and begins anew from the remote; what it had not synced is lost with it."""
+        store = self.store(clone)
+        self.sync(store)
+        shutil.rmtree(store.root)
+        made = init_store(os.path.dirname(store.root), store.context, Place.PROJECT).store
+        add_remote(made, "origin", str(self.remote))
+        self.stores[clone % len(self.stores)] = made
+        self.sync(made)
+
+    def entries(self, store: Store) -> set[str]:
+        return {one for one, _ in self.placed(store)}
+
+    def placed(self, store: Store) -> list[tuple[str, str]]:
+        """Return id and folder of every entry in the daily logs and archives of a clone, and in `memory.md`."""
+        found = []
+        for path in Path(store.root).rglob("*.md"):
+            if ".git" not in path.parts:
+                name = path.relative_to(store.root).parts[0]
+                found += [(one.entry.id, name) for one in find_entries(path.read_text(errors="replace"))]
+        return found
+
+    def teardown(self) -> None:
+        try:
+            if self.stores:
+                self.check()
+        finally:
+            shutil.rmtree(self.folder)
+
+    def check(self) -> None:
+        for _ in range(2):
+            for number in range(len(self.stores)):
+                self.sync(self.store(number))
+        tips = {self.git(store.root, "rev-parse", "HEAD") for store in self.stores}
+        assert tips == {self.git(self.remote, "rev-parse", "refs/heads/gitmem")}, "all are at one commit"
+        for store in self.stores:
+            assert self.git(store.root, "status", "--porcelain") == ""
+            assert self.git(store.root, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
+            assert store.marked() == store.tip
+        assert self.git(self.remote, "fsck", "--strict", "--no-dangling", "--no-progress") == ""
+        store = self.stores[0]
+        placed = self.placed(store)
+        daily = [one for one, name in placed if name == "daily"]
+        assert len(daily) == len(set(daily)), "each is there once"
+        memory = [one for one, name in placed if name == "memory.md"]
+        assert len(memory) == len(set(memory))
+        assert self.saved - self.gone <= set(daily), "nothing is lost"
+        for path in Path(store.root).rglob("*.md"):
+            assert "<<<<<<<" not in path.read_text(errors="replace")
+        text = "\n".join(path.read_text() for path in Path(store.root, "knowledge").glob("*.md"))
+        assert all(text.count(f"{line}\n") >= 2 for line in self.lines), "no line by hand is lost"
+
+
+class TestQuick(SyncMachine.TestCase):
+    settings = settings(max_examples=6, stateful_step_count=12, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+class TestThorough(SyncMachine.TestCase):
+    settings = settings(max_examples=60, stateful_step_count=40, deadline=None, suppress_health_check=list(HealthCheck))
