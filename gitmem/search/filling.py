@@ -223,6 +223,8 @@ class _Filling:
         there = self._cache.open()
         same = there is None or there.layout.dimensions == len(vectors[0])
         first = there.count if there is not None and same else 0
+        if there is not None:
+            there.close()
         if not same:
             self._rows.clear()
         if (first + len(batch)) * Layout(len(vectors[0])).record > MOST_BYTES:

@@ -10,7 +10,7 @@ from gitmem.search.rank import K1, NOTHING, WINDOW, Ranked, leaning
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gitmem.search.filters import Filters
     from gitmem.search.query import Query
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LEAST_NEAR = 0.35  # of what no word led to; below that, anything is near
+CONSIDERED = 300  # of what words found: how near the best are is asked
+CANDIDATES = 100  # chunks that count as found by vectors alone
 
 
 def fuse(store: Store, ranked: Sequence[Ranked], near: Similar, query: Query, filters: Filters) -> list[Ranked]:
@@ -29,14 +31,13 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Similar, query: Query, fi
     What has no vector, or none yet, is taken to be as near as the others that words found.
     """
     part = store.config.search.vector_percent / 100
-    known: dict[str, dict[int, float]] = {}
+    nearest = near.nearest(CANDIDATES)
+    among = {(file.path, index) for file, index in nearest}
+    ranked = sorted(ranked, key=lambda item: -item.score)
     values: list[float | None] = []
-    for item in ranked:
-        path = item.units.path
-        if path not in known:
-            known[path] = near.units_of(path)
-        of_work_tree = item.units.layer != TRANSCRIPTS and not item.units.commit
-        values.append(_with_neighbours(item.units, item.index, known[path]) if of_work_tree else None)
+    for place, item in enumerate(ranked):
+        asked = place < CONSIDERED or (item.units.path, item.index) in among
+        values.append(_nearness(near, item.units, item.index) if asked and _is_of_work_tree(item) else None)
     there = [value for value in values if value is not None]
     usual = sum(there) / len(there) if there else 0.0
     found = []
@@ -44,29 +45,33 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Similar, query: Query, fi
         words = item.score / ((K1 + 1) * sum(item.says) or 1.0)
         found.append(item._replace(score=(1 - part) * words + part * (usual if value is None else value)))
     seen = {(item.units.path, item.index) for item in ranked}
-    for file in near.files():
-        if filters.allow_path(file.path):
-            units = sources.load(store.root, file)
-            without = unwanted(query, units)
-            nearness = known.get(file.path) or near.units_of(file.path)
-            for index, own in nearness.items():
-                if own < LEAST_NEAR or index in without or (file.path, index) in seen:
-                    continue
-                value = _with_neighbours(units, index, nearness)
-                if value is not None and units.kind(index) != HEADING:
-                    found.append(Ranked(part * value, units, index, NOTHING, ()))
+    without: dict[str, set[int]] = {}
+    for file, index in nearest:
+        if (file.path, index) in seen or not filters.allow_path(file.path):
+            continue
+        units = sources.load(store.root, file)
+        if file.path not in without:
+            without[file.path] = unwanted(query, units)
+        value = _nearness(near, units, index)
+        if value and value >= LEAST_NEAR and units.kind(index) != HEADING and index not in without[file.path]:
+            found.append(Ranked(part * value, units, index, NOTHING, ()))
     return found
 
 
-def _with_neighbours(units: Units, index: int, nearness: Mapping[int, float]) -> float | None:
+def _is_of_work_tree(item: Ranked) -> bool:
+    return item.units.layer != TRANSCRIPTS and not item.units.commit
+
+
+def _nearness(near: Similar, units: Units, index: int) -> float | None:
     """Return how near a unit is, None where that is unknown.
 
     Entries lean on what stands beside them, as in the ranking. Sections do not: measured, it costs more than it gives.
     """
-    own = nearness.get(index) if index < len(units) else None
+    own = near.of(units.path, index) if index < len(units) else None
     if own is None or units.kind(index) != ENTRY:
         return own
     share = leaning(units.length(index)) / units.outline(index)[1]
     for distance, weight in enumerate(WINDOW, 1):
-        own += share * weight * (nearness.get(index - distance, 0.0) + nearness.get(index + distance, 0.0))
+        for beside in (index - distance, index + distance):
+            own += share * weight * (near.of(units.path, beside) or 0.0)
     return own

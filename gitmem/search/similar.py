@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 SECONDS = 1.0  # that the provider may take of a search
-CANDIDATES = 100  # chunks that count as found by vectors alone
 MISSING = "The vectors are being made in the background; 'gitmem reindex' shows how far it is."
 _LONGEST = 2_000  # characters of a query that are embedded
 _TELLING = 200  # vectors whose cosines with a query tell what an unrelated text has
@@ -45,28 +44,29 @@ class Similar:
         self._count = vectors.count
         self._mapped = mapped
         self._compared = Comparison(vectors, query)
+        self._rows: dict[str, dict[int, list[int]]] = {}
         self._low, self._high = self._range(calibration)
 
-    def units_of(self, path: str) -> dict[int, float]:
-        """Return how near the units of a file are, by their index: each as its nearest chunk."""
-        mapped = self._mapped.get(path)
-        if mapped is None:
-            return {}
-        there = [(unit, row) for unit, row in zip(mapped.units, mapped.rows, strict=True) if row < self._count]
-        cosines = self._compared.cosines([row for _, row in there])
-        near: dict[int, float] = {}
-        for (unit, _), cosine in zip(there, cosines, strict=True):
-            near[unit] = max(near.get(unit, 0.0), self._calibrated(cosine))
-        return near
+    def of(self, path: str, index: int) -> float | None:
+        """Return how near a unit of a file is, as its nearest chunk; None where that is not known."""
+        if path not in self._rows:
+            rows = self._rows[path] = {}
+            if mapped := self._mapped.get(path):
+                for unit, row in zip(mapped.units, mapped.rows, strict=True):
+                    if row < self._count:
+                        rows.setdefault(unit, []).append(row)
+        there = self._rows[path].get(index)
+        return max(map(self._calibrated, self._compared.cosines(there))) if there else None
 
-    def files(self, count: int = CANDIDATES) -> list[File]:
-        """Return the files in which the nearest chunks stand, the nearest first."""
-        nearest = {row: place for place, row in enumerate(self._compared.nearest(count))}
-        best: dict[File, int] = {}
+    def nearest(self, count: int) -> list[tuple[File, int]]:
+        """Return the units in which the nearest chunks stand, each as its file and its index, the nearest first."""
+        places = {row: place for place, row in enumerate(self._compared.nearest(count))}
+        best: dict[tuple[File, int], int] = {}
         for mapped in self._mapped.values():
-            places = [nearest[row] for row in mapped.rows if row in nearest]
-            if places:
-                best[mapped.file] = min(places)
+            for unit, row in zip(mapped.units, mapped.rows, strict=True):
+                if row in places:
+                    key = mapped.file, unit
+                    best[key] = min(places[row], best.get(key, count))
         return sorted(best, key=best.__getitem__)
 
     def _calibrated(self, cosine: float) -> float:

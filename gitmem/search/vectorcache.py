@@ -97,6 +97,8 @@ class Cache:
         """
         there = self.open()
         if there is None or there.layout.dimensions != len(vectors[0][1]):
+            if there is not None:
+                there.close()
             self._write(mean_of([vector for _, vector in vectors]), len(vectors), vectors)
             return
         data = b"".join(record_bytes(key, vector, there.mean) for key, vector in vectors)
@@ -132,8 +134,11 @@ class Cache:
         if rows:
             sample = list(rows.values())[:: max(len(rows) // _MEAN_OF, 1)]
             mean = mean_of([there.vector(row) for row in sample])
-            self._write(mean, len(rows), ((key, there.vector(row)) for key, row in rows.items()))
+            vectors = [(key, there.vector(row)) for key, row in rows.items()]
+            there.close()
+            self._write(mean, len(rows), vectors)
         else:
+            there.close()
             self.remove()
 
     def remove(self) -> None:

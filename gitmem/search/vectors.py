@@ -32,7 +32,7 @@ _SALT = 0x9E3779B9  # so that a record of zeros has a wrong sum
 _WORD = 0xFFFFFFFF
 _MOST_DIMENSIONS = 1 << 16
 _EXACT = 2_000  # vectors that are compared one by one without numpy
-_LOOSELY = 4_000  # and of more, those whose signs are most alike
+_LOOSELY, _SHARE = 1_000, 0.04  # and of more, those whose signs are most alike: the greater of number and share
 _BLOCK = 4_096  # vectors that numpy takes at a time
 
 
@@ -102,6 +102,10 @@ class Vectors:
         components = memoryview(record)[KEY_BYTES + 4 :][: self.layout.dimensions].cast("b")
         return array("f", [scale * component for component in components])
 
+    def close(self) -> None:
+        """Let go of the file: where it is looked into, Windows replaces none."""
+        self.data.close()
+
     def record(self, row: int) -> bytes:
         """Return the record in a row."""
         start = self.layout.head + row * self.layout.record
@@ -130,7 +134,7 @@ class Comparison:
         if self._numpy is not None:
             rows = self._numpy.argpartition(-self._all, count)[:count] if count < there else range(there)
             return sorted(map(int, rows), key=lambda row: -float(self._all[row]))
-        candidates = range(there) if there <= _EXACT else self._alike(_LOOSELY)
+        candidates = range(there) if there <= _EXACT else self._alike(max(_LOOSELY, int(there * _SHARE)))
         return nlargest(count, candidates, key=self._cosine)
 
     def _cosine(self, row: int) -> float:

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import socket
 import time
+from urllib.parse import urlsplit
 
 import pytest
 
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
-from gitmem.llm.http import Patience, is_private, post_json
+from gitmem.llm.http import Patience, _connection, is_private, post_json
 
 
 class Pauses:
@@ -137,6 +138,21 @@ def test_a_server_that_is_not_there_is_unreachable():
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(ProviderError):
         post_json(url, {}, headers={}, deadline=time.monotonic() + 1)
+
+
+@pytest.mark.parametrize(
+    "environ, host, tunnel",
+    [
+        ({}, "api.example.org", None),
+        ({"https_proxy": "http://proxy:3128"}, "proxy", "api.example.org"),
+        ({"HTTPS_PROXY": "proxy:3128", "no_proxy": "example.com,other.org"}, "proxy", "api.example.org"),
+        ({"https_proxy": "http://proxy:3128", "NO_PROXY": "localhost, .example.org"}, "api.example.org", None),
+        ({"https_proxy": "http://proxy:3128", "no_proxy": "*"}, "api.example.org", None),
+    ],
+)
+def test_the_environment_names_proxies_for_https(environ, host, tunnel):
+    connection = _connection(urlsplit("https://api.example.org/v1"), 1.0, environ)
+    assert (connection.host, connection._tunnel_host) == (host, tunnel)
 
 
 def test_pauses_grow_up_to_a_limit_and_never_stand_still():

@@ -23,9 +23,10 @@ OTHERS = "\n\n".join(f"## Part {number}\n\nword{number} thing{number} matter{num
 
 
 @pytest.fixture
-def near(shelf, environ, provider):
+def near(shelf, environ, provider, monkeypatch):
     """Give a store whose vectors come from the provider on loopback, in which `car` is an automobile."""
     del environ["GITMEM_EMBEDDING_PROVIDER"]
+    monkeypatch.setattr("gitmem.search.similar.SECONDS", 20.0)  # a busy machine is no late provider
     provider.same = {"car": "automobile"}
     settings = EmbeddingConfig(provider="openai", base_url=f"{provider.url}/v1", model="fake")
     shelf.store.config = shelf.store.config._replace(embedding=settings)
