@@ -166,6 +166,7 @@ def test_every_recorded_payload(host, some):
 @SOME
 def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     """Transcripts to the hook, payloads to the replay, and what each is for."""
+    host.run("config", "tiers.automatic", "false")  # what they tell is long ago
     found = [str(path) for path in sorted((DATA / "transcripts").rglob("*")) if path.is_file()]
     payloads = [str(path) for path in sorted((DATA / "payloads").rglob("*.json"))]
     if some:
@@ -182,6 +183,21 @@ def test_every_recorded_file_to_both_commands(host, monkeypatch, some):
     host.drain()
     assert host.git("for-each-ref", "refs/heads") == tip
     assert host.git("status", "--porcelain") == ""
+
+
+def test_behind_a_hook_old_days_become_weeks(host):
+    """Once a day: what is put there later waits for the next one."""
+    day = host.store / "daily/2020/01/2020-01-06.md"
+    day.parent.mkdir(parents=True)
+    day.write_text("# 2020-01-06\n\n한 줄\n", encoding="utf-8")
+    host.drain()
+    assert not day.exists()
+    assert "한 줄\n" in (host.store / "monthly/2020/2020-01.md").read_text(encoding="utf-8")
+    assert host.git("status", "--porcelain") == ""
+    day.parent.mkdir(parents=True)
+    day.write_text("# 2020-01-06\n\n두 줄\n", encoding="utf-8")
+    host.drain()
+    assert day.exists()
 
 
 PAYLOAD = json.dumps(
