@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from gitmem.cli import answers
 from gitmem.cli.quick import SEARCH_LIMIT
-from gitmem.cli.reading import count
 from gitmem.errors import ExitCode, UsageError
 from gitmem.model.plaintext import plain
 
@@ -28,6 +26,7 @@ _LAYERS = {
 }
 CANDIDATES = 50  # hits of which those are recalled that fit
 BUDGET = 2_000  # tokens
+_SHORT = 10  # characters of an object id
 _BOLD, _DIM, _PLACE, _FOUND, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33m", "\033[0m"
 
 
@@ -71,6 +70,8 @@ def run_search(args: argparse.Namespace, door: Door) -> int:
 
 def configure_recall(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem recall`."""
+    from gitmem.cli.reading import count
+
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for, as for 'gitmem search'")
     parser.add_argument("--budget", type=count, default=BUDGET, metavar="N", help=f"tokens (default: {BUDGET})")
     _add_common(parser, CANDIDATES)
@@ -148,6 +149,8 @@ def run_get(args: argparse.Namespace, door: Door) -> int:
 
 def configure_keywords(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem keywords`."""
+    from gitmem.cli.reading import count
+
     parser.add_argument("word", nargs="?", metavar="WORD", help="list what bears this keyword")
     parser.add_argument("-n", "--limit", type=count, metavar="N", help="at most so many; 0 for all")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -183,6 +186,8 @@ def run_keywords(args: argparse.Namespace, door: Door) -> int:
 
 
 def _add_common(parser: argparse.ArgumentParser, limit: int) -> None:
+    from gitmem.cli.reading import count  # it brings what a search does not need
+
     parser.add_argument("--at", metavar="REV|DATE", help="search the files as they were then")
     parser.add_argument(
         "-n", "--limit", type=count, default=limit, metavar="N", help=f"hits at most (default: {limit}); 0 for all"
@@ -266,7 +271,7 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
             layer = hit.layer
             lines += ["", _styled(_LAYERS[layer], _BOLD, colour=colour)][not lines :]
         place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
-        gone = f"gone since; gitmem get --at {hit.commit[: answers.SHORT]}" if hit.commit else ""
+        gone = f"gone since; gitmem get --at {hit.commit[:_SHORT]}" if hit.commit else ""
         facts = ", ".join(filter(None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], gone)))
         shown = _styled(plain(place), _PLACE, colour=colour)
         lines.append(f"{shown}  {_styled(plain(facts), _DIM, colour=colour)}".rstrip())
