@@ -25,18 +25,18 @@ class Terminal(io.StringIO):
 def started(monkeypatch):
     """Give the commands that were started in the background, none of which is."""
     commands = []
+    monkeypatch.setattr("gitmem.search.similar.SECONDS", 20.0)  # a busy machine is no late provider
     for module in ("gitmem.store.detached", "gitmem.search.similar"):
         monkeypatch.setattr(f"{module}.start", lambda store, *command: commands.append(command))
     return commands
 
 
 @pytest.fixture
-def gitmem(home, environ, tmp_path, provider, started, monkeypatch):
+def gitmem(home, environ, tmp_path, provider, started):
     """Give the command line in a project whose user has named the provider on loopback."""
     project = tmp_path / "project"
     project.mkdir()
     del environ["GITMEM_EMBEDDING_PROVIDER"]
-    monkeypatch.setattr("gitmem.search.similar.SECONDS", 20.0)  # a busy machine is no late provider
     environ["MY_KEY"] = "sk-secret-key"
     provider.same = {"car": "automobile"}
 
