@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import json
+import subprocess
 
 import pytest
 
@@ -102,3 +103,39 @@ def test_a_day_that_was_consolidated_is_still_shown(gitmem):
     assert (code, out) == (0, "# 2020-01-06\n\n- 오래된 줄\n")
     assert "this is how it last was" in err
     assert gitmem("show", "2020-01-07")[0] == 9
+
+
+def test_a_day_that_one_clone_edits_while_another_consolidates_it_comes_back(tmp_path, home, environ):
+    """The change wins over the deletion, and the day joins its week again (docs/format.md, "Tiers")."""
+    one, other, remote = tmp_path / "one", tmp_path / "other", tmp_path / "remote.git"
+    day, week = "daily/2026/01/2026-01-06.md", "weekly/2026/2026-W02.md"
+
+    def run(project, *args):
+        door = Door(environ, str(project), io.StringIO(""), io.StringIO(), err := io.StringIO())
+        assert main(args, lambda: door) == 0, (args, err.getvalue())
+
+    for project in (one, other):
+        project.mkdir()
+    subprocess.run(["git", "init", "-q", "--bare", str(remote)], check=True, env=environ)
+    run(one, "init")
+    (one / ".gitmem" / day).parent.mkdir(parents=True)
+    entry = "- [10:00:00] **Decision**: Use uv. ^1ksd9q2x0m3v8t5w7zab\n"
+    (one / ".gitmem" / day).write_text(f"# 2026-01-06\n\n{entry}", encoding="utf-8")
+    run(one, "config", "tiers.monthly_days", "0")
+    run(one, "remote", "add", str(remote))
+    run(one, "sync")
+    run(other, "clone", str(remote))
+    run(other, "consolidate")
+    run(other, "sync")
+    with (one / ".gitmem" / day).open("a", encoding="utf-8") as file:
+        file.write("\n손으로 쓴 줄\n")
+    run(one, "sync")
+    assert "손으로 쓴 줄" in (one / ".gitmem" / day).read_text(encoding="utf-8")
+    run(one, "consolidate")
+    run(one, "sync")
+    run(other, "sync")
+    for project in (one, other):
+        assert not (project / ".gitmem" / day).exists()
+        text = (project / ".gitmem" / week).read_text(encoding="utf-8")
+        assert text.count("Use uv. ^1ksd9q2x0m3v8t5w7zab") == 1
+        assert text.count("손으로 쓴 줄") == 1
