@@ -96,7 +96,7 @@ def summarise(archive: str, text: str) -> Summary:
 
 def digest(text: str, most: int) -> list[str]:
     """Return at most so many sentences of a part of memory that together say most of it; never raises."""
-    return _most_telling(read(text), 1, most)
+    return _most_telling(read(text), most // 2, most)
 
 
 def _range(reading: Reading, archive: str) -> tuple[str, str]:

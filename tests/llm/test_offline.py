@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.llm.offline import summarise
+from gitmem.llm.offline import digest, summarise
 from gitmem.model.entry import Entry, render_entry
 from gitmem.model.ids import ALPHABET
 from gitmem.model.sentences import split
@@ -189,3 +189,14 @@ def test_time_is_bounded_whatever_the_archive_is_made_of(unit):
     began = time.process_time()
     summarise(ARCHIVE, memory(context=text))
     assert time.process_time() - began < 30  # one or two seconds; what is not linear takes minutes
+
+
+def test_a_digest_is_a_few_of_the_sentences_there_are():
+    reads = (f"- The loader reads part {number} of its settings before the others do.\n" for number in range(40))
+    text = "".join(reads)
+    text += "- Passwords are hashed with argon2id since bcrypt cuts them off.\n"
+    said = digest(text, 3)
+    assert 1 <= len(said) <= 3
+    assert any("argon2id" in sentence for sentence in said)
+    assert all(sentence.rstrip(".") in text for sentence in said)
+    assert digest("", 3) == digest("# Only\n\n## headings\n", 3) == []

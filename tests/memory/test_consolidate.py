@@ -92,6 +92,15 @@ def test_an_undo_without_a_name_means_what_the_user_did(autumn):
     assert undo(autumn.store).undone[0].subject.startswith("Save note: Yesterday's work")
 
 
+def test_an_entry_can_still_be_undone(autumn):
+    consolidate_due(autumn.store)
+    undo(autumn.store, revision=f"^{autumn.decision.id}")
+    for path in ("memory.md", *tree(autumn, "weekly"), *tree(autumn, "monthly")):
+        assert autumn.decision.id not in autumn.text(path)
+    assert "layers" in autumn.text("monthly/2026/2026-10.md")
+    assert save(autumn.store, autumn.note).commit is None
+
+
 def test_what_is_delivered_late_is_not_saved_twice(autumn):
     consolidate_due(autumn.store)
     tip = autumn.store.tip
