@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError
 from gitmem.git.repository import clear_left_behind
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitmem.git.process import Git
 
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
@@ -31,19 +32,26 @@ def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "g
         GitFailedError: git failed in another way.
 
     """
-    for attempt in range(_ATTEMPTS):
-        verb = f"delete {ref} {old}" if new is None else f"update {ref} {new} {old or '0' * len(new)}"
-        if new is None and old is None:
-            return True
+    return move_refs(git, {ref: (old, new)}, why)
+
+
+def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why: str = "gitmem") -> bool:
+    """Move several refs at once or not at all, each from and to what `move_ref` is given."""
+    lines = [_line(ref, old, new) for ref, (old, new) in moves.items() if old != new]
+    for attempt in range(_ATTEMPTS if lines else 0):
         try:
-            git.run(*_SYNC, "update-ref", "-m", why, "--stdin", stdin=f"{verb}\n".encode())
+            git.run(*_SYNC, "update-ref", "-m", why, "--stdin", stdin="".join(lines).encode())
         except GitFailedError as error:
             if any(words in error.stderr for words in _MOVED):
                 return False
             lock = error.stderr.partition(_LOCKED)[2].partition("': File exists")
             if not lock[1] or attempt + 1 == _ATTEMPTS:
                 raise
-            clear_left_behind(os.fsdecode(lock[0]))
+            clear_left_behind(lock[0])
         else:
-            return True
-    return False
+            break
+    return True
+
+
+def _line(ref: str, old: str | None, new: str | None) -> str:
+    return f"delete {ref} {old}\n" if new is None else f"update {ref} {new} {old or '0' * len(new)}\n"

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnreachableError
 from gitmem.git.process import Git, masked
+from gitmem.git.repository import is_object_id, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -100,6 +101,9 @@ class Connection:
             if _NO_SUCH_REF in error.stderr:
                 return None
             raise _explained(error, remote, "fetch from") from error
+        fetched = read_text(os.path.join(self.layout.common_dir, into)).strip()
+        if is_object_id(fetched):  # as it is, unless refs are kept elsewhere
+            return fetched
         return git.run("rev-parse", "--verify", "--end-of-options", f"{into}^{{commit}}").decode().strip()
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:

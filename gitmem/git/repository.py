@@ -124,13 +124,14 @@ class PathChange(Value):
     """A path that differs between two commits; an id is None where the file is missing.
 
     `mode` is that of the newer version, else of the older one: `100644`, `100755`, `120000` (a symbolic link) or
-    `160000` (a submodule).
+    `160000` (a submodule); `old_mode` is that of the older one, `000000` where it is missing.
     """
 
     path: str
     old: str | None
     new: str | None
     mode: str
+    old_mode: str = "000000"
 
 
 class Repository:
@@ -251,7 +252,9 @@ class Repository:
         for meta, path in zip(fields[::2], fields[1::2], strict=True):
             old_mode, new_mode, before, after, _ = meta.decode().lstrip(":").split()
             first, second = (None if set(oid) == {"0"} else oid for oid in (before, after))
-            changes.append(PathChange(os.fsdecode(path), first, second, old_mode if second is None else new_mode))
+            changes.append(
+                PathChange(os.fsdecode(path), first, second, old_mode if second is None else new_mode, old_mode)
+            )
         return changes
 
     def is_ancestor(self, old: str, new: str) -> bool:

@@ -13,6 +13,7 @@ from gitmem.git.remote import Connection, check_url
 from gitmem.git.setup import make_root
 from gitmem.store.incoming import check_incoming
 from gitmem.store.init import Place, complete_store, make_store
+from gitmem.store.mergecommit import merge_bases
 from gitmem.store.remotes import DEFAULT, add_remote
 from gitmem.store.sync import Options, fetch_memory, note_synced
 
@@ -43,7 +44,9 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
         remote = add_remote(store, DEFAULT, url)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         theirs = _fetched(store, remote, connection, options)
-        check_incoming(store, remote, root, theirs, options.accept)
+        check_incoming(
+            store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
+        )
     except BaseException:
         if made.new and store.own_repository and _holds_nothing(store.root):
             shutil.rmtree(store.root, ignore_errors=True)

@@ -12,7 +12,7 @@ from gitmem.git.refs import move_ref
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.model.message import Op, Trailer
 from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
-from gitmem.store.mergecommit import merge_bases, read_tree
+from gitmem.store.mergecommit import read_tree
 from gitmem.store.store import FORMAT_VERSION, format_version
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def check_rewritten(
         RefusedError: it was emptied, or its history was rewritten.
 
     """
-    if seen is None or (theirs is not None and store.repository.is_ancestor(seen, theirs)):
+    if seen in {None, theirs} or (theirs is not None and store.repository.is_ancestor(seen, theirs)):
         return
     move_ref(store.repository.git, f"{BACKUPS}/{remote.name}/{seen[:12]}", seen, None, "gitmem sync")
     if Accept.REWRITTEN in accept:
@@ -62,8 +62,10 @@ def check_rewritten(
     )
 
 
-def check_incoming(store: Store, remote: Remote, local: str, theirs: str, accept: Collection[Accept]) -> None:
-    """Refuse what must not come into a store.
+def check_incoming(
+    store: Store, remote: Remote, local: str, theirs: str, accept: Collection[Accept], *, shared: bool
+) -> None:
+    """Refuse what must not come into a store; `shared` says whether the two have history in common.
 
     Raises:
         StoreFormatError: it is of a newer format.
@@ -71,15 +73,16 @@ def check_incoming(store: Store, remote: Remote, local: str, theirs: str, accept
             no memory, or one that began elsewhere.
 
     """
-    document = store.repository.read(theirs, FORMAT)
-    version = format_version(document or b"")
+    changes = [change for change in store.repository.changes(local, theirs) if change.new is not None]
+    document = next((change.new for change in changes if change.path == FORMAT), None)
+    version = format_version(store.repository.blob(document)) if document else None
     if version is not None and version != FORMAT_VERSION:
         raise StoreFormatError(
             f"The memory at {remote.name} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
             "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
         )
-    if not merge_bases(store.repository.git, local, theirs):
-        if document is None:
+    if not shared:
+        if store.repository.read(theirs, FORMAT) is None:
             raise RefusedError(
                 f"The branch 'gitmem' of {remote.name} holds no memory of gitmem's.", "Use another remote."
             )
@@ -88,7 +91,7 @@ def check_incoming(store: Store, remote: Remote, local: str, theirs: str, accept
                 f"The memory at {remote.name} did not begin as the one here: they share no history.",
                 "If both are to become one: 'gitmem sync --accept unrelated'.",
             )
-    _check_files(store, remote, local, theirs)
+    _check_files(store, remote, changes)
 
 
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> None:
@@ -150,8 +153,7 @@ def _moved_on_purpose(store: Store, local: str, target: str) -> set[str]:
     return found
 
 
-def _check_files(store: Store, remote: Remote, local: str, theirs: str) -> None:
-    changed = [change for change in store.repository.changes(local, theirs) if change.new is not None]
+def _check_files(store: Store, remote: Remote, changed: Collection[PathChange]) -> None:
     names: dict[str, str] = {}
     for change in changed:
         complaint = _complaint(change)

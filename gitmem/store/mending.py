@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git.history import blobs, empty_tree
 from gitmem.model.merge import has_markers, without_markers
 from gitmem.model.message import Message, Op, Trailer
 
@@ -22,15 +23,16 @@ _FEW = 3
 
 
 def marked_documents(store: Store, old: str | None, new: str) -> list[str]:
-    """Return the documents that may hold markers, of those that differ between two commits; cheap."""
+    """Return the documents with markers, of those that came or changed between two commits."""
+    git = store.repository.git
     try:
-        changed = None if old is None else {change.path for change in store.repository.changes(old, new)}
+        changes = store.repository.changes(old or empty_tree(git), new)
     except GitFailedError:  # a mark of history that is gone
-        changed = None
-    options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", "^<<<<<<< ")
-    said = store.repository.git.run("grep", *options, new, "--", "*.md", ok=(0, 1))
-    paths = [path.partition(":")[2] for path in said.decode("utf-8", "surrogateescape").split("\0")[:-1]]
-    return [path for path in paths if changed is None or path in changed]
+        changes = store.repository.changes(empty_tree(git), new)
+    documents = [change for change in changes if change.new and change.path.endswith(".md")]
+    contents = blobs(git, [change.new or "" for change in documents if change.mode.startswith("100")])
+    paths = [change.path for change in documents if change.mode.startswith("100")]
+    return [path for path, data in zip(paths, contents, strict=True) if has_markers(data)]
 
 
 def mend(transaction: Transaction, paths: Iterable[str]) -> bool:

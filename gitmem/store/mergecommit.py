@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from gitmem.git.history import Commit
     from gitmem.git.process import Git
+    from gitmem.git.repository import Repository
     from gitmem.store.store import Store
 
 _MOST_BASES = 16  # of a history crossed more often than any sync makes, the rest is left out
@@ -59,7 +60,7 @@ def merge_commits(store: Store, ref: str, one: str, other: str) -> MergeCommit:
     first, second = sorted((one, other))
     git = store.repository.git
     base = _base(store, ref, first, second, _DEPTH)
-    planned = _plan(git, base, first, second)
+    planned = _plan(store.repository, base, first, second)
     found = commits(git, [first, second])
     message = _message(git, found[first], found[second])
     return MergeCommit(_write(store, ref, [found[first], found[second]], message, planned), planned.review)
@@ -81,28 +82,32 @@ def _base(store: Store, ref: str, first: str, second: str, depth: int) -> str:
         inner = _base(store, ref, base, more, depth - 1)
         found = commits(git, [base, more])
         message = Message("Base of a merge", ((Trailer.OP.value, Op.MERGE.value),))
-        planned = _plan(git, inner, *sorted((base, more)))
+        planned = _plan(store.repository, inner, *sorted((base, more)))
         base = _write(store, ref, [found[oid] for oid in sorted((base, more))], message, planned)
     return base
 
 
-def _plan(git: Git, base: str, first: str, second: str) -> _Planned:
+def _plan(repository: Repository, base: str, first: str, second: str) -> _Planned:
     """Return what the merge changes of the tree of `first`."""
-    trees = [read_tree(git, commit) for commit in (base, first, second)]
-    differing = {path for path in set().union(*trees) if len({tree.get(path) for tree in trees}) > 1}
-    open_questions = _to_be_merged(differing, *trees)
+    git = repository.git
+    trees = _differing(repository, base, first, second)
+    before, ours, theirs = trees
+    names = _names(git, first, trees)
+    open_questions = _to_be_merged(*trees) | _colliding(_new(trees), names)
     entries = []
     contents: dict[str, bytes | None] = {}
-    before, ours, theirs = trees
-    for path in sorted(differing - open_questions):
+    for path in sorted(set().union(*trees) - open_questions):
         if ours.get(path) == before.get(path):  # the other side's alone
             entry = theirs.get(path)
             if entry is None:
                 contents[path] = None
             else:
                 entries.append((path, *entry))
+    if open_questions - set().union(*trees):  # a name that neither changed, and that a new one is taken for
+        for tree, commit in zip(trees, (base, first, second), strict=True):
+            tree.update({path: entry for path, entry in read_tree(git, commit).items() if path in open_questions})
     sides = [_read(git, {path: tree[path] for path in sorted(open_questions) if path in tree}) for tree in trees]
-    merged = merge_trees(*sides, around=_around(open_questions, ours, theirs))
+    merged = merge_trees(*sides, around=names - open_questions if open_questions & _new(trees) else ())
     modes = {path: _mode(path, *trees) for path in merged.files}
     contents |= {
         path: data
@@ -112,46 +117,74 @@ def _plan(git: Git, base: str, first: str, second: str) -> _Planned:
     return _Planned(tuple(entries), contents, modes, merged.review)
 
 
-def _around(paths: Collection[str], ours: Tree, theirs: Tree) -> set[str]:
-    """Return the other files' names, where one of them may matter to a name that is new."""
-    new = [path for path in paths if path not in ours or path not in theirs]
-    return {*ours, *theirs}.difference(paths) if new else set()
+def _differing(repository: Repository, base: str, first: str, second: str) -> tuple[Tree, Tree, Tree]:
+    """Return base, first and second as far as they differ: what one side did not change, it has as the base has it."""
+    trees: tuple[Tree, Tree, Tree] = ({}, {}, {})
+    changes = [repository.changes(base, commit) for commit in (first, second)]
+    for change in (*changes[0], *changes[1]):
+        if change.old is not None:
+            for tree in trees:
+                tree[change.path] = (change.old_mode, change.old)
+    for tree, changed in zip(trees[1:], changes, strict=True):
+        for change in changed:
+            if change.new is None:
+                tree.pop(change.path, None)
+            else:
+                tree[change.path] = (change.mode, change.new)
+    return trees
 
 
-def _to_be_merged(differing: Collection[str], base: Tree, ours: Tree, theirs: Tree) -> set[str]:
+def _new(trees: tuple[Tree, Tree, Tree]) -> set[str]:
+    return (trees[1].keys() | trees[2].keys()) - trees[0].keys()
+
+
+def _names(git: Git, first: str, trees: tuple[Tree, Tree, Tree]) -> set[str]:
+    """Return all names of both sides, where one is new; nothing where none is, since then none can collide."""
+    if not _new(trees):
+        return set()
+    said = git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", first)
+    return {os.fsdecode(name) for name in said.split(b"\0")[:-1]} | trees[2].keys()
+
+
+def _to_be_merged(base: Tree, ours: Tree, theirs: Tree) -> set[str]:
     """Return the paths whose content has to be read: changed on both sides, or perhaps what such a file is called."""
-    sides = (ours, theirs)
+    differing = base.keys() | ours.keys() | theirs.keys()
     found = {
         path
         for path in differing
         if ours.get(path) != theirs.get(path) and base.get(path) not in {ours.get(path), theirs.get(path)}
     }
-    for side in sides:
+    for side in (ours, theirs):
         # A document that is gone here and changed there may have another name here.
         if any(path in base and path not in side for path in found):
             found |= {path for path in differing if path in side and path not in base}
-    return found | _colliding([path for path in differing if path not in base], ours, theirs)
+    return found
 
 
-def _colliding(new: Collection[str], ours: Tree, theirs: Tree) -> set[str]:
+def _colliding(new: Collection[str], names: Collection[str]) -> set[str]:
     """Return names of which some file system takes one for another, or of which one is a folder and one a file."""
-    if not new:
-        return set()
-    spellings: dict[str, set[str]] = {}
-    folders: set[str] = set()
-    for path in ours.keys() | theirs.keys():
-        parts = path.split("/")
-        for depth in range(1, len(parts)):
-            folders.add(name := "/".join(parts[:depth]))
-            spellings.setdefault(_folded(name), set()).add(name)
-        spellings.setdefault(_folded(path), set()).add(path)
-    twice = {name for names in spellings.values() if len(names) > 1 for name in names}
-    odd = twice | {path for path in folders if path in ours or path in theirs}
+    wanted: dict[str, set[str]] = {}
+    for path in new:
+        for name in _with_parents(path):
+            wanted.setdefault(_folded(name), set()).add(name)
+    files = set(new)
+    odd: set[str] = set()
+    for path in names:
+        parents = _with_parents(path)
+        for name in parents:
+            spellings = wanted.get(_folded(name))
+            if spellings is not None and (spellings - {name} or (name != path and name in files)):
+                odd |= {*spellings, name}
+        if path not in files and path in wanted.get(_folded(path), ()):  # a file where a new path has a folder
+            odd.add(path)
     if not odd:
         return set()
-    return {
-        path for path in ours.keys() | theirs.keys() if any(path == name or path.startswith(f"{name}/") for name in odd)
-    }
+    return {path for path in {*names, *new} if not odd.isdisjoint(_with_parents(path))}
+
+
+def _with_parents(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
 
 
 def _folded(name: str) -> str:

@@ -15,11 +15,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.git.refs import move_ref, read_refs
+from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.incoming import Accept, check_incoming, check_losses, check_rewritten
-from gitmem.store.mergecommit import merge_commits
+from gitmem.store.mergecommit import merge_bases, merge_commits
 from gitmem.store.remotes import FETCHED, REFS
 
 if TYPE_CHECKING:
@@ -103,11 +103,8 @@ def note_synced(store: Store, remote: Remote, commit: str) -> None:
     refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
     if store.own_repository:  # where the user's own git looks
         refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
-    git = store.repository.git
-    known = read_refs(git, *refs)
-    for ref in refs:
-        if known.get(ref) != commit:
-            move_ref(git, ref, commit, known.get(ref), "gitmem sync")
+    moves = {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
+    move_refs(store.repository.git, moves, "gitmem sync")
 
 
 class _Sync:
@@ -134,15 +131,17 @@ class _Sync:
     def _round(self, number: int) -> Synced | None:
         """Try once; None where another machine, or another command here, was quicker."""
         local = self._settle()
-        seen = self._seen()
+        seen = self._store.repository.tip(self._seen_ref)
         theirs = fetch_memory(self._store, self._remote, self._connection, self._options)
         check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
         review: tuple[str, ...] = ()
         target = local
         if theirs is not None:
-            check_incoming(self._store, self._remote, local, theirs, self._options.accept)
-            target, review = self._merged(local, theirs)
-            check_losses(self._store, self._remote, local, target, self._options.accept)
+            bases = merge_bases(self._git, local, theirs)
+            if theirs not in bases:
+                check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(bases))
+                target, review = self._merged(local, theirs, bases)
+                check_losses(self._store, self._remote, local, target, self._options.accept)
         refused = None
         if target != theirs:
             self._options.progress(Step.PUSH)
@@ -171,17 +170,11 @@ class _Sync:
         self._began = self._began or tip
         return tip
 
-    def _seen(self) -> str | None:
-        return read_refs(self._git, self._seen_ref).get(self._seen_ref)
-
-    def _merged(self, local: str, theirs: str) -> tuple[str, tuple[str, ...]]:
-        repository = self._store.repository
-        if repository.is_ancestor(theirs, local):
-            return local, ()
-        if repository.is_ancestor(local, theirs):
+    def _merged(self, local: str, theirs: str, bases: list[str]) -> tuple[str, tuple[str, ...]]:
+        if local in bases:
             return theirs, ()
         self._options.progress(Step.MERGE)
-        merge = merge_commits(self._store, repository.branch(), local, theirs)
+        merge = merge_commits(self._store, self._store.repository.branch(), local, theirs)
         return merge.oid, merge.review
 
     def _adopt(self, local: str, target: str) -> bool:
@@ -207,5 +200,7 @@ def pause(number: int, random: float) -> float:
 
 def count_commits(git: Git, commit: str, *, without: str | None) -> int:
     """Count the commits, merges apart, that one commit has and another has not."""
+    if commit == without:
+        return 0
     excluded = [f"^{without}"] if without else []
     return int(git.run("rev-list", "--count", "--no-merges", commit, *excluded, "--"))
