@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 from gitmem.mcp.words import clean
-from gitmem.search.engine import search
+from gitmem.search.engine import answer
 from gitmem.store.history import resolve
 
 if TYPE_CHECKING:
@@ -26,11 +26,14 @@ def find(
 
     """
     commit = resolve(store, at) if at else None
-    hits = search(store, query, limit=limit + 1, deep=deep, history=history, at=commit)
-    more = len(hits) > limit
-    hits = hits[:limit]
+    found = answer(store, query, limit=limit + 1, deep=deep, history=history, at=commit)
+    more = len(found.hits) > limit
+    hits = found.hits[:limit]
     lines = ",\n".join(json.dumps(hit_value(hit), ensure_ascii=False, separators=(",", ":")) for hit in hits)
-    return clean(f"[{lines}]"), _next(hits, more=more, everywhere=deep and history, at=at)
+    said = _next(hits, more=more, everywhere=deep and history, at=at)
+    if found.without_vectors:
+        said += f" Found by words alone: {found.without_vectors}"
+    return clean(f"[{lines}]"), clean(said)
 
 
 def hit_value(hit: Hit) -> dict[str, object]:

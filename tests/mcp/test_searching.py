@@ -27,3 +27,12 @@ def test_a_hand_edit_is_found_by_the_next_search(memory):
     memory.put("knowledge/animals.md", "A pelican crossing.\n")
     assert memory.search("zebra") == []
     assert len(memory.search("pelican")) == 1
+
+
+def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
+    from gitmem.mcp import searching
+    from gitmem.search.engine import Answer
+
+    monkeypatch.setattr(searching, "answer", lambda *_, **__: Answer([], "openai did not answer within a second."))
+    result = memory.call("memory_search", query="zebra")
+    assert result.content[1].text.endswith("Found by words alone: openai did not answer within a second.")
