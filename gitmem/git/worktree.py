@@ -11,7 +11,6 @@ import os
 import stat
 
 from gitmem.errors import RefusedError, UnfinishedError
-from gitmem.git.index import IndexUpdate, is_damage, read_entries, rebuild_index, set_entries
 from gitmem.git.process import failure
 from gitmem.values import Value
 
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.child import Running
+    from gitmem.git.index import IndexUpdate
     from gitmem.git.process import Git
 
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
@@ -210,14 +210,20 @@ class WorkTree:
 
     def open_index(self, contents: Mapping[str, bytes] | None = None) -> IndexUpdate:
         """Start bringing index entries in step, while the commit is being made; see `IndexUpdate`."""
+        from gitmem.git.index import IndexUpdate  # as below: only writing needs it
+
         return IndexUpdate(self._git, contents or {})
 
     def index_entries(self) -> dict[str, str]:
         """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""
+        from gitmem.git.index import read_entries
+
         return read_entries(self._git)
 
     def set_index_entries(self, entries: Mapping[str, tuple[str, str] | None]) -> None:
         """Have the index hold these files, given as mode and object id, or not hold them, whatever is on the disk."""
+        from gitmem.git.index import set_entries
+
         set_entries(self._git, entries)
 
     def _resolve(self, path: str, *, to_write: bool = False) -> str:
@@ -333,6 +339,8 @@ class Look:
         process = self.start()
         said, stderr = process.communicate()
         if process.returncode != 0:
+            from gitmem.git.index import is_damage, rebuild_index
+
             error = failure(_STATUS, process.wait(), stderr)
             if not is_damage(error.stderr):
                 raise error

@@ -10,24 +10,25 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from gitmem.config import Config, load_config
 from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
-from gitmem.git.identity import IdentityLookup
-from gitmem.git.index import SHA1_DIGITS
-from gitmem.git.locks import Lock, LockKind, open_lock
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
-from gitmem.git.worktree import Staged, WorkTree
-from gitmem.git.writer import TipLockedError, TipMovedError, Writer
+from gitmem.git.worktree import WorkTree
 from gitmem.model.paths import CONFIG, FORMAT, TEMPORARY
-from gitmem.store.recovery import recover
 from gitmem.store.spool import Spool
-from gitmem.store.transaction import Transaction
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     from typing import Generic, TypeVar
 
+    from gitmem.git.identity import IdentityLookup
     from gitmem.git.index import IndexUpdate
+    from gitmem.git.locks import Lock
+    from gitmem.git.worktree import Staged
+    from gitmem.git.writer import Writer
     from gitmem.store.context import Context
+    from gitmem.store.transaction import Transaction
+
+# What only writing needs is imported where it is: most commands read, and a session's start waits for them.
 
 FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
@@ -91,6 +92,8 @@ class Store:
 
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""
+        from gitmem.git.locks import LockKind, open_lock
+
         os.makedirs(self.private, mode=0o700, exist_ok=True)
         kind = LockKind(self.config.lock.kind)
         return open_lock(self.repository.git, self.private, kind=kind, purpose=purpose, machine=self.context.machine)
@@ -115,6 +118,8 @@ class Store:
             UnfinishedError: the store is in the middle of a git operation of the user's.
 
         """
+        from gitmem.git.writer import TipLockedError, TipMovedError
+
         busy = BusyError(f"The branch was moved by others {ATTEMPTS} times meanwhile.", "Nothing was lost; try again.")
         with self._saving(), contextlib.ExitStack() as stack:
             self.repository.branch()  # refused before anybody waits
@@ -196,6 +201,9 @@ class Store:
         scan: bool,
         meanwhile: Callable[[], object] | None,
     ) -> Outcome[T]:
+        from gitmem.git.writer import Writer
+        from gitmem.store.recovery import recover
+
         branch = self.repository.branch()
         tip = self.repository.tip(branch) or self._begin(branch)
         with (
@@ -252,6 +260,8 @@ class Store:
 
     def publish(self, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
         """Bring work tree, index and mark up to the tip; what a person changed in these milliseconds is merged."""
+        from gitmem.store.recovery import recover
+
         left = self.files.publish(staged)
         index.finish(sorted({*paths}.difference(left)))
         if left:
@@ -262,6 +272,7 @@ class Store:
     def _begin(self, branch: str) -> str:
         """Have the branch begin with the commit that all stores begin with."""
         from gitmem.git.setup import seed_branch
+        from gitmem.git.writer import TipMovedError
 
         seed_branch(self.repository.git, branch)
         tip = self.repository.tip(branch)
@@ -275,6 +286,8 @@ class Store:
         mend(transaction, marked_documents(self, old, new))
 
     def _transaction(self, writer: Writer) -> Transaction:
+        from gitmem.store.transaction import Transaction
+
         return Transaction(
             writer,
             self.files,
@@ -285,6 +298,8 @@ class Store:
 
     def _identity(self) -> IdentityLookup:
         """Return who commits, asked once: one command has one author, however many transactions it takes."""
+        from gitmem.git.identity import IdentityLookup
+
         if self._asked is None or self._asked.expired:
             layout = self.repository.layout
             self._asked = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
@@ -319,6 +334,8 @@ class Store:
 
 def _replaced(files: Mapping[str, bytes | None], paths: set[str], tip: str) -> dict[str, bytes]:
     """Return the contents of `files` where no other path changes, none goes, and object ids are SHA-1's."""
+    from gitmem.git.index import SHA1_DIGITS
+
     contents = {path: content for path, content in files.items() if content is not None}
     return contents if contents.keys() == paths | files.keys() and len(tip) == SHA1_DIGITS else {}
 
