@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import re
 import time
 
-from gitmem.errors import BusyError, GitFailedError, RefusedError
+from gitmem.errors import BusyError, RefusedError
 from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.git.repository import clear_left_behind, read_text
 from gitmem.git.writer import CRASH_REPORT
@@ -27,10 +26,6 @@ if TYPE_CHECKING:
 ARRIVING = "arriving"  # in the private folder
 _ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
 _PAUSE = 0.01
-_MARK = 61  # characters of a mark: no line of a document begins like that
-_MERGE_FILE = ("merge-file", "-p", "-q", "--diff3", f"--marker-size={_MARK}")
-# A conflict in which both sides add lines where the base has none.
-_BOTH_ADD = rb"(?m)^<{61} .*\n((?:(?!\|{61} ).*\n)*?)\|{61} .*\n={61}\r?\n((?:(?!>{61} ).*\n)*?)>{61} .*\n"
 
 
 def recover(store: Store, tip: str | None) -> tuple[str, ...]:
@@ -111,6 +106,8 @@ def _has_parents(store: Store, commit: str) -> bool:
 
 def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:
     """Bring one file up to the tip; returns a notice, "" for none, and whether it is done."""
+    from gitmem.model.linemerge import merge_lines  # where something has to be brought up at all
+
     if not change.mode.startswith("100"):  # a link or a submodule is nothing gitmem wrote
         return "", True
     path, disk = change.path, store.files.read(change.path)
@@ -123,7 +120,8 @@ def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str,
     old = None if change.old is None else store.repository.blob(change.old)
     if disk is None or indexed == change.new or _is_built_on(disk, old or b"", new or b""):
         return "", True  # removed or edited by hand, after it had been written: stays so
-    merged = _merge(store, path, disk, old, new)
+    # Where both only add lines, those of the person come first: they may go on with what stands before them.
+    merged = disk if new is None else merge_lines(disk, old or b"", new)
     if merged is not None:
         return f"{path} was edited by hand while it was being changed; both were kept.", _put(store, change, merged)
     beside = _name_beside(store, path)
@@ -167,26 +165,6 @@ def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
     own = Counter(disk.splitlines()) - (before & after)
     came, went = after - before, before - after
     return bool(came or went) and came <= own and not own & went
-
-
-def _merge(store: Store, path: str, disk: bytes, old: bytes | None, new: bytes | None) -> bytes | None:
-    """Return the three versions merged line by line, None where they change the same lines.
-
-    Where both only add lines, as at the end of a log, those of the person come first: they may go on with what stands
-    before them.
-    """
-    if new is None:
-        return disk
-    staged = [store.files.stage(path, content) for content in (disk, old or b"", new)]
-    names = [item.temporary or "" for item in staged]
-    try:
-        merged = store.repository.git.run(*_MERGE_FILE, "--", *names, ok=range(128))
-    except GitFailedError:  # one of them is no text
-        return None
-    finally:
-        store.files.discard(staged)
-    merged = re.sub(_BOTH_ADD, rb"\1\2", merged)
-    return None if b"<" * _MARK in merged else merged
 
 
 def _name_beside(store: Store, path: str) -> str:

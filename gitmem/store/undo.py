@@ -13,11 +13,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitFailedError, GitmemError, NotFoundError
+from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.history import blobs, log
 from gitmem.git.repository import is_object_id
 from gitmem.model.ids import is_id
 from gitmem.model.limits import Limits, needs_rotation
+from gitmem.model.linemerge import merge_lines
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
 from gitmem.model.undo import (
@@ -245,7 +246,7 @@ class _Attempt:
             files[path] = files[path] or self._as_it_last_was(path)
         for item in todo:
             try:
-                files |= plan_undo(self._changes[item.commit], files, self._merge_lines)
+                files |= plan_undo(self._changes[item.commit], files, _merge_lines)
             except UndoConflictError as error:
                 raise self._conflict(item, error.path) from None
         return files
@@ -278,15 +279,6 @@ class _Attempt:
                     f"Undo that first: 'gitmem undo {live[0].oid[:SHORT]}'.",
                 )
 
-    def _merge_lines(self, ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
-        staged = [self._store.files.stage(MEMORY, content) for content in (ours, base, theirs)]
-        try:
-            return self._git.run("merge-file", "-p", "-q", "--", *(item.temporary or "" for item in staged))
-        except GitFailedError:  # the number of conflicts, or that it is no text
-            return None
-        finally:
-            self._store.files.discard(staged)
-
     def _conflict(self, item: Record, path: str) -> GitmemError:
         later = log(self._git, f"{item.commit}..{self._tip}", paths=[path], limit=_LISTED)
         by = ", ".join(_name(record(commit)) for commit in later) or "an edit by hand that is not committed yet"
@@ -302,6 +294,10 @@ class _Attempt:
             return ()
         said = "memory.md is over its threshold again, so the next save will rotate it. "
         return (said + "Raise rotation.threshold_tokens if it is to stay.",)
+
+
+def _merge_lines(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
+    return merge_lines(ours, base, theirs, both_add=False)
 
 
 def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
