@@ -30,7 +30,11 @@ _DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[
 _TURNS = ("Turn", "Exchange")
 _SKIPPED = ("State",)  # an entry that says again where the last turn ended
 _DONE = ("Done: ", "한 일: ")
-_NOT_PROSE = ("Files: ", "파일: ", "Failed: ", "실패: ", "Files modified: ")
+_ASKED = ("Asked: ", "요청: ")
+_NOT_PROSE = (
+    *("Files: ", "파일: ", "Failed: ", "실패: ", "Files modified: "),
+    *("Keywords: ", "키워드: ", "Outcome: ", "결과: "),
+)
 
 
 class Role(Enum):
@@ -123,11 +127,13 @@ def _of_entry(entry: Entry, title: str) -> list[Item]:
 
 def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
     """Yield the sentences of a turn; those of an answer that are a decision, a fix and so on as such."""
-    role = Role.ASKED
-    for line in text.split("\n"):
-        label = next((label for label in _DONE if line.startswith(label)), "")
+    lines = text.split("\n")
+    # What was asked stands first, or in a line of its own below the sentence that says what was done.
+    role = Role.DONE if any(line.startswith((*_ASKED, "Outcome: ", "결과: ")) for line in lines) else Role.ASKED
+    for line in lines:
+        label = next((label for label in (*_DONE, *_ASKED) if line.startswith(label)), "")
         if label:
-            role = Role.DONE
+            role = Role.ASKED if label in _ASKED else Role.DONE
         elif line.startswith(_NOT_PROSE):
             continue
         words = line[len(label) :]

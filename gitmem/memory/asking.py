@@ -188,3 +188,17 @@ def _shortened(text: str) -> str:
         return text
     half = MOST_CHARACTERS // 2
     return f"{text[:half]}{_LEFT_OUT}{text[-half:]}"
+
+
+def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, object]:
+    """Return what a model answered without the secrets in it, of whatever shape it is."""
+    allow = store.config.redaction.allow
+
+    def clean(value: object) -> object:
+        if isinstance(value, str):
+            return redact(value, allow=allow).text
+        if isinstance(value, dict):
+            return {key: clean(below) for key, below in value.items()}
+        return [clean(below) for below in value] if isinstance(value, list) else value
+
+    return {key: clean(value) for key, value in given.items()}

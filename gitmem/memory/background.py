@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.memory.waiting import Session, Waiting
     from gitmem.store.store import Store
 
+MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.asking.PROVIDERS`, which the way of a hook need not import
 _TENDED = "tended"  # the day on which what only age brings about was last done
 _MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
 
@@ -56,8 +57,11 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
 def tend(store: Store, late: Callable[[], bool]) -> None:
     """Do what only age brings about, once a day: consolidation (spec P4) and retention (R13); each as configured.
 
-    What is not done once it is `late` is done the next time. Failures are written to the log.
+    And ask the model of the settings, if there is one, for what waits for it. What is not done once it is `late` is
+    done the next time. Failures are written to the log.
     """
+    if store.config.summary.provider in MODELS:
+        _Steps(store).run("summaries", partial(_Steps(store).improve, late))
     mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
     if read_text(mark).strip() == today:
         return
@@ -115,11 +119,34 @@ class _Steps:
             pass
 
     def close(self, session: Session) -> None:
-        """Keep the transcript of a session that is over (spec R14)."""
-        from gitmem.memory.session_end import keep_transcript
+        """Keep the transcript of a session that is over (spec R14), and what was done in it (V1, V2)."""
+        from gitmem.memory.exchanges import save_exchanges, turns_of
+        from gitmem.memory.session_end import keep_transcript, read_records
 
         keep_transcript(self._store, session.name, session.transcript)
+        turns = turns_of(read_records(session.transcript), session.name)
+        save_exchanges(self._store, session.name, session.host, turns)
+        if turns and self._store.config.summary.provider in MODELS:
+            from gitmem.memory.improve_session import wait_for_words
+
+            wait_for_words(self._store, session.name, session.host, session.transcript)
         self._unmark(session)
+
+    def improve(self, late: Callable[[], bool]) -> None:
+        """Have the model of the settings, if there is one, sum up archives and sessions (spec R6, V1)."""
+        from gitmem.memory.asking import is_worth_asking
+        from gitmem.memory.improve import improve
+        from gitmem.memory.improve_session import improve_sessions
+        from gitmem.memory.summarize import pending_archives
+
+        for why in improve_sessions(self._store, late):
+            self._note("summarize", why)
+        for archive in pending_archives(self._store):
+            if not late() and is_worth_asking(self._store, archive) and (why := improve(self._store, archive).why):
+                self._note("summarize", f"{archive} keeps its offline summary: {why}")
+
+    def _note(self, what: str, message: str) -> None:
+        Journal(self._store.private).record(Failure(self._store.context.clock(), what, message))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
         """Make weeks of old days and months of old weeks."""
@@ -128,7 +155,7 @@ class _Steps:
         done = consolidate_due(self._store, late=late)
         self.finished = done.finished
         for notice in done.notices:
-            Journal(self._store.private).record(Failure(self._store.context.clock(), "consolidation", notice))
+            self._note("consolidation", notice)
 
     def retain(self) -> None:
         """Take archives out of the tree that are older than configured."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.llm.asking import Question
 from gitmem.llm.replies import ReplyError, parse_reply
-from gitmem.memory.asking import ask
+from gitmem.memory.asking import ask, without_secrets
 from gitmem.memory.summarize import method_of, offline_summary, put_summary, summarize_archive
 from gitmem.model.entry import clean_text
 from gitmem.model.message import Message, Op, Trailer
@@ -71,16 +71,8 @@ def read_answer(store: Store, archive: str, text: str, given: Mapping[str, objec
         ReplyError: it says hardly anything.
 
     """
-
-    def clean(value: object) -> object:
-        if isinstance(value, str):
-            return redact(value, allow=store.config.redaction.allow).text
-        if isinstance(value, dict):
-            return {key: clean(below) for key, below in value.items()}
-        return [clean(below) for below in value] if isinstance(value, list) else value
-
     try:
-        return from_answer({key: clean(value) for key, value in given.items()}, offline_summary(archive, text), method)
+        return from_answer(without_secrets(store, given), offline_summary(archive, text), method)
     except ValueError as error:
         raise ReplyError(str(error)) from None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitmem.memory.capture import boot_lines, capture_turn
+from gitmem.memory.exchanges import save_exchanges
 from gitmem.memory.session_end import keep_transcript, read_records
 from gitmem.model.replaying import hook_events
 from gitmem.model.turns import Turn, fold
@@ -52,17 +53,24 @@ def replay(store: Store, path: str) -> Replayed:
         GitmemError: it could not be committed.
 
     """
-    replayed = _replay_turns(store, path)
+    turns = _turns(path)
+    replayed = _replay_turns(store, path, turns)
+    for session in replayed.sessions:
+        own = [turn for turn in turns if turn.session == session]
+        save_exchanges(store, session, own[0].host, own)
     # A resumed session's file may begin with the lines of the one before: it is the last one's.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))
 
 
-def _replay_turns(store: Store, path: str) -> Replayed:
+def _turns(path: str) -> list[Turn]:
     stem = os.path.basename(path).removesuffix(_SUFFIX)
-    turns = [
+    return [
         turn._replace(closed=True, session=turn.session or stem) for turn in fold(hook_events(read_records(path), None))
     ]
+
+
+def _replay_turns(store: Store, path: str, turns: Sequence[Turn]) -> Replayed:
     saved = 0
     archives: list[str] = []
     notices: list[str] = []

@@ -41,8 +41,9 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
     given = call.input or {}
     command = given.get("command")
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
+    said = result.text[-MAX_DETAIL:] if isinstance(command, str) else ""  # the verdict of a command stands at its end
     yield event._replace(
-        text=result.text[:MAX_DETAIL] if result.failed else "",
+        text=result.text[:MAX_DETAIL] if result.failed else said,
         tool=call.tool,
         tool_id=call.tool_id,
         command=command[:MAX_DETAIL] if isinstance(command, str) else "",

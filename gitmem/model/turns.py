@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _TWICE_SECONDS = 5.0  # within which the same prompt without an id is a second delivery, not a second question
 _MAX_FAILURES = 20  # of a turn that are told one by one
+_MAX_RUNS = 50  # of a turn that are looked at, the last
 
 
 class Failure(Value):
@@ -34,6 +35,14 @@ class Failure(Value):
     fixed_by: str = ""
     meanwhile: str = ""
     explained: str = ""
+
+
+class Run(Value):
+    """A command that was run and what it said, as far as the host tells: of what worked only in a transcript."""
+
+    command: str
+    said: str
+    failed: bool
 
 
 class Turn(Value):
@@ -55,6 +64,7 @@ class Turn(Value):
     closed: bool = False
     cwd: str = ""
     sources: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
 
     def entry_id(self, *what: str, at: datetime | None = None) -> str:
         """Return the id of an entry of this turn; the same, but for its time, whenever and however it is captured."""
@@ -139,12 +149,20 @@ def _with_prompt(turn: Turn, event: HookEvent) -> Turn:
 def _with_tool(turn: Turn, event: HookEvent) -> Turn:
     files = dict.fromkeys((*turn.files, *event.files))
     failures = tuple(_after(failure, event) for failure in turn.failures)
-    return turn._replace(files=tuple(files), failures=failures, tools=turn.tools + 1)
+    return turn._replace(files=tuple(files), failures=failures, tools=turn.tools + 1, runs=_runs(turn, event))
 
 
 def _with_failure(turn: Turn, event: HookEvent) -> Turn:
     failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
-    return turn._replace(failures=(*turn.failures, failure)[:_MAX_FAILURES], tools=turn.tools + 1)
+    failures = (*turn.failures, failure)[:_MAX_FAILURES]
+    return turn._replace(failures=failures, tools=turn.tools + 1, runs=_runs(turn, event))
+
+
+def _runs(turn: Turn, event: HookEvent) -> tuple[Run, ...]:
+    if not event.command:
+        return turn.runs
+    run = Run(event.command, event.text, event.kind is HookKind.TOOL_FAILED)
+    return (*turn.runs, run)[-_MAX_RUNS:]
 
 
 def _with_answer(turn: Turn, event: HookEvent) -> Turn:

@@ -1,8 +1,10 @@
-"""A store to save into, and a clock that can be set."""
+"""A store to save into, a clock that can be set, and a session that is recorded as a host does it."""
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+import json
+import os
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,12 +13,16 @@ from gitmem.memory.save import Save, save
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
 from gitmem.store.context import Context
+from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import Place, init_store
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gitmem.store.store import Store
 
 SEOUL = timezone(timedelta(hours=9))
+BEGAN = datetime(2026, 10, 3, 9, 0, tzinfo=UTC)
 
 
 class Clock:
@@ -74,3 +80,70 @@ def autumn(desk: Desk) -> Desk:
     saved_on(desk, "2026-11-02", "The parser of the loader is faster by half since it caches tokens.")
     saved_on(desk, "2026-11-20", "Yesterday's work on the store.")
     return desk
+
+
+class Recorder:
+    """Writes what a host writes of a session: its transcript, and what its hooks deliver."""
+
+    def __init__(self, path: Path, session="s-rec", project="/p") -> None:
+        self.path = path
+        self.session = session
+        self.project = project
+        self.lines: list[str] = []
+        self.payloads: list[tuple[float, dict]] = []
+        self._second = 0
+        self._number = 0
+
+    def record(self, kind: str, content: object, **more: object) -> float:
+        self._second += 1
+        self._number += 1
+        at = BEGAN + timedelta(seconds=self._second)
+        item = {"type": kind, "uuid": f"u-{self._number}", "sessionId": self.session, "cwd": self.project}
+        item |= {"timestamp": at.isoformat().replace("+00:00", "Z"), "message": {"role": kind, "content": content}}
+        self.lines.append(json.dumps(item | more, ensure_ascii=False))
+        return at.timestamp()
+
+    def deliver(self, kind: str, at: float, turn: str, **more: object) -> None:
+        payload = {"hook_event_name": kind, "session_id": self.session, "prompt_id": turn, "cwd": self.project}
+        self.payloads.append((at + 0.02, payload | {"transcript_path": str(self.path)} | more))
+
+    def turn(self, number: int, prompt: str, answer: str) -> None:
+        turn = f"p-{number}"
+        self.deliver("UserPromptSubmit", self.record("user", prompt, promptId=turn), turn, prompt=prompt)
+        for index, (tool, given, error) in enumerate(
+            [
+                ("Bash", {"command": f"make {number}"}, "Exit code 2\nerror: it broke"),
+                ("Edit", {"file_path": f"{self.project}/f{number}.py"}, ""),
+                ("Bash", {"command": f"make {number}"}, ""),
+            ]
+        ):
+            tool_id = f"t-{number}-{index}"
+            self.record("assistant", [{"type": "tool_use", "id": tool_id, "name": tool, "input": given}])
+            result = {"type": "tool_result", "tool_use_id": tool_id, "content": error or "ok", "is_error": bool(error)}
+            at = self.record("user", [result], promptId=turn)
+            named = {"tool_name": tool, "tool_use_id": tool_id, "tool_input": given}
+            more = {"error": error} if error else {"tool_response": "ok"}
+            self.deliver("PostToolUseFailure" if error else "PostToolUse", at, turn, **named, **more)
+        at = self.record("assistant", [{"type": "text", "text": answer}])
+        self.deliver("Stop", at, turn, last_assistant_message=answer)
+
+    def write(self) -> str:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        self.path.write_bytes("".join(f"{line}\n" for line in self.lines).encode())
+        return str(self.path)
+
+    def live(self, store: Store) -> None:
+        """Deliver what the hooks did, at its own times."""
+        spool = HookSpool(store.private)
+        for at, payload in self.payloads:
+            name = spool.accept(str(payload["hook_event_name"]), 0, json.dumps(payload).encode())
+            os.utime(os.path.join(spool.folder, name), (at, at))
+
+
+@pytest.fixture
+def recorder(tmp_path, desk) -> Recorder:
+    found = Recorder(tmp_path / "transcripts of 한글" / "s-rec.jsonl", project=os.path.dirname(desk.store.root))
+    found.turn(1, "CRLF 파서를 추가해줘", "추가했습니다. 빌드는 pnpm 대신 uv를 사용하기로 결정했습니다.")
+    found.turn(2, "ok", "Fine.")
+    found.turn(3, "And write its docs", "The docs are written. Known issue: the index breaks on NFS.")
+    return found

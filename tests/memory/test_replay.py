@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import os
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -17,75 +16,7 @@ from gitmem.store.store import Store
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
-BEGAN = datetime(2026, 10, 3, 9, 0, tzinfo=UTC)
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-
-
-class Recorder:
-    """Writes what a host writes of a session: its transcript, and what its hooks deliver."""
-
-    def __init__(self, path: Path, session="s-rec", project="/p") -> None:
-        self.path = path
-        self.session = session
-        self.project = project
-        self.lines: list[str] = []
-        self.payloads: list[tuple[float, dict]] = []
-        self._second = 0
-        self._number = 0
-
-    def record(self, kind: str, content: object, **more: object) -> float:
-        self._second += 1
-        self._number += 1
-        at = BEGAN + timedelta(seconds=self._second)
-        item = {"type": kind, "uuid": f"u-{self._number}", "sessionId": self.session, "cwd": self.project}
-        item |= {"timestamp": at.isoformat().replace("+00:00", "Z"), "message": {"role": kind, "content": content}}
-        self.lines.append(json.dumps(item | more, ensure_ascii=False))
-        return at.timestamp()
-
-    def deliver(self, kind: str, at: float, turn: str, **more: object) -> None:
-        payload = {"hook_event_name": kind, "session_id": self.session, "prompt_id": turn, "cwd": self.project}
-        self.payloads.append((at + 0.02, payload | {"transcript_path": str(self.path)} | more))
-
-    def turn(self, number: int, prompt: str, answer: str) -> None:
-        turn = f"p-{number}"
-        self.deliver("UserPromptSubmit", self.record("user", prompt, promptId=turn), turn, prompt=prompt)
-        for index, (tool, given, error) in enumerate(
-            [
-                ("Bash", {"command": f"make {number}"}, "Exit code 2\nerror: it broke"),
-                ("Edit", {"file_path": f"{self.project}/f{number}.py"}, ""),
-                ("Bash", {"command": f"make {number}"}, ""),
-            ]
-        ):
-            tool_id = f"t-{number}-{index}"
-            self.record("assistant", [{"type": "tool_use", "id": tool_id, "name": tool, "input": given}])
-            result = {"type": "tool_result", "tool_use_id": tool_id, "content": error or "ok", "is_error": bool(error)}
-            at = self.record("user", [result], promptId=turn)
-            named = {"tool_name": tool, "tool_use_id": tool_id, "tool_input": given}
-            more = {"error": error} if error else {"tool_response": "ok"}
-            self.deliver("PostToolUseFailure" if error else "PostToolUse", at, turn, **named, **more)
-        at = self.record("assistant", [{"type": "text", "text": answer}])
-        self.deliver("Stop", at, turn, last_assistant_message=answer)
-
-    def write(self) -> str:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self.path.write_bytes("".join(f"{line}\n" for line in self.lines).encode())
-        return str(self.path)
-
-    def live(self, store: Store) -> None:
-        """Deliver what the hooks did, at its own times."""
-        spool = HookSpool(store.private)
-        for at, payload in self.payloads:
-            name = spool.accept(str(payload["hook_event_name"]), 0, json.dumps(payload).encode())
-            os.utime(os.path.join(spool.folder, name), (at, at))
-
-
-@pytest.fixture
-def recorder(tmp_path, desk) -> Recorder:
-    found = Recorder(tmp_path / "transcripts of 한글" / "s-rec.jsonl", project=os.path.dirname(desk.store.root))
-    found.turn(1, "CRLF 파서를 추가해줘", "추가했습니다. 빌드는 pnpm 대신 uv를 사용하기로 결정했습니다.")
-    found.turn(2, "ok", "Fine.")
-    found.turn(3, "And write its docs", "The docs are written. Known issue: the index breaks on NFS.")
-    return found
 
 
 def again(desk) -> Store:
@@ -107,7 +38,7 @@ def test_a_session_with_its_own_times(desk, bare_git, recorder):
     done = replay(desk.store, recorder.write())
     assert (done.turns, done.saved, done.sessions, done.transcript) == (3, 3, ("s-rec",), True)
     root = Path(desk.store.root)
-    subjects = bare_git(root, "log", "--format=%s %ad", "--date=short", "-3").splitlines()
+    subjects = bare_git(root, "log", "--format=%s %ad", "--date=short", "-4").splitlines()
     assert subjects[-1] == "Exchange: CRLF 파서를 추가해줘 2026-10-03"
     assert [entry.text for entry in entries(desk) if entry.label == "User Prompt"] == [
         "CRLF 파서를 추가해줘",
@@ -168,7 +99,7 @@ def test_a_session_that_went_on_adds_what_is_new(desk, bare_git, recorder):
 def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorder, tmp_path):
     """Resumed by an older Claude Code: a new file begins with the lines of the old one, under the old session's id."""
     first = recorder.write()
-    resumed = Recorder(tmp_path / "resumed.jsonl", "s-two", recorder.project)
+    resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
     resumed.turn(9, "A question after the resume", "An answer after it.")
     resumed.lines = [*recorder.lines, *resumed.lines]
     second = resumed.write()

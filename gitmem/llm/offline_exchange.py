@@ -1,0 +1,175 @@
+"""What was done for a request, in one sentence and without a model (spec V1): never its first hundred characters.
+
+The sentence is the one of the last answer that says best what was done: it tells of something done, names what was
+asked about or a file that was changed, and can stand alone. Where it does not say what it was about, the request stands
+before it; where no sentence says anything, the request and what was changed do.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.llm.ranking import stems
+from gitmem.llm.reading import Role, is_statement
+from gitmem.model.cues import find_cues
+from gitmem.model.exchange import MAX_KEYWORDS, MAX_SUMMARY, Outcome, verdict_of
+from gitmem.model.kinds import MemoryType
+from gitmem.model.sentences import Kind, blocks, is_korean, sentences_of, shorten
+from gitmem.model.turns import program
+from gitmem.model.words import keywords
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitmem.model.turns import Run
+
+_READ = 8_000  # characters of an answer
+_SHORTEST, _LONGEST = 12, 280  # characters of a sentence that stands for an exchange
+_ASKED = 80  # characters of the request where it stands before
+_FEWEST = 2.0  # the score below which a sentence says nothing of what was done
+_NAMED = 3  # files or programs
+_SHORTEST_WORD = 2
+_WORDS = {
+    False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
+    True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
+}
+_DID = re.compile(
+    r"\b(?:add|fix|implement|creat|updat|chang|refactor|remov|delet|replac|renam|mov|configur|install|migrat|merg|commit"
+    r"|push|deploy|releas|resolv|solv|correct|improv|optimi[sz]|convert|extract|enabl|disabl|upgrad|document|verifi"
+    r"|identif|confirm|analy[sz]|investigat|switch|clean|simplif|extend|introduc|rewrot|rewritt)(?:e?d|ied|ten|e)\b"
+    r"|\b(?:wrote|written|built|made|found|set up|split|cut|put)\b|\bnow (?:\w+ )?(?:works?|uses?|reads?|returns?|supports?"
+    r"|handles?|runs?|pass(?:es)?|shows?)\b|\b(?:is|are) (?:now )?(?:done|complete|in place|ready|fixed)\b"
+    r"|(?:추가|수정|변경|구현|생성|작성|삭제|제거|교체|이동|개선|해결|적용|설정|설치|반영|정리|업데이트|리팩터링|리팩토링|완료|배포|통과)"
+    r"(?:을|를)?\s?(?:했|하였|됐|되었|함|됨|완료|합니다|됩니다)|고쳤|바꿨|바꾸었|바꿔|만들었|옮겼|넣었|뺐|나눴|줄였"
+    r"|(?:追加|修正|変更|実装|作成|削除|更新|完了)(?:し|さ)",
+    re.IGNORECASE,
+)
+_MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
+_ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
+
+
+# Korean words that `gitmem.model.words` leaves: what asks for something, and particles after code.
+_NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐|에서|으로|에게|부터|까지|하고|이나|라고)$")
+_PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
+
+
+class Told(Value):
+    """What an exchange comes to in words: its sentence, and what to find it by."""
+
+    summary: str
+    keywords: tuple[str, ...]
+    sentence: str = ""
+
+
+def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run]) -> Told:
+    """Return an exchange in words, and the sentence of the answer that is in them.
+
+    `asked` and `answer` are what the person and the agent said, without noise.
+    """
+    tests = verdict_of(runs)
+    korean = is_korean(f"{asked} {answer[:_READ]}")
+    best = _best(asked, answer, files)
+    request = shorten(_first_sentence(asked), _ASKED)
+    about = stems(asked)
+    if not best:
+        summary = _without_sentence(request, files, runs, korean=korean, answered=bool(answer.strip()))
+    elif not request or len(about & stems(best)) > min(1, len(about) // 4) or len(request) + len(best) > MAX_SUMMARY:
+        summary = best
+    else:
+        summary = f"{request.rstrip(' .:')} → {best}"
+    if tests is not None:
+        words = _WORDS[korean][1 if tests is Outcome.SUCCESS else 2]
+        summary = f"{summary.rstrip(' .')} ({words})."
+    return Told(summary, _keywords(asked, f"{best}\n{answer[:_READ]}", files), best)
+
+
+def _without_sentence(request: str, files: Sequence[str], runs: Sequence[Run], *, korean: bool, answered: bool) -> str:
+    """Return the request, and what was changed or run for it."""
+    changed, _, _, broken_off, ran = _WORDS[korean]
+    programs = [program(run.command) for run in runs if not run.failed]
+    named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
+    ends = [changed.format(_listed([_base(name) for name in files]))] if files else []
+    ends += [ran.format(_listed(named[-_NAMED:]))] if named and not files else []
+    ends += [] if answered else [broken_off]
+    said = ", ".join(ends)
+    if not request:
+        return said
+    return f"{request.rstrip(' .:')} → {said}" if said else request
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_NAMED]) + (", …" if len(names) > _NAMED else "")
+
+
+def _best(asked: str, answer: str, files: Sequence[str]) -> str:
+    """Return the sentence that says best what was done, "" where none says it."""
+    about, names = stems(asked), {_base(name).casefold() for name in files}
+    worth = {cue.text: _ROLES[cue.type] for cue in find_cues(answer[:_READ]) if cue.type in _ROLES}
+    found = []
+    for index, sentence in enumerate(_statements(answer)):
+        score = 2.0 * bool(_DID.search(sentence)) + min(len(about & stems(sentence)), 3) * 0.7
+        score += 1.0 * any(name in sentence.casefold() for name in names)
+        score += max((bonus for text, bonus in worth.items() if sentence in text or text in sentence), default=0.0)
+        score += 0.5 / (1 + index) - 0.02 * index - max(0, len(sentence) - 180) / 100
+        found.append((score, -index, sentence))
+    if not found:
+        return ""
+    score, _, sentence = max(found)
+    if score < _FEWEST and files:
+        return ""  # the files say more
+    return sentence
+
+
+def _statements(answer: str) -> Iterator[str]:
+    """Yield the sentences of an answer that tell something and can stand alone."""
+    for block in blocks(_MARKUP.sub("", answer[:_READ])):
+        if block.kind in {Kind.HEADING, Kind.QUOTE}:
+            continue
+        for sentence in sentences_of(block):
+            if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
+                yield sentence
+
+
+def _first_sentence(text: str) -> str:
+    found = next((sentence for block in blocks(text[:_READ]) for sentence in sentences_of(block)), "")
+    return found or " ".join(text[: 2 * _ASKED].split())
+
+
+def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Return the words that an exchange is found by, the most telling first; names of files among them."""
+    score: dict[str, float] = {}
+    shown: dict[str, str] = {}
+    asked_stems = stems(asked)
+    for text, weight in ((asked, 1.5), (said, 1.0)):
+        for stem, word in keywords(text):
+            shown.setdefault(stem, word)
+            named = any(mark in word.strip("._/-") for mark in "._/") or word[1:] != word[1:].lower()
+            score[stem] = score.get(stem, 0.0) + weight * (1.6 if named else 1.0)
+    for stem in score:
+        if stem in asked_stems:
+            score[stem] *= 1.5
+    for name in files:
+        base = _base(name).rpartition(".")[0] or _base(name)
+        for stem, word in keywords(base):
+            shown.setdefault(stem, word)
+            score[stem] = score.get(stem, 0.0) + 2.0
+    return _distinct([shown[stem].strip("._/-") for stem in sorted(score, key=lambda one: -score[one])])
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    """Return the first words of which none is a part of another."""
+    chosen: list[str] = []
+    for word in words:
+        folded = word.casefold()
+        known = any(folded in other.casefold() or other.casefold() in folded for other in chosen)
+        if len(word) >= _SHORTEST_WORD and not known and not _NO_TOPIC.search(word):
+            chosen.append(word)
+        if len(chosen) == MAX_KEYWORDS:
+            break
+    return tuple(chosen)
+
+
+def _base(name: str) -> str:
+    return name.rpartition("/")[2] or name

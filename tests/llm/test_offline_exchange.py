@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.llm.offline_exchange import tell
+from gitmem.model.turns import Run
+
+PASSED = (Run("pytest", "3 passed", failed=False),)
+
+
+@pytest.mark.parametrize(
+    "asked, answer, files, runs, summary",
+    [
+        (
+            "Which hash should we use for passwords?",
+            "Great question! Let me think. We decided to hash passwords with argon2id. Anything else?",
+            ("login.py",),
+            PASSED,
+            "We decided to hash passwords with argon2id (tests pass).",
+        ),
+        (
+            "환불 테스트가 포트 때문에 실패하는 문제를 고쳐줘.",
+            "알겠습니다. 원인을 살펴보겠습니다. 빈 포트를 고르도록 바꿔서 해결했습니다.",
+            ("tests/conftest.py",),
+            (),
+            "빈 포트를 고르도록 바꿔서 해결했습니다.",
+        ),
+        ("do 5 and 6", "I'll do that.", ("a/x.py", "b/y.py"), (), "do 5 and 6 → changed x.py, y.py"),
+        ("목록을 정리해줘", "", ("a.py",), (), "목록을 정리해줘 → a.py 수정, 중단됨"),
+        (
+            "push it",
+            "",
+            (),
+            (
+                Run("git commit -m x", "", failed=False),
+                Run("git push", "", failed=False),
+                Run("ls", "", failed=True),
+            ),
+            "push it → ran git commit, git push, broken off",
+        ),
+        (
+            "go on",
+            "Fixed the parser of dates so that it reads time zones.",
+            (),
+            (),
+            "go on → Fixed the parser of dates so that it reads time zones.",
+        ),
+        ("", "", ("a.py",), (), "changed a.py, broken off"),
+    ],
+)
+def test_one_sentence_says_what_was_done(asked, answer, files, runs, summary):
+    assert tell(asked, answer, files, runs).summary == summary
+
+
+def test_it_is_not_the_first_hundred_characters():
+    asked = (
+        "I was wondering, since we have had quite some trouble with it lately, whether you could have a look at why it "
+        "is slow."
+    )
+    answer = "The loader read every file twice.\n\n- Changed `loader.py` to read each file once.\n- It now takes 3 s."
+    summary = tell(asked, answer, ("src/loader.py",), ()).summary
+    assert "Changed `loader.py` to read each file once." in summary
+    assert not summary.startswith(asked[:100])
+
+
+def test_keywords_are_few_telling_and_korean_too():
+    answer = "환불 API `RefundService`의 타임아웃을 수정했습니다."
+    told = tell("결제 모듈에서 환불 오류를 고쳐줘", answer, ("src/RefundService.py",), ())
+    assert 3 <= len(told.keywords) <= 5
+    assert "RefundService" in told.keywords
+    assert "환불" in told.keywords
+    assert not {"고쳐줘", "에서"} & set(told.keywords)
+    english = tell("Fix the CRLF parser", "Fixed `parse_crlf` in parser.py.", ("parser.py",), ()).keywords
+    assert "parse_crlf" in english or "CRLF" in english
+
+
+def test_the_sentence_is_told_apart():
+    told = tell("fix the cache", "It was cold. Fixed the cache by warming it.", (), ())
+    assert told.sentence == "Fixed the cache by warming it."
+    assert tell("x", "", (), ()).sentence == ""
+
+
+@given(st.text(max_size=300), st.text(max_size=600), st.lists(st.text(max_size=30), max_size=3))
+def test_any_text_is_told(asked, answer, files):
+    told = tell(asked, answer, files, ())
+    assert len(told.summary) <= 700
+    assert len(told.keywords) <= 5
