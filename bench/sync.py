@@ -182,7 +182,7 @@ def many(folder: Path, clones: int, saves: int) -> None:
         f"{clones} clones x {saves} saves, each synced: {seconds:.1f} s, {seconds / syncs * 1000:.0f} ms a save + sync"
     )
     print(
-        f"rounds a sync {rounds / max(syncs - late, 1):.2f}, gave up {late}, commits at the end {len(tips)}, lost {lost}"
+        f"rounds a sync {rounds / max(syncs - late, 1):.2f}, gave up {late}; tips at the end {len(tips)}, lost {lost}"
     )
     merges = git(projects[0] / ".gitmem", "rev-list", "--merges", "--count", "HEAD").strip()
     print(f"commits in history {git(projects[0] / '.gitmem', 'rev-list', '--count', 'HEAD').strip()}, merges {merges}")
