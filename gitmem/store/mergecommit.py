@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.git.history import blobs, commits, empty_tree, log
+from gitmem.git.history import blobs, commits, empty_tree
 from gitmem.git.identity import GITMEM
 from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.model.mergetrees import merge_trees
@@ -50,8 +50,8 @@ class _Planned:
     review: tuple[str, ...]
 
 
-def merge_commits(store: Store, ref: str, one: str, other: str) -> MergeCommit:
-    """Write the merge of two commits, neither of which holds the other.
+def merge_commits(store: Store, ref: str, one: str, other: str, bases: Sequence[str]) -> MergeCommit:
+    """Write the merge of two commits, neither of which holds the other; `bases` are their `merge_bases`.
 
     Raises:
         NotSavedError: the disk is full, read-only or not ours to write.
@@ -59,10 +59,10 @@ def merge_commits(store: Store, ref: str, one: str, other: str) -> MergeCommit:
     """
     first, second = sorted((one, other))
     git = store.repository.git
-    base = _base(store, ref, first, second, _DEPTH)
+    base = _base(store, ref, bases, _DEPTH)
     planned = _plan(store.repository, base, first, second)
     found = commits(git, [first, second])
-    message = _message(git, found[first], found[second])
+    message = _message(found[first], found[second])
     return MergeCommit(_write(store, ref, [found[first], found[second]], message, planned), planned.review)
 
 
@@ -71,19 +71,19 @@ def merge_bases(git: Git, one: str, other: str) -> list[str]:
     return sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split())[:_MOST_BASES]
 
 
-def _base(store: Store, ref: str, first: str, second: str, depth: int) -> str:
+def _base(store: Store, ref: str, bases: Sequence[str], depth: int) -> str:
     """Return what two commits share: their common ancestor; of several the merge, which nothing points to."""
     git = store.repository.git
-    bases = merge_bases(git, first, second)
     if not bases:  # two memories that are to become one
         return empty_tree(git)
     base = bases[0]
     for more in bases[1:] if depth else ():
-        inner = _base(store, ref, base, more, depth - 1)
-        found = commits(git, [base, more])
+        inner = _base(store, ref, merge_bases(git, base, more), depth - 1)
+        first, second = sorted((base, more))
+        found = commits(git, [first, second])
         message = Message("Base of a merge", ((Trailer.OP.value, Op.MERGE.value),))
-        planned = _plan(store.repository, inner, *sorted((base, more)))
-        base = _write(store, ref, [found[oid] for oid in sorted((base, more))], message, planned)
+        planned = _plan(store.repository, inner, first, second)
+        base = _write(store, ref, [found[first], found[second]], message, planned)
     return base
 
 
@@ -212,17 +212,9 @@ def _mode(path: str, base: Tree, ours: Tree, theirs: Tree) -> str:
     return EXECUTABLE if changed == {EXECUTABLE} else REGULAR
 
 
-def _message(git: Git, first: Commit, second: Commit) -> Message:
-    sides = [_who(git, f"{other.oid}..{commit.oid}") for commit, other in ((first, second), (second, first))]
-    return Message(f"Merge {sides[0]} and {sides[1]}", ((Trailer.OP.value, Op.MERGE.value),))
-
-
-def _who(git: Git, span: str) -> str:
-    """Return what one side brought, as its commits say it."""
-    own = [commit for commit in log(git, span) if len(commit.parents) < 2]  # noqa: PLR2004
-    machines = sorted({commit.value(Trailer.MACHINE) or commit.author for commit in own})
-    number = f"{len(own)} commit" + ("" if len(own) == 1 else "s")
-    return f"{number} of {machines[0]}" if len(machines) == 1 else f"{number} of {len(machines)} machines"
+def _message(first: Commit, second: Commit) -> Message:
+    names = [commit.value(Trailer.MACHINE) or "other machines" for commit in (first, second)]
+    return Message(f"Merge what {names[0]} and {names[1]} saved", ((Trailer.OP.value, Op.MERGE.value),))
 
 
 def _write(store: Store, ref: str, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:

@@ -116,6 +116,7 @@ class _Sync:
         self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         self._notices: list[str] = []
         self._began: str | None = None
+        self._local: str | None = None  # the branch, with what was edited by hand; None where that is to be looked at
 
     def run(self) -> Synced:
         for number in range(1, self._options.attempts + 1):
@@ -130,7 +131,7 @@ class _Sync:
 
     def _round(self, number: int) -> Synced | None:
         """Try once; None where another machine, or another command here, was quicker."""
-        local = self._settle()
+        local = self._local = self._local or self._settle()
         seen = self._store.repository.tip(self._seen_ref)
         theirs = fetch_memory(self._store, self._remote, self._connection, self._options)
         check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
@@ -174,12 +175,13 @@ class _Sync:
         if local in bases:
             return theirs, ()
         self._options.progress(Step.MERGE)
-        merge = merge_commits(self._store, self._store.repository.branch(), local, theirs)
+        merge = merge_commits(self._store, self._store.repository.branch(), local, theirs, bases)
         return merge.oid, merge.review
 
     def _adopt(self, local: str, target: str) -> bool:
         if target == local:
             return True
+        self._local = None
         notices = self._store.adopt(local, target, purpose="sync")
         self._notices += notices or ()
         return notices is not None

@@ -60,7 +60,9 @@ def _merged(store: Store, branch: str, local: str | None, theirs: str | None) ->
         return local or theirs
     if repository.is_ancestor(theirs, local):
         return local
-    return theirs if repository.is_ancestor(local, theirs) else merge_commits(store, branch, local, theirs).oid
+    if repository.is_ancestor(local, theirs):
+        return theirs
+    return merge_commits(store, branch, local, theirs, merge_bases(repository.git, local, theirs)).oid
 
 
 def _check(store: Store, remote: Remote, local: str | None, theirs: str) -> None:
