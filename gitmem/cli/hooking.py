@@ -127,7 +127,8 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
         transcript = payload.get("transcript_path")
         known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
         if not known:
-            turns, pending = ((), ()) if late() else (found.turns, pending_archives(store))
+            asked = store.config.summary.provider == "host"  # else a model or nobody is to sum up, not this agent
+            turns, pending = ((), ()) if late() else (found.turns, pending_archives(store) if asked else ())
             text = session_start(store, turns, None if late() else questions.answer(), pending)
             if late():
                 _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.cli.door import Door
+    from gitmem.memory.asking import Spending
     from gitmem.search.filling import Overview
     from gitmem.store.autosync import RemoteState
     from gitmem.store.findings import Finding
@@ -42,20 +43,21 @@ def run_status(args: argparse.Namespace, door: Door) -> int:
       gitmem status --json
 
     """
+    from gitmem.memory.asking import spending
     from gitmem.search.filling import overview
     from gitmem.store.status import read_status
 
     store = door.settled(args)
-    status, vectors = read_status(store), overview(store)
-    value = {**asdict(status), "vectors": vectors._asdict()}
+    status, vectors, models = read_status(store), overview(store), spending(store)
+    value = {**asdict(status), "vectors": vectors._asdict(), "models": models._asdict()}
     value["remotes"] = [state.as_value() for state in status.remotes]
     if status.last_save:
         value["last_save"]["at"] = status.last_save.at.isoformat()
-    door.answer(args, value, _screen(status, vectors, door))
+    door.answer(args, value, _screen(status, vectors, models, door))
     return ExitCode.OK
 
 
-def _screen(status: Status, vectors: Overview, door: Door) -> str:
+def _screen(status: Status, vectors: Overview, models: Spending, door: Door) -> str:
     last = status.last_save
     saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
     percent = status.tokens * 100 // max(status.threshold, 1)
@@ -70,6 +72,7 @@ def _screen(status: Status, vectors: Overview, door: Door) -> str:
         ("daily logs", days),
         ("spool", waiting if status.waiting or status.aside else "empty"),
         ("vectors", _vectors(vectors)),
+        ("summaries", _models(models)),
     ]
     if status.unfinished:
         rows.append(("sessions", f"{count(status.unfinished, 'event')} of turns that go on"))
@@ -100,6 +103,19 @@ def _sync_words(state: RemoteState) -> str:
     waiting = f", {count(state.waiting, 'commit')} to send" if state.waiting else ""
     failed = f"; failed: {record.failure}" if record and record.failure else ""
     return f"{state.name}: {when}{waiting}{failed}"
+
+
+def _models(models: Spending) -> str:
+    """Return who sums up, and what that came to today."""
+    if not models.questions:
+        return f"by {models.provider}" + (", asked nothing today" if models.provider not in {"offline", "host"} else "")
+    tokens = f"{models.tokens:,} tokens" + (f" of {models.most_tokens:,}" if models.most_tokens else "")
+    dollars = f"${models.dollars:.4f}" + (f" of ${models.most_dollars:.2f}" if models.most_dollars else "")
+    dollars += f" ({models.unpriced} of unknown price)" if models.unpriced else ""
+    seconds = f"{models.seconds:,.0f} s" + (f" of {models.most_seconds:,}" if models.most_seconds else "")
+    failed = f", {models.failures} failed" if models.failures else ""
+    asked = count(models.questions, "question")
+    return f"by {models.provider}; today {asked}{failed}: {tokens}, {dollars}, {seconds}"
 
 
 def configure_doctor(parser: argparse.ArgumentParser) -> None:

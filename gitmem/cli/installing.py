@@ -16,7 +16,9 @@ from gitmem.hosts.installation import (
     hooked_events,
     is_registered,
     plan_install,
+    plan_put,
     plan_register,
+    plan_take,
     plan_uninstall,
     plan_unregister,
 )
@@ -25,6 +27,7 @@ from gitmem.store.findings import Finding, Level
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Collection
 
     from gitmem.cli.door import Door
 
@@ -36,6 +39,7 @@ def configure_install(parser: argparse.ArgumentParser) -> None:
     _configure(parser)
     parser.add_argument("--init", action="store_true", help="make a store for the project if there is none")
     parser.add_argument("--mcp", action="store_true", help="give the agent the tools of the MCP server, too")
+    parser.add_argument("--summaries", action="store_true", help="have the agent sum up what was rotated away")
 
 
 def configure_uninstall(parser: argparse.ArgumentParser) -> None:
@@ -68,9 +72,13 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
     With --mcp the agent also gets the tools of 'gitmem mcp': the server goes into .mcp.json, or with --local and
     --user into your own ~/.claude.json, so that its tools are there at once and need not be searched for.
 
+    With --summaries a skill and an agent go beside the settings, by which a session sums up archives of the memory on a
+    small model; they are offered work once 'gitmem config --user summary.provider host' says so.
+
     Examples:
       gitmem install claude --init     a store and the hooks, for this project
       gitmem install claude --mcp      the hooks, and tools to search the memory and save to it
+      gitmem install claude --summaries
       gitmem install claude --local    the same without a file that your team gets to see
       gitmem install claude --user     for all your projects that have a store
       gitmem install claude --dry-run
@@ -85,7 +93,9 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
     hooks = plan_install(path, claude_code.hooks(), records.get(path))
     listing, place = _servers_file(args, door, scope)
     servers = [plan_register(listing, place, claude_code.server(), records.get(listing))] if args.mcp else []
-    for change in (hooks, *servers):
+    ours = _agent_files(args, door, scope) if args.summaries else {}
+    files = [plan_put(path, data, records.get(path)) for path, data in ours.items()]
+    for change in (hooks, *servers, *files):
         if not args.dry_run:
             carry_out(change, manifest)
     if not _on_path(door):
@@ -94,7 +104,8 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
     if hooks.changes:
         text = f"{claude_code.TITLE} remembers from its next session on, by hooks in {path}."
     text = "\n".join((text, *(_registered(change, scope, door) for change in servers)))
-    _report(args, door, [(scope, change) for change in (hooks, *servers)], text)
+    text += _skilled(files, ours.values(), door)
+    _report(args, door, [(scope, change) for change in (hooks, *servers, *files)], text)
     return ExitCode.OK
 
 
@@ -108,6 +119,15 @@ def _registered(change: Change, scope: Scope, door: Door) -> str:
         return f"Its MCP server is in {change.path} already."
     asks = " It asks once whether to start it." if scope is Scope.PROJECT else ""
     return f"It has the tools of the memory, too, by the MCP server in {change.path}.{asks}"
+
+
+def _skilled(files: list[Change], shipped: Collection[bytes], door: Door) -> str:
+    """Return what is said of the skill and the agent that sum up."""
+    other = [change.path for change in files if change.after not in shipped]
+    if other:
+        door.notices((f"There is another file at {', '.join(other)}, which stays as it is.",))
+    says = "It sums up archives by the skill memory-rotate, once 'gitmem config --user summary.provider host' says so."
+    return f"\n{says}" if files else ""
 
 
 def run_uninstall(args: argparse.Namespace, door: Door) -> int:
@@ -124,8 +144,10 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
     chosen = _scope(args)
     hooks: list[tuple[Scope, Change]] = []
     servers: list[tuple[Scope, Change]] = []
+    files: list[tuple[Scope, Change]] = []
     for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
         path, manifest = _settings_file(args, door, scope), _manifest(args, door, scope)
+        files += [(scope, change) for change in _take_files(args, door, scope, manifest)]
         records = manifest.records() if manifest else {}
         hooks.append((scope, plan_uninstall(path, records.get(path))))
         listing, place = _servers_file(args, door, scope)
@@ -136,12 +158,13 @@ def run_uninstall(args: argparse.Namespace, door: Door) -> int:
                 carry_out(change, manifest)
     driver = [] if args.dry_run or chosen is Scope.USER else _driver_taken(args, door)
     text = "\n".join((*_taken("hooks", hooks), *_taken("MCP server", servers), *driver))
+    text = "\n".join((*filter(None, [text]), *(f"Took {change.path} away." for _, change in files if change.changes)))
     if not text:
         text = f"There is nothing to do: no hooks of gitmem's in {' or '.join(change.path for _, change in hooks)}."
         user = _settings_file(args, door, Scope.USER)
         if chosen is None and hooked_events(user):
             text += f"\nThere are some in {user}: 'gitmem uninstall claude --user'."
-    _report(args, door, [*hooks, *servers], text)
+    _report(args, door, [*hooks, *servers, *files], text)
     return ExitCode.OK
 
 
@@ -154,6 +177,18 @@ def _driver_taken(args: argparse.Namespace, door: Door) -> list[str]:
     except StoreNotFoundError:
         return []
     return [f"Took gitmem's merge driver out of {store.root}."] if uninstall_driver(store) else []
+
+
+def _take_files(args: argparse.Namespace, door: Door, scope: Scope, manifest: Manifest | None) -> list[Change]:
+    """Take away the files that were put beside the settings, before the hooks, whose folder they are in."""
+    records = manifest.records() if manifest else {}
+    changes = [plan_take(path, records[path]) for path in _agent_files(args, door, scope) if path in records]
+    for change in changes:
+        if not args.dry_run:
+            carry_out(change, manifest)
+    changed = [change.path for change in changes if change.before is not None and not change.changes]
+    door.notices(tuple(f"{path} was changed since, and stays." for path in changed))
+    return changes
 
 
 def _taken(what: str, changes: list[tuple[Scope, Change]]) -> list[str]:
@@ -254,6 +289,10 @@ def _settings_file(args: argparse.Namespace, door: Door, scope: Scope) -> str:
 
 def _servers_file(args: argparse.Namespace, door: Door, scope: Scope) -> tuple[str, tuple[str, ...]]:
     return claude_code.servers_file(scope, _top(door.folder(args)), door.home(), door.environ)
+
+
+def _agent_files(args: argparse.Namespace, door: Door, scope: Scope) -> dict[str, bytes]:
+    return claude_code.agent_files(scope, _top(door.folder(args)), door.home(), door.environ)
 
 
 def _top(start: str) -> str:

@@ -50,6 +50,7 @@ COMMANDS = {
     "undo": Command("undoing", "take back a save, a session or a rotation"),
     "index": Command("reading", "the rotations, derived from history"),
     "summary": Command("summarizing", "what the archives say: summaries, and which are pending"),
+    "summarize": Command("summarizing", "have a model sum up archives better than it is done offline"),
     "config": Command("setup", "list or change settings"),
     "sync": Command("syncing", "exchange what was saved with other machines"),
     "remote": Command("syncing", "which repositories memory is synced with"),

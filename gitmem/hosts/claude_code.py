@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from enum import Enum
 
 from gitmem.hosts.shim import ANSWER, DELIVER, command
+from gitmem.resources import read_resource
 
 NAME = "claude"
 TITLE = "Claude Code"
 SERVER = "gitmem"
 SESSION = "CLAUDE_CODE_SESSION_ID"  # the variable that tells a server which session it was started for
 _SERVERS = "mcpServers"
+_AGENT_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
 # Seconds, after which the host ends a hook. A delivery takes milliseconds; this is for a machine that stands still.
 _TIMEOUT = 10
 
@@ -64,6 +66,12 @@ def servers_file(scope: Scope, project: str, home: str, environ: Mapping[str, st
         return os.path.join(project, ".mcp.json"), (_SERVERS, SERVER)
     own = os.path.join(environ.get("CLAUDE_CONFIG_DIR") or home, ".claude.json")
     return own, (_SERVERS, SERVER) if scope is Scope.USER else ("projects", project, _SERVERS, SERVER)
+
+
+def agent_files(scope: Scope, project: str, home: str, environ: Mapping[str, str]) -> dict[str, bytes]:
+    """Return the skill and the agent by which a session sums up what was rotated away, by path (spec R6)."""
+    folder = os.path.dirname(settings_file(scope, project, home, environ))
+    return {os.path.join(folder, *parts): read_resource("templates", "claude", *parts) for parts in _AGENT_FILES}
 
 
 def server() -> dict[str, object]:

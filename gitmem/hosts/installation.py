@@ -25,11 +25,15 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What an installation made: the file, these folders, and hooks in what held nothing (settings_file.Emptied)."""
+    """What an installation made: the file, these folders, and hooks in what held nothing (settings_file.Emptied).
+
+    Of a file that is gitmem's as a whole, `digest` is the SHA-256 of what was written.
+    """
 
     created: bool = False
     folders: tuple[str, ...] = ()
     emptied: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ class Manifest:
                 files = json.load(file)["files"]
             for path, said in files.items():
                 emptied = {str(place): str(text) for place, text in said["emptied"].items()}
-                found[str(path)] = Record(said["created"] is True, tuple(map(str, said["folders"])), emptied)
+                folders, digest = tuple(map(str, said["folders"])), str(said.get("digest", ""))
+                found[str(path)] = Record(said["created"] is True, folders, emptied, digest)
         return found
 
     def put(self, path: str, record: Record | None) -> None:
@@ -145,6 +150,42 @@ def _plan_removal(path: str, known: Record | None, take: Callable[..., str]) -> 
     if known.created and after == b"":
         after = None
     return Change(path, before, after, None, known.folders if after is None else ())
+
+
+def plan_put(path: str, content: bytes, known: Record | None) -> Change:
+    """Plan to put a file of gitmem's where there is none, or where there is one that it wrote; others stay as they are.
+
+    Raises:
+        RefusedError: what is there cannot be read.
+
+    """
+    before = _read(path)
+    if before is None:
+        known = Record(created=True, folders=_missing_folders(path))
+    elif before != content and (known is None or _digest(before) != known.digest):
+        return Change(path, before, before, known)
+    elif known is None:
+        # The same file is there already, by a team's repository: it is not ours to take away.
+        return Change(path, before, before, None)
+    return Change(path, before, content, replace(known, digest=_digest(content)))
+
+
+def plan_take(path: str, known: Record) -> Change:
+    """Plan to take a file of gitmem's away, if it still is what was written.
+
+    Raises:
+        RefusedError: it cannot be read.
+
+    """
+    before = _read(path)
+    ours = before is not None and _digest(before) == known.digest and known.created
+    return Change(path, before, None if ours else before, None, known.folders if ours or before is None else ())
+
+
+def _digest(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
 
 
 def carry_out(change: Change, manifest: Manifest | None) -> None:

@@ -15,8 +15,9 @@ from gitmem.llm.asking import cost_of, fenced, make_model
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, RefusalError
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.model.tokens import estimate_tokens
-from gitmem.store.ledger import Asking, Ledger, Limits, Spent, SpentError
+from gitmem.store.ledger import Asking, Ledger, Limits, Spent, SpentError, day_of
 from gitmem.store.redact import redact
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -202,3 +203,35 @@ def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, obje
         return [clean(below) for below in value] if isinstance(value, list) else value
 
     return {key: clean(value) for key, value in given.items()}
+
+
+class Spending(Value):
+    """What asking models came to today, by `gitmem.store.ledger.Day`, and what a day may have; 0 for any amount."""
+
+    provider: str
+    questions: int
+    failures: int
+    tokens: int
+    dollars: float
+    unpriced: int
+    seconds: float
+    most_tokens: int
+    most_dollars: float
+    most_seconds: int
+
+
+def spending(store: Store) -> Spending:
+    """Return what models cost this store today."""
+    config, day = store.config.summary, day_of(_ledger(store).today())
+    return Spending(
+        config.provider,
+        day.questions,
+        day.failures,
+        day.spent.tokens,
+        round(day.spent.dollars or 0.0, 6),
+        day.unpriced,
+        round(day.spent.seconds, 1),
+        config.tokens_per_day,
+        config.cents_per_day / 100,
+        config.seconds_per_day,
+    )

@@ -70,7 +70,7 @@ def test_install_and_uninstall_leave_the_project_as_it_was(gitmem, project, sett
     assert gitmem("uninstall", "claude") == (
         0,
         f"Took gitmem's hooks out of {settings}, and the file with them.\nTook gitmem's merge driver out of "
-        + f"{project / '.gitmem'}.\n",
+        f"{project / '.gitmem'}.\n",
         "",
     )
     assert gitmem("uninstall", "claude")[1].startswith("There is nothing to do: no hooks of gitmem's in ")
@@ -276,3 +276,38 @@ def test_other_servers_stay(gitmem, project):
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
     monkeypatch.setattr("gitmem.cli.serving.has_sdk", lambda: False)
     assert "pip install 'gitmem-store[mcp]'" in gitmem("install", "claude", "--mcp")[2]
+
+
+def test_the_skill_and_the_agent_that_sum_up_come_and_go(gitmem, project):
+    before = sorted(path.name for path in project.rglob("*") if ".git" not in str(path))
+    code, out, err = gitmem("install", "claude", "--summaries")
+    assert (code, err) == (0, "")
+    assert "summary.provider host" in out
+    folder = project / ".claude"
+    skill, agent = folder / "skills" / "memory-rotate" / "SKILL.md", folder / "agents" / "memory-summarizer.md"
+    assert skill.read_text(encoding="utf-8").startswith("---\nname: memory-rotate\n")
+    assert "model: haiku" in agent.read_text(encoding="utf-8")
+    assert not any(
+        one["changed"] for one in json.loads(gitmem("install", "claude", "--summaries", "--json")[1])["files"]
+    )
+    code, out, _ = gitmem("uninstall", "claude")
+    assert code == 0
+    assert f"Took {skill} away." in out
+    assert sorted(path.name for path in project.rglob("*") if ".git" not in str(path)) == before
+
+
+def test_a_skill_of_somebody_elses_stays_as_it_is(gitmem, project):
+    skill = project / ".claude" / "skills" / "memory-rotate" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("mine")
+    code, _, err = gitmem("install", "claude", "--summaries")
+    assert code == 0
+    assert f"another file at {skill}" in err
+    gitmem("uninstall", "claude")
+    assert skill.read_text() == "mine"
+    assert not (project / ".claude" / "agents").exists()
+
+
+def test_without_the_flag_no_file_is_put_anywhere(gitmem, project):
+    gitmem("install", "claude")
+    assert [path.name for path in (project / ".claude").iterdir()] == ["settings.json"]

@@ -9,7 +9,15 @@ import pytest
 
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.claude_code import hooks
-from gitmem.hosts.installation import Manifest, carry_out, hooked_events, plan_install, plan_uninstall
+from gitmem.hosts.installation import (
+    Manifest,
+    carry_out,
+    hooked_events,
+    plan_install,
+    plan_put,
+    plan_take,
+    plan_uninstall,
+)
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links")
 BEFORE = b'\xef\xbb\xbf{\r\n\t// \xed\x8c\x80 \xff\r\n\t"model": "opus"\r\n}'
@@ -171,3 +179,63 @@ def test_what_cannot_be_written_is_said_and_leaves_no_half(path, manifest, tmp_p
     with pytest.raises((NotSavedError, RefusedError)):
         install(path, manifest)
     assert (tmp_path / "프로젝트 one").read_bytes() == b"a file where the folder should be"
+
+
+# Files that are gitmem's as a whole
+
+
+@pytest.fixture
+def skill(tmp_path) -> str:
+    return str(tmp_path / "프로젝트 one" / ".claude" / "skills" / "memory-rotate" / "SKILL.md")
+
+
+def put(path, manifest, content=b"one\n"):
+    change = plan_put(path, content, manifest.records().get(path))
+    carry_out(change, manifest)
+    return change
+
+
+def take(path, manifest):
+    change = plan_take(path, manifest.records()[path])
+    carry_out(change, manifest)
+    return change
+
+
+def test_a_file_of_ours_is_put_renewed_and_taken_with_its_folders(skill, manifest, tmp_path):
+    tree = sorted(tmp_path.rglob("*"))
+    assert put(skill, manifest).changes
+    assert not put(skill, manifest).changes
+    assert put(skill, manifest, b"two\n").changes
+    assert read(skill) == b"two\n"
+    assert take(skill, manifest).after is None
+    assert sorted(tmp_path.rglob("*")) == tree
+
+
+def test_a_file_of_somebody_elses_stays(skill, manifest):
+    write(skill, b"mine\n")
+    change = put(skill, manifest)
+    assert (change.changes, change.after) == (False, b"mine\n")
+    assert skill not in manifest.records()
+
+
+def test_the_same_file_by_a_team_is_not_ours_to_take(skill, manifest):
+    write(skill, b"one\n")
+    put(skill, manifest)
+    assert skill not in manifest.records()
+
+
+def test_what_a_person_changed_is_neither_renewed_nor_taken(skill, manifest):
+    put(skill, manifest)
+    write(skill, b"one, and mine\n")
+    assert not put(skill, manifest, b"two\n").changes
+    assert skill in manifest.records()
+    assert not take(skill, manifest).changes
+    assert read(skill) == b"one, and mine\n"
+    assert skill not in manifest.records()
+
+
+def test_one_that_is_gone_is_forgotten(skill, manifest):
+    put(skill, manifest)
+    os.unlink(skill)
+    assert not take(skill, manifest).changes
+    assert manifest.records() == {}
