@@ -192,7 +192,7 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
-@sampled(alone=9, group=23, slow=2)
+@sampled(alone=9, group=23, slow=5)
 def test_a_consolidation(project: Project, victims: Victims, how: str, every: int):
     """Killed at any step, a day stands in the store once: as its log, or in its week."""
     project.save(project.text())
@@ -210,12 +210,10 @@ def test_a_consolidation(project: Project, victims: Victims, how: str, every: in
         return ["consolidate"]
 
     for step, victim in each_step(victims, project, prepare, how, every):
-        done = victims.run(project.root, "check")
-        assert done.code in {0, ExitCode.BUSY}, (victim.steps[-1], done)
-        project.age()
-        assert victims.run(project.root, "check").code == 0
         holding = [path for path, text in project.files().items() if line in text]
-        assert holding in ([daily_path(str(day))], [weekly_path(week_of(day))], [monthly_path(month(day))]), holding
+        log = daily_path(str(day))
+        assert holding in ([], [log], [weekly_path(week_of(day))], [monthly_path(month(day))]), holding
+        assert holding or line in (project.store / log).read_text(encoding="utf-8")  # an edit that is not committed yet
         repair(project, victims, victim, step)
         again = victims.run(project.root, "consolidate")
         assert again.code == 0, (victim.steps[-1], again)
