@@ -36,9 +36,13 @@ HANGS = {
 }
 
 
+def turns(agent) -> int:
+    """Return how many commits are those of a turn."""
+    return sum(subject.startswith("Exchange: ") for subject in agent.commits())
+
+
 @pytest.mark.parametrize("agent", [SCRIPT], indirect=True)
 def test_a_session_is_remembered_and_given_back_at_the_next(agent):
-    before = len(agent.commits())
     said = agent.prompt(FIRST)
     assert "uv" in said
     agent.drained()
@@ -52,7 +56,9 @@ def test_a_session_is_remembered_and_given_back_at_the_next(agent):
     assert "패키지 관리는 uv로 한다" in decisions
     assert "첫 번째 요청" in memory
     assert "notes.md" in memory
-    assert len(agent.commits()) == before + 1, agent.commits()
+    assert turns(agent) == 1, agent.commits()
+    assert any(subject.startswith("Session ") for subject in agent.commits()), agent.commits()
+    assert FIRST in "".join(path.read_text(encoding="utf-8") for path in agent.store.glob("sessions/*/*/*.md"))
     assert agent.git("status", "--porcelain") == ""
     assert ".gitmem" not in agent.run("git", "status", "--porcelain")
 
@@ -64,19 +70,18 @@ def test_a_session_is_remembered_and_given_back_at_the_next(agent):
     agent.drained()
     assert SECOND in agent.daily()
     assert "Noted: tokens expire after 15 minutes." in agent.daily()
-    assert len(agent.commits()) == before + 2, agent.commits()
+    assert turns(agent) == 2, agent.commits()
     assert [agent.daily().count(text) for text in (FIRST, SECOND)] == [1, 1]
 
 
 @pytest.mark.parametrize("agent", [SCRIPT], indirect=True)
 def test_a_session_that_goes_on_is_one_commit_a_turn(agent):
-    before = len(agent.commits())
     agent.prompt(FIRST)
     agent.drained()
     asked = agent.asked()
     agent.prompt(SECOND, "--continue")
     agent.drained()
-    assert len(agent.commits()) == before + 2, agent.commits()
+    assert turns(agent) == 2, agent.commits()
     assert agent.daily().count(SECOND) == 1
     assert SECOND in agent.first_request(asked)
 
