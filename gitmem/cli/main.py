@@ -56,6 +56,7 @@ COMMANDS = {
     "remote": Command("syncing", "which repositories memory is synced with"),
     "clone": Command("syncing", "make a store out of a memory elsewhere"),
     "merge-driver": Command("syncing", "what git calls to merge a document"),
+    "purge": Command("purging", "take a text out of the memory and out of its history"),
     "doctor": Command("inspecting", "check the store and say how to mend it"),
     "maintain": Command("inspecting", "pack the repository so that it stays fast"),
     "path": Command("setup", "print where the store is"),

@@ -29,7 +29,7 @@ def configure_sync(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=[accept.value for accept in Accept],
         help="go on where it would stop and ask: most of the memory would be removed, the remote was rewritten or "
-        "emptied, or its memory did not begin as this one",
+        "emptied, its memory did not begin as this one, or what was purged elsewhere is in most of the files here",
     )
     parser.add_argument("--background", action="store_true", help="as hooks do it: ask nobody, say nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

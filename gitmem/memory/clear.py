@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.model.document import Document
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, MEMORY
+from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,9 +75,10 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
 
 
 def _chosen(store: Store, days: int | None) -> dict[str, int]:
-    """Return the files that go, with their sizes; links are nobody's memory and stay."""
+    """Return the files that go, with their sizes; links are nobody's memory and stay, and so do records of purges."""
     tip = store.repository.resolve(store.repository.branch())
     sizes = {file.path: file.size for file in store.repository.files(tip) if file.mode.startswith("100")}
+    sizes = {path: size for path, size in sizes.items() if not path.startswith(f"{PURGED}/")}
     if days is None:
         memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and _says_something(store) else {}
         return {**memory, **{path: size for path, size in sizes.items() if path not in _STAYS}}

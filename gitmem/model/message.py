@@ -36,6 +36,7 @@ class Op(StrEnum):
     MIGRATE = "migrate"
     CONSOLIDATE = "consolidate"
     CLEAR = "clear"
+    PURGE = "purge"
 
 
 class Trailer(StrEnum):

@@ -20,6 +20,7 @@ CONFIG = "config.yaml"
 FORMAT = "FORMAT.md"
 ARCHIVE = "archive"
 SUMMARIES = "summaries"
+PURGED = "purged"
 TEMPORARY = ".tmp"
 
 _FORBIDDEN = frozenset('<>:"|?*\\') | {chr(code) for code in (*range(32), *range(127, 160))}

@@ -14,6 +14,7 @@ from gitmem.git.setup import make_root
 from gitmem.store.incoming import check_incoming
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.mergecommit import merge_bases
+from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import DEFAULT, add_remote
 from gitmem.store.sync import Options, fetch_memory, note_synced
 
@@ -43,7 +44,8 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
     try:
         remote = add_remote(store, DEFAULT, url)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
-        theirs = _fetched(store, remote, connection, options)
+        held = _fetched(remote, connection, options)
+        theirs = clean_incoming(store, held)
         check_incoming(
             store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
         )
@@ -54,11 +56,13 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
     _check_out(store, theirs)
     note_synced(store, remote, theirs)
     complete_store(store)
+    if held != theirs:
+        sweep(store)
     return store
 
 
-def _fetched(store: Store, remote: Remote, connection: Connection, options: Options) -> str:
-    theirs = fetch_memory(store, remote, connection, options)
+def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
+    theirs = fetch_memory(remote, connection, options)
     if theirs is None:
         remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' begin one."
         raise NotFoundError(f"{remote.shown} holds no memory.", remedy)

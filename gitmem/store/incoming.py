@@ -34,6 +34,7 @@ class Accept(StrEnum):
 
     DELETIONS = "deletions"  # most of what is here would be removed
     REWRITTEN = "rewritten"  # the remote does not hold any more what it held
+    PURGE = "purge"  # something that was purged elsewhere is in most of the files here
     UNRELATED = "unrelated"  # the remote's memory did not begin as this one
 
 
@@ -120,6 +121,22 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
             + "Nothing was merged.",
             f"If that is meant: 'gitmem sync --accept deletions'. 'git log {target[:10]}' says who did it.",
         )
+
+
+def check_purge(store: Store, remote: Remote, local: str, cleaned: str, accept: Collection[Accept]) -> None:
+    """Refuse a purge that would change most of what is here: it cannot be undone, and may be a mistake, or worse.
+
+    Raises:
+        RefusedError: it would.
+
+    """
+    changed = len(store.repository.changes(local, cleaned))
+    if Accept.PURGE in accept or changed < _FEW or changed * 2 <= len(read_tree(store.repository.git, local)):
+        return
+    raise RefusedError(
+        f"What {remote.name} says was purged stands in {changed} files of this memory, most of all. Nothing was done.",
+        "If that is meant: 'gitmem sync --accept purge'. 'git log purged/' at the remote says who purged what.",
+    )
 
 
 def _shrinks(store: Store, changes: Collection[PathChange]) -> bool:

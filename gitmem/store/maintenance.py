@@ -140,6 +140,16 @@ def _alone(store: Store, folder: str) -> Iterator[None]:
         lock.acquire(0)
     except BusyError as error:
         raise BusyError(f"Maintenance has to wait. {error.message}", error.remedy) from None
+    try:
+        with beating(lock):
+            yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def beating(lock: Lock) -> Iterator[None]:
+    """Show that the holder of a lock lives, for as long as it takes."""
     done = threading.Event()
     heart = threading.Thread(target=_beat, args=(lock, done), daemon=True)
     heart.start()
@@ -148,7 +158,6 @@ def _alone(store: Store, folder: str) -> Iterator[None]:
     finally:
         done.set()
         heart.join()
-        lock.release()
 
 
 def _beat(lock: Lock, done: threading.Event) -> None:

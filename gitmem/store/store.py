@@ -34,6 +34,7 @@ FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
 _LONGEST_PAUSE = 0.2  # seconds between two of them: all take long enough for a burst of a person's commits to end
 PRIVATE_FOLDER = "gitmem"
+PURGING = "purging"  # in it, while something is taken out of history (gitmem.store.purging)
 REMOTES_FILE = "remotes"  # in it, where the repository is the user's project's
 MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
 
@@ -204,6 +205,8 @@ class Store:
         from gitmem.git.writer import Writer
         from gitmem.store.recovery import recover
 
+        if os.path.exists(os.path.join(self.private, PURGING)):
+            repaired += self._finish_purge(lock)
         branch = self.repository.branch()
         tip = self.repository.tip(branch) or self._begin(branch)
         with (
@@ -279,6 +282,12 @@ class Store:
         if tip is None:
             raise TipMovedError
         return tip
+
+    def _finish_purge(self, lock: Lock) -> Iterable[str]:
+        from gitmem.store.purging import resume
+
+        done = resume(self, lock)
+        return () if done is None else ("A purge that had been cut off is finished.", *done.notices)
 
     def _mend(self, transaction: Transaction, old: str | None, new: str) -> None:
         from gitmem.store.mending import marked_documents, mend

@@ -20,6 +20,7 @@ from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.incoming import Accept, check_incoming, check_losses, check_rewritten
 from gitmem.store.mergecommit import merge_bases, merge_commits
+from gitmem.store.purging import clean_incoming, follow, sweep
 from gitmem.store.remotes import FETCHED, REFS
 
 if TYPE_CHECKING:
@@ -49,17 +50,12 @@ class Chance:
     sleep: Callable[[float], None] = time.sleep
 
 
-# Given the store and the commit a remote has: the commit to merge in its place. A purge cleans what comes by it.
-Clean = Callable[["Store", str], str]
-
-
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to sync: what unusual things to `accept`, whom to tell of each step, how what comes is cleaned."""
+    """How to sync: what unusual things to `accept`, and whom to tell of each step."""
 
     accept: Collection[Accept] = ()
     progress: Callable[[str], None] = lambda _: None
-    clean: Clean = lambda _, commit: commit
     attempts: int = ATTEMPTS
     chance: Chance = Chance()
 
@@ -91,11 +87,13 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options 
     return _Sync(store, remote, connection, options).run()
 
 
-def fetch_memory(store: Store, remote: Remote, connection: Connection, options: Options) -> str | None:
-    """Fetch the memory branch of a remote, cleaned; returns its commit, None where there is none. Raises as `sync`."""
+def fetch_memory(remote: Remote, connection: Connection, options: Options) -> str | None:
+    """Fetch the memory branch of a remote; returns its commit, None where there is none. Raises as `sync`.
+
+    It may hold what was purged: see `gitmem.store.purging.clean_incoming`.
+    """
     options.progress(Step.FETCH)
-    theirs = connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
-    return None if theirs is None else options.clean(store, theirs)
+    return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
 
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
@@ -133,7 +131,10 @@ class _Sync:
         """Try once; None where another machine, or another command here, was quicker."""
         local = self._local = self._local or self._settle()
         seen = self._store.repository.tip(self._seen_ref)
-        theirs = fetch_memory(self._store, self._remote, self._connection, self._options)
+        held = fetch_memory(self._remote, self._connection, self._options)
+        if self._follow_purges(held):
+            return None
+        theirs = None if held is None else clean_incoming(self._store, held)
         check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
         review: tuple[str, ...] = ()
         target = local
@@ -144,10 +145,10 @@ class _Sync:
                 target, review = self._merged(local, theirs, bases)
                 check_losses(self._store, self._remote, local, target, self._options.accept)
         refused = None
-        if target != theirs:
+        if target != held:
             self._options.progress(Step.PUSH)
             try:
-                self._connection.push(self._remote, target, _REF, theirs)
+                self._connection.push(self._remote, target, _REF, held)
             except PushRacedError:
                 return None
             except GitmemError as error:  # what came is merged all the same
@@ -157,6 +158,8 @@ class _Sync:
         if refused is not None:
             raise refused
         note_synced(self._store, self._remote, target)
+        if held != theirs:
+            sweep(self._store)
         if not adopted:
             return None
         return self._result(number, theirs, target, review)
@@ -170,6 +173,18 @@ class _Sync:
             raise BusyError("The memory branch went away meanwhile.", "Try again.")
         self._began = self._began or tip
         return tip
+
+    def _follow_purges(self, held: str | None) -> bool:
+        """Take out of the store what was purged elsewhere, or came back here; True where commits have new ids by that.
+
+        The only place where history is replaced, here and, by the push that follows, on the remote.
+        """
+        done = follow(self._store, self._remote, held, self._options.accept)
+        if done is None:
+            return False
+        self._notices += [notice for notice in done.notices if notice not in self._notices]
+        self._began = self._local = None
+        return True
 
     def _merged(self, local: str, theirs: str, bases: list[str]) -> tuple[str, tuple[str, ...]]:
         if local in bases:

@@ -11,6 +11,7 @@ from gitmem.errors import BusyError, RefusedError
 from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.remote import PushRacedError
 from gitmem.store.mergecommit import merge_bases, merge_commits, read_tree
+from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
 from gitmem.store.transcripts import FOLDER, SUFFIX, branch_of
 
@@ -28,7 +29,7 @@ def sync_transcripts(store: Store, remote: Remote, connection: Connection, optio
     from gitmem.store.sync import pause
 
     for number in range(1, options.attempts + 1):
-        if _round(store, remote, connection, options):
+        if _round(store, remote, connection):
             return
         options.chance.sleep(pause(number, options.chance.random()))
     raise BusyError(
@@ -36,22 +37,25 @@ def sync_transcripts(store: Store, remote: Remote, connection: Connection, optio
     )
 
 
-def _round(store: Store, remote: Remote, connection: Connection, options: Options) -> bool:
+def _round(store: Store, remote: Remote, connection: Connection) -> bool:
     git, branch = store.repository.git, branch_of(store)
-    theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
+    held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
     local = read_refs(git, branch).get(branch)
     if theirs is not None:
-        theirs = options.clean(store, theirs)
+        theirs = clean_incoming(store, theirs)
         _check(store, remote, local, theirs)
     target = _merged(store, branch, local, theirs)
     if target is None:
         return True
-    if target != theirs:
+    if target != held:
         try:
-            connection.push(remote, target, REMOTE_REF, theirs)
+            connection.push(remote, target, REMOTE_REF, held)
         except PushRacedError:
             return False
-    return target == local or move_ref(git, branch, target, local, "gitmem sync")
+    moved = target == local or move_ref(git, branch, target, local, "gitmem sync")
+    if moved and held != theirs:
+        sweep(store)
+    return moved
 
 
 def _merged(store: Store, branch: str, local: str | None, theirs: str | None) -> str | None:

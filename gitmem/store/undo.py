@@ -46,7 +46,7 @@ _FILE_MODES = {"000000", "100644", "100755"}
 # What a person's own git says in the commit it makes.
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # What gitmem did of its own accord or for a user; `git revert` is for what they did themselves.
-_NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO, Op.CONSOLIDATE}
+_NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO, Op.CONSOLIDATE, Op.PURGE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +157,11 @@ def _single(store: Store, tip: str, revision: str) -> Record:
     found = record(log(store.repository.git, oid, limit=1)[0])
     if not found.parents:
         raise GitmemError(f"{oid[:SHORT]} is the first commit of the store: there is nothing before it to go back to.")
+    if found.op == Op.PURGE:
+        raise GitmemError(
+            f"{oid[:SHORT]} is a purge: what it took out is in no commit any more.",
+            "Its record has to stay, so that other machines follow.",
+        )
     if len(found.parents) > 1:
         raise GitmemError(
             f"{oid[:SHORT]} is a merge: it brought in what others had done.",

@@ -1,0 +1,112 @@
+"""`gitmem purge`: a text, or all secrets, out of the store and out of its history."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode, RefusedError, UsageError
+from gitmem.model.plaintext import plain
+from gitmem.store.findings import count
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+    from gitmem.store.purge import Purge
+
+_SHOWN = 20  # files that a preview lists
+
+
+def configure_purge(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem purge`."""
+    which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument(
+        "pattern", nargs="?", metavar="TEXT", help="the text, as it is; '-' reads it from standard input"
+    )
+    which.add_argument("--secret", action="store_true", help="every secret that redaction finds in history today")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be purged")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_purge(args: argparse.Namespace, door: Door) -> int:
+    """Take a text out of the memory and out of its whole history; what it stood in says '(purged)' there.
+
+    History is written again: on all branches of the store, in files, names and messages, in what waits in the spool,
+    in backups, stashes and reflogs; then every object is read to see that it is gone. This cannot be undone. Other
+    machines do the same to their copies at their next sync and keep what they saved meanwhile. A text on the command
+    line stays in your shell's history: '-' reads it from standard input.
+
+    Examples:
+      gitmem purge --secret --dry-run
+      gitmem purge - < leaked-key.txt
+      gitmem purge "hunter2-staging" --yes && gitmem sync
+
+    """
+    from gitmem.cli.progress import Progress
+    from gitmem.store.purge import purge
+
+    pattern = _pattern(args, door)
+    store = door.settled(args)
+    with Progress(door.err) as progress:
+        planned = purge(store, pattern, dry_run=True, progress=progress.step)
+    if args.dry_run:
+        door.answer(args, _value(planned, dry_run=True), _preview(planned))
+        return ExitCode.OK
+    if not args.yes and not _agreed(door, planned):
+        print("Nothing was purged.", file=door.err)
+        return ExitCode.OK
+    with Progress(door.err) as progress:
+        done = purge(store, pattern, progress=progress.step)
+    door.notices(done.notices)
+    door.answer(args, _value(done, dry_run=False), _done(done))
+    return ExitCode.OK
+
+
+def _pattern(args: argparse.Namespace, door: Door) -> str | None:
+    if args.pattern != "-":
+        return None if args.secret else str(args.pattern)
+    text = door.stdin.read().strip("\r\n")
+    if not text:
+        raise UsageError("There is no text on standard input.", "gitmem purge - < FILE")
+    return text
+
+
+def _agreed(door: Door, planned: Purge) -> bool:
+    """Show what would go and ask.
+
+    Raises:
+        RefusedError: nobody is there to be asked.
+
+    """
+    if not (door.stdin.isatty() and door.err.isatty()):
+        raise RefusedError(
+            "This writes history again, and nobody is at a terminal to be asked.",
+            "Look with --dry-run, then say --yes. Nothing was purged.",
+        )
+    print(f"{_preview(planned)}\nThis cannot be undone. Purge? [y/N] ", end="", file=door.err, flush=True)
+    return door.stdin.readline().strip().casefold() in {"y", "yes"}
+
+
+def _preview(planned: Purge) -> str:
+    if not planned.commits:
+        return "No commit of the store holds it."
+    what = f"{count(planned.texts, 'text')}, which {count(planned.commits, 'commit')} brought"
+    more = [f"  … and {len(planned.files) - _SHOWN} more"] if len(planned.files) > _SHOWN else []
+    files = [f"  {path}" for path in planned.files[:_SHOWN]]
+    return plain("\n".join([f"Would purge {what}:", *files, *more, *planned.beyond]))
+
+
+def _done(done: Purge) -> str:
+    if not (done.commits or done.rewritten or done.objects):
+        return "Nothing in the store holds it."
+    checked = f"; none of its {done.objects:,} objects holds it" if done.objects else ""
+    text = (
+        f"Purged {count(done.texts, 'text')} from the store: {count(done.rewritten, 'commit')} written again{checked}."
+    )
+    return plain("\n".join([text, *done.beyond]))
+
+
+def _value(done: Purge, *, dry_run: bool) -> dict[str, object]:
+    return {"dry_run": dry_run, **asdict(done)}

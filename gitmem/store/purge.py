@@ -1,0 +1,197 @@
+"""Purging a text, or all secrets, out of a store and out of its history (spec G7).
+
+The record of it is committed first, and then followed as any machine follows it (gitmem.store.purging): there is one
+way in which history is written again.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import RefusedError
+from gitmem.git.expunge import every_object
+from gitmem.git.history import blobs
+from gitmem.git.rewrite import contents, find, history
+from gitmem.git.setup import ROOT_MESSAGE
+from gitmem.model.kinds import MemoryType
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
+from gitmem.resources import read_resource
+from gitmem.store.purgestate import Journal
+from gitmem.store.purging import apply, locked, oldest_found, record_path, records_at, refs_of
+from gitmem.store.redact import redact
+from gitmem.store.remotes import remotes
+
+if TYPE_CHECKING:
+    from gitmem.git.rewrite import Found, Written
+    from gitmem.store.store import Store
+    from gitmem.store.transaction import Transaction
+
+_GUESSABLE = 12  # bytes: what is shorter may be guessed
+_TEMPLATES = ("FORMAT.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
+
+
+@dataclass(frozen=True, slots=True)
+class Purge:
+    """What was purged, or would be.
+
+    `texts` counts different ones; `files` are paths that had one at some time, `commits` how many commits brought one,
+    `rewritten` how many have a new id; `objects` were read afterwards. `notices` is what the user should be told,
+    `beyond` what could not be reached.
+    """
+
+    texts: int
+    files: tuple[str, ...]
+    commits: int
+    rewritten: int = 0
+    objects: int = 0
+    notices: tuple[str, ...] = ()
+    beyond: tuple[str, ...] = ()
+
+
+def purge(
+    store: Store, pattern: str | None, *, dry_run: bool = False, progress: Callable[[str], None] = lambda _: None
+) -> Purge:
+    """Take a text out of the store and its history; without `pattern` every secret that redaction would find today.
+
+    Raises:
+        RefusedError: the text is too short, or gitmem itself needs it.
+        BusyError: another process kept the store's lock.
+        GitmemError: something could not be removed; what was done stays, and the next run goes on.
+
+    """
+    progress("reading history")
+    if not dry_run:
+        store.transact(lambda _: None, purpose="purge", scan=True)
+    git = store.repository.git
+    walked = history(git, [commit for _, commit in refs_of(store).values() if commit])
+    texts = secrets_in(store, walked) if pattern is None else {_checked(pattern)}
+    replacer = Replacer(texts)
+    found = find(git, walked, replacer)
+    planned = _planned(store, walked, texts, found)
+    if dry_run or not (found or _lingers(store, replacer)):
+        return planned
+    dirty = [*(one.raw for one in walked if one.oid in found.commits), *blobs(git, [*found.blobs])]
+    seen = {form for text in texts for form in forms(text) if any(form in data for data in dirty)}
+    progress("writing history again")
+    return _purge(store, texts | {form for form in seen if LEAST <= len(form) <= MOST}, planned)
+
+
+def _purge(store: Store, texts: set[bytes], planned: Purge) -> Purge:
+    now = store.context.clock()
+    identifier = f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
+    record = make_record(identifier, now.isoformat(timespec="seconds"), os.urandom(16), texts)
+    message = Message(f"Purge {_count(planned.texts, 'text')}", ((Trailer.OP.value, Op.PURGE.value),))
+    changes = {record_path(identifier): record.render()}
+
+    def plan(transaction: Transaction) -> bool:
+        Journal().write(store.private)  # should the rest be cut off, the next command goes on
+        return transaction.commit(message, changes)
+
+    outcome = store.transact(plan, purpose="purge", scan=True)
+    with locked(store) as lock:
+        done = apply(store, lock, records_at(store, outcome.commits[-1]), texts)
+    return replace(planned, rewritten=done.commits, objects=done.objects, notices=(*outcome.notices, *done.notices))
+
+
+def secrets_in(store: Store, walked: Sequence[Written]) -> set[bytes]:
+    """Return the secrets that redaction finds in some commits today; each line is looked at once."""
+    allow, seen = store.config.redaction.allow, set[bytes]()
+    found: set[bytes] = set()
+    for data in (*(one.raw.partition(b"\n\n")[2] for one in walked), *_files(store, walked)):
+        fresh: list[bytes] = []
+        for line in (*data.split(b"\n"), b""):
+            if line and line not in seen:
+                fresh.append(line)
+                seen.add(line)
+            elif fresh and line in seen:
+                found |= _secrets(b"\n".join(fresh), allow)
+                fresh = []
+        found |= _secrets(b"\n".join(fresh), allow)
+    return {text for text in found if LEAST <= len(text) <= MOST and not _is_own(text)}
+
+
+def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
+    return (data for data, _ in contents(store.repository.git, walked))
+
+
+def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:
+    text = data.decode("utf-8", "surrogateescape")
+    found = ((finding.kind, text[finding.start : finding.end]) for finding in redact(text, allow=allow).findings)
+    # Private text that is not closed reaches to the end; whoever speaks of the tag does not mean that.
+    return {
+        words.encode("utf-8", "surrogateescape")
+        for kind, words in found
+        if kind != "private" or words.lower().endswith("</private>")
+    }
+
+
+def _checked(pattern: str) -> bytes:
+    text = pattern.encode("utf-8", "surrogateescape")
+    if not LEAST <= len(text.strip()) <= len(text) <= MOST:
+        raise RefusedError(
+            f"A text to purge has {LEAST} to {MOST:,} bytes.", "What is shorter is a part of other words: give more."
+        )
+    if _is_own(text):
+        raise RefusedError(
+            "gitmem itself writes this text into every store, which could not be read without it.",
+            "Give more of what stands around it.",
+        )
+    return text
+
+
+def _is_own(text: bytes) -> bool:
+    words = [ROOT_MESSAGE, MARKER.decode(), "gitmem <gitmem@localhost>", *(f"{key}: " for key in Trailer)]
+    words += [*Op, *(f"**{kind.value}**" for kind in MemoryType), "id: ", "kind: ", "created: "]
+    own = [*map(str.encode, words), *(read_resource("templates", "store", name) for name in _TEMPLATES)]
+    return any(form in data for form in forms(text) for data in own)
+
+
+def _planned(store: Store, walked: Sequence[Written], texts: set[bytes], found: Found) -> Purge:
+    brought, files = 0, set[bytes]()
+    for commit in walked:
+        paths = {one.path for one in commit.changes if one.new in found.blobs or one.path in found.paths}
+        files |= paths
+        brought += bool(paths) or commit.oid in found.commits
+    names = tuple(sorted(map(os.fsdecode, files)))
+    return Purge(len(texts), names, brought, beyond=_beyond(store, oldest_found(walked, found), texts))
+
+
+def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str, ...]:
+    """Say what a purge does not reach."""
+    said = [
+        f"{remote.name} ({remote.shown}) holds it until the next 'gitmem sync', and its host may keep it in forks, "
+        "pull requests, caches and backups after that: ask it to remove them."
+        for remote in remotes(store)
+    ]
+    if said:
+        said.append("Other machines follow at their next sync; a clone that never syncs keeps it.")
+    said.append("The agents' own records of their sessions are not gitmem's; look into them, too.")
+    if not store.own_repository and oldest:
+        options = [f"--contains={oid}" for oid in oldest]
+        named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
+        others = sorted({*named.split()} - refs_of(store).keys())
+        if others:
+            said.append(f"Refs of the project's own hold it: {', '.join(others)}.")
+    said.append("If it is a secret, change it: whoever saw it has it.")
+    if any(len(text) < _GUESSABLE for text in texts):
+        said.append("It is short: whoever can read the memory can try guesses on the record of this purge.")
+    if len(texts) > MOST_TEXTS:
+        said.append(f"Other machines follow for {MOST_TEXTS:,} texts a purge; there are {len(texts):,}.")
+    return tuple(said)
+
+
+def _lingers(store: Store, replacer: Replacer) -> bool:
+    """Say whether what no ref points to has it: objects of the store's own repository, or the private folder."""
+    from gitmem.store.purgefinish import plain_files, read_file
+
+    if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
+        return True
+    return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
