@@ -54,9 +54,12 @@ class SaveConfig(Value):
 
 
 class SessionConfig(Value):
-    """What a session is given when it starts (spec R8), in tokens."""
+    """What a session is given when it starts (spec R8), in tokens, and how many hundredths of it a part may take."""
 
     budget_tokens: int = 2_000
+    facts_percent: int = 35
+    summary_percent: int = 25
+    concept_percent: int = 15
 
 
 class SearchConfig(Value):
@@ -175,6 +178,9 @@ RULES = {
     "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000),
     "save.context_percent": Rule("save what was learned when this much of the context is used, 0 never", maximum=100),
     "session.budget_tokens": Rule("what a session is told at its start, at most", maximum=2_400),
+    "session.facts_percent": Rule("how much of that facts may take at most, in hundredths, 0 none", maximum=100),
+    "session.summary_percent": Rule("how much of it the newest summary may take, 0 none", maximum=100),
+    "session.concept_percent": Rule("how much of it the concept at hand may take, 0 none", maximum=100),
     "search.layer_percent": Rule("how much more a hit in memory.md counts than one in a log", maximum=100),
     "search.recency_percent": Rule("how much more a hit of this moment counts than an old one", maximum=100),
     "search.recency_days": Rule("days after which half of that is left", minimum=1, maximum=36_500),

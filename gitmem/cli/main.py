@@ -49,6 +49,7 @@ COMMANDS = {
     "blame": Command("reading", "who learned a line: session, host and date"),
     "undo": Command("undoing", "take back a save, a session or a rotation"),
     "index": Command("reading", "the rotations, derived from history"),
+    "facts": Command("factual", "what is remembered for good: list, show, edit, retire, confirm"),
     "summary": Command("summarizing", "what the archives say: summaries, and which are pending"),
     "summarize": Command("summarizing", "have a model sum up archives better than it is done offline"),
     "config": Command("setup", "list or change settings"),

@@ -119,13 +119,15 @@ class _Steps:
             pass
 
     def close(self, session: Session) -> None:
-        """Keep the transcript of a session that is over (spec R14), and what was done in it (V1, V2)."""
+        """Keep the transcript of a session that is over (spec R14), what was done in it (V1, V2), and what holds (V4)."""
         from gitmem.memory.exchanges import save_exchanges, turns_of
+        from gitmem.memory.facts import learn
         from gitmem.memory.session_end import keep_transcript, read_records
 
         keep_transcript(self._store, session.name, session.transcript)
         turns = turns_of(read_records(session.transcript), session.name)
         save_exchanges(self._store, session.name, session.host, turns)
+        learn(self._store, session.name, session.host, turns)
         if turns and self._store.config.summary.provider in MODELS:
             from gitmem.memory.improve_session import wait_for_words
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from gitmem.memory.briefing_facts import told_facts
 from gitmem.model.briefing import Part, compose
 from gitmem.model.document import Document
 from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LAST_LINES = 50  # of memory.md (spec R8)
+_AT_HAND = 6_000  # characters at the end of memory.md that say what is being worked on
 _PENDING_SHOWN = 3
 _BLOCK = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
+_MARK = re.compile(r" \^[0-9a-z]{10}([0-9a-z]{10})$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # near enough where a text is cut; `model.sentences` takes 20 ms
 _PIECE = re.compile(r"[^\n]+(?:\n[ \t]+[^\n]+)*")
 
@@ -47,12 +50,15 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
     whose summary a model may still improve (spec R6).
     """
     body = Document.parse(store.read(MEMORY) or b"").body
+    config = store.config.session
+    facts = told_facts(store, _BLOCK.sub("", body[-_AT_HAND:]), project.root if project else "")
     parts = [
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         *_newest_summary(store),
-        Part(CORE_DECISIONS, _entries(body, CORE_DECISIONS)[::-1], share=30),
-        Part(KNOWN_ISSUES, _entries(body, KNOWN_ISSUES)[::-1], share=15),
+        Part("Facts", facts.lines, share=config.facts_percent),
+        Part(CORE_DECISIONS, _entries(body, CORE_DECISIONS, facts.settled | facts.told)[::-1], share=30),
+        Part(KNOWN_ISSUES, _entries(body, KNOWN_ISSUES, facts.settled)[::-1], share=15),
         Part("The end of memory.md", _end(body), keep_last=True),
         Part("Summaries to be written", _pending(pending)),
         Part("Sync with other machines", tuple(failures(store.private))),
@@ -71,13 +77,13 @@ def _safe(part: Part) -> Part:
     )
 
 
-def _entries(body: str, title: str) -> tuple[str, ...]:
-    """Return the entries of a section, and other lines a person wrote there, without ids."""
+def _entries(body: str, title: str, without: frozenset[str]) -> tuple[str, ...]:
+    """Return the entries of a section, and other lines a person wrote there, without ids; not those `without` names."""
     place = find_section(body, title)
     if place is None:
         return ()
-    text = _BLOCK.sub("", body[place.body : place.end])
-    return tuple(piece[0].rstrip() for piece in _PIECE.finditer(text))
+    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[place.body : place.end])]
+    return tuple(_BLOCK.sub("", piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece)))
 
 
 def _end(body: str) -> tuple[str, ...]:
@@ -118,7 +124,8 @@ def _newest_summary(store: Store) -> list[Part]:
 
     first, last = days_of(data)
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
-    return [Part(title, tuple(_SENTENCE_END.split(Document.parse(data).body.strip())), share=25)]
+    sentences = tuple(_SENTENCE_END.split(Document.parse(data).body.strip()))
+    return [Part(title, sentences, share=store.config.session.summary_percent)]
 
 
 def _pending(archives: Sequence[str]) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import os
 
 from gitmem.memory.capture import boot_lines, capture_turn
 from gitmem.memory.exchanges import save_exchanges
+from gitmem.memory.facts import learn
 from gitmem.memory.session_end import keep_transcript, read_records
 from gitmem.model.replaying import hook_events
 from gitmem.model.turns import Turn, fold
@@ -58,6 +59,7 @@ def replay(store: Store, path: str) -> Replayed:
     for session in replayed.sessions:
         own = [turn for turn in turns if turn.session == session]
         save_exchanges(store, session, own[0].host, own)
+        learn(store, session, own[0].host, own)
     # A resumed session's file may begin with the lines of the one before: it is the last one's.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))

@@ -56,14 +56,13 @@ class FactKind(StrEnum):
 
 
 class FactStatus(StrEnum):
-    """Whether a fact binds: `active` and `open` ones do; of a pair in `review` it is not known yet (spec V6)."""
+    """Whether a fact binds: `active` and `open` ones do."""
 
     ACTIVE = "active"
     OPEN = "open"
     RESOLVED = "resolved"
     SUPERSEDED = "superseded"
     RETIRED = "retired"
-    REVIEW = "review"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,8 @@ class Fact:
 
     `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (what it was called there),
     `session`, `exchange`, `commit`; `sources` are all entries, exchanges and sessions that say it. `files` and `commit`
-    are what of the project's code it speaks of, and as of which commit. `document` is the file it was read from.
+    are what of the project's code it speaks of, and as of which commit. `review` are the ids of facts that contradict
+    it, of which a person is to say which holds (spec V6). `document` is the file it was read from.
     """
 
     id: str
@@ -91,6 +91,7 @@ class Fact:
     commit: str = ""
     supersedes: tuple[str, ...] = ()
     superseded_by: str = ""
+    review: tuple[str, ...] = ()
     document: Document | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -163,6 +164,7 @@ def parse_fact(data: bytes, path: str = "") -> Fact | None:
         commit=_scalar(given.get("commit")),
         supersedes=_list(given.get("supersedes")),
         superseded_by=_scalar(given.get("superseded_by")),
+        review=_list(given.get("review")),
         document=document,
     )
 
@@ -213,6 +215,7 @@ def _header(fact: Fact) -> list[str]:
         "commit": fact.commit,
         "supersedes": fact.supersedes,
         "superseded_by": fact.superseded_by,
+        "review": fact.review,
     }
     lines = [f"{key}: {_flow(value)}" for key, value in given.items() if value not in (None, "", (), {})]
     # Where the host has it, and as it writes it.

@@ -26,6 +26,7 @@ class Op(StrEnum):
     ROTATE = "rotate"
     SUMMARIZE = "summarize"
     EXCHANGES = "exchanges"
+    FACT = "fact"
     EDIT = "edit"
     UNDO = "undo"
     CONFIG = "config"
@@ -54,6 +55,7 @@ class Trailer(StrEnum):
     MIGRATED = "Gitmem-Migrated"
     SOURCE = "Gitmem-Source"
     PERIOD = "Gitmem-Period"
+    FACT = "Gitmem-Fact"
 
 
 def one_line(text: str, length: int) -> str:

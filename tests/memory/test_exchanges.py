@@ -24,9 +24,15 @@ def exchanges(text: str) -> list:
 
 
 def subjects(desk, bare_git) -> list[str]:
+    """Return what was committed, the newest first, but for the facts that were learned."""
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
-    return bare_git(root, "log", "--format=%s", "gitmem").splitlines()
+    said = bare_git(root, "log", "--format=%s", "gitmem").splitlines()
+    return [subject for subject in said if not subject.startswith("Learn")]
+
+
+def commit_of(desk, bare_git, op: str = "exchanges") -> str:
+    return bare_git(Path(desk.store.root), "log", "-1", "--format=%H", f"--grep=Gitmem-Op: {op}$")
 
 
 def again(desk) -> Store:
@@ -46,9 +52,10 @@ def test_a_replayed_session_has_its_exchanges_in_one_commit(desk, recorder, bare
     assert exchanges(desk.text("memory.md")) == [first, idle, second]
     root = Path(desk.store.root)
     form = "--format=%s%n%(trailers:key=Gitmem-Op,valueonly,separator=)"
-    changed = bare_git(root, "show", form, "--name-only", "HEAD")
+    changed = bare_git(root, "show", form, "--name-only", commit_of(desk, bare_git))
     assert changed.split() == ["Session", "s-rec:", "3", "exchanges", "exchanges", "memory.md", PATH]
-    assert bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Session,valueonly,separator=)") == "s-rec"
+    form = "--format=%(trailers:key=Gitmem-Session,valueonly,separator=)"
+    assert bare_git(root, "log", "-1", form, commit_of(desk, bare_git)) == "s-rec"
 
 
 def test_again_it_adds_nothing(desk, recorder, bare_git):
@@ -123,8 +130,7 @@ def test_a_cleared_session_is_not_made_again(desk, recorder, bare_git):
 
 def test_undoing_a_sessions_end_brings_back_what_its_turns_wrote(desk, recorder, bare_git):
     replay(desk.store, recorder.write())
-    root = Path(desk.store.root)
-    undo(desk.store, revision=bare_git(root, "rev-parse", "HEAD"))
+    undo(desk.store, revision=commit_of(desk, bare_git))
     assert desk.store.read(PATH) is None
     assert exchanges(desk.text("memory.md")) == [None, None, None]
     assert "CRLF 파서를 추가해줘" in desk.text("memory.md")

@@ -1,0 +1,104 @@
+"""Which facts a session is told when it starts, and how (spec R8, V6): those in force that earn their tokens."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.memory.knownfacts import ISSUE, KnownFact, in_force, known_facts
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gitmem.store.store import Store
+
+MOST_READ = 200  # facts not known yet that a session's start reads; the others are read behind its back
+_MOST = 60  # facts among which the budget chooses
+_SECONDS = 0.3  # for git to say what has changed
+_DIGEST = 10  # characters at the end of an entry's id that are the same whenever it was captured
+_DAY = 10
+# What binds tells more than what merely helps: a fix is told only where its files are at hand.
+_WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
+_AT_HAND, _MOST_AT_HAND = 0.5, 3.0  # for each word or file of a fact that what is worked on names
+_FEWEST = 1.0
+_WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
+
+
+class ToldFacts(Value):
+    """Lines for the start text, and digests of entries in `memory.md`: those told here, and those that hold no more."""
+
+    lines: tuple[str, ...]
+    told: frozenset[str]
+    settled: frozenset[str]
+
+
+def told_facts(store: Store, at_hand: str, project: str) -> ToldFacts:
+    """Return the facts in force, the most useful first; `at_hand` is a text that says what is being worked on.
+
+    `project` is the work tree whose code facts speak of, "" where there is none.
+    """
+    facts, _ = known_facts(store, MOST_READ)
+    if not facts:
+        return ToldFacts((), frozenset(), frozenset())
+    holding = in_force(facts)
+    held = {fact.id for fact in holding}
+    words = {word.casefold() for word in _WORD.findall(at_hand)}
+    ranked = sorted(
+        (fact for fact in holding if fact.kind != ISSUE),
+        key=lambda fact: (_worth(fact, words, at_hand), fact.when, fact.id),
+        reverse=True,
+    )
+    chosen = [fact for fact in ranked if _worth(fact, words, at_hand) >= _FEWEST][:_MOST]
+    stale = _stale(store, chosen, project)
+    return ToldFacts(
+        tuple(_lines(chosen, stale)),
+        _digests(chosen),
+        _digests([fact for fact in facts if fact.id not in held]) - _digests(holding),
+    )
+
+
+def _worth(fact: KnownFact, words: set[str], at_hand: str) -> float:
+    files = sum(file.rpartition("/")[2] in at_hand for file in fact.files)
+    near = _AT_HAND * sum(word in words for word in fact.keywords) + 2 * _AT_HAND * files
+    worth = _WORTH.get(fact.kind, 0.0)
+    if not worth and not files:
+        return 0.0
+    return worth + min(near, _MOST_AT_HAND) + (fact.confidence if fact.confidence is not None else 0.5)
+
+
+def _stale(store: Store, facts: Sequence[KnownFact], project: str) -> Mapping[str, Sequence[str]]:
+    asked = [fact for fact in facts if fact.commit and fact.files]
+    if not asked or not project:
+        return {}
+    from gitmem.memory.projectcode import project_code
+
+    code = project_code(project, store.context.environ)
+    return code.changed_since(asked, seconds=_SECONDS) if code else {}
+
+
+def _lines(facts: Sequence[KnownFact], stale: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a line for each fact; two that contradict each other are told on one, wherever the first would stand."""
+    by_id = {fact.id: fact for fact in facts}
+    lines = []
+    done: set[str] = set()
+    for fact in facts:
+        if fact.id in done:
+            continue
+        pair = [fact, *(by_id[one] for one in fact.review if one in by_id and one not in done)]
+        done.update(one.id for one in pair)
+        told = " Or: ".join(_told(one, stale.get(one.id, ())) for one in pair)
+        undecided = f" These contradict each other; `gitmem facts confirm {fact.id}` decides." if len(pair) > 1 else ""
+        lines.append(f"- {told}{undecided}")
+    return lines
+
+
+def _told(fact: KnownFact, stale: Sequence[str]) -> str:
+    about = f"{fact.kind}, {fact.when[:_DAY]}"
+    if stale:
+        about += f"; may be out of date, since changed: {', '.join(stale[:3])}"
+    return f"{fact.description} ({about})"
+
+
+def _digests(facts: Sequence[KnownFact]) -> frozenset[str]:
+    return frozenset(source[_DIGEST:] for fact in facts for source in fact.sources if len(source) == 2 * _DIGEST)

@@ -1,0 +1,79 @@
+"""Which fact took the place of which (spec V6): a chain from the oldest to the one that holds, without a circle.
+
+One machine can make no circle (`supersede`). Two that decided otherwise can, each for itself, and a sync brings both
+decisions together; then the fact that was changed last holds, on every machine (`successor`).
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # see gitmem.values; a session that starts asks only for `successor`
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from datetime import datetime
+
+    from gitmem.model.fact import Fact
+
+
+def successor(identifier: str, follow: Callable[[str], str], age: Callable[[str], object]) -> str:
+    """Return the id of the fact that stands at the end of the chain a fact is in.
+
+    `follow` returns what took the place of a fact, "" where nothing did or it is gone. In a circle, the member with the
+    greatest `age` (a sortable value: when it was changed, then the id) is the end.
+    """
+    seen = [identifier]
+    while after := follow(seen[-1]):
+        if after in seen:
+            return max(seen[seen.index(after) :], key=lambda one: (age(one), one))
+        seen.append(after)
+    return seen[-1]
+
+
+def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime) -> dict[str, Fact]:
+    """Return the facts that change when one takes the place of another; the chain stays one without a circle.
+
+    What the winner itself had been superseded by is followed first: of a chain only the end takes another's place. If
+    that leads back to the loser, the old decision is turned round: the winner holds again.
+    """
+    from dataclasses import replace
+
+    from gitmem.model.fact import FactStatus
+
+    if loser == winner or loser not in facts or winner not in facts:
+        return {}
+    changed = dict(facts)
+    chain = _chain(changed, winner)
+    if loser in chain:
+        before = changed[winner].superseded_by
+        changed[winner] = _revived(changed[winner], now)
+        if before in changed:
+            kept = tuple(one for one in changed[before].supersedes if one != winner)
+            changed[before] = replace(changed[before], supersedes=kept, updated=now)
+    else:
+        winner = chain[-1]
+        changed[winner] = _revived(changed[winner], now)
+    supersedes = tuple(dict.fromkeys((*changed[winner].supersedes, loser)))
+    changed[winner] = replace(changed[winner], supersedes=supersedes, updated=now)
+    changed[loser] = replace(changed[loser], status=FactStatus.SUPERSEDED, superseded_by=winner, updated=now)
+    for one, other in ((winner, loser), (loser, winner)):
+        changed[one] = replace(changed[one], review=tuple(name for name in changed[one].review if name != other))
+    return {one: fact for one, fact in changed.items() if fact != facts[one]}
+
+
+def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
+    """Return a fact and those that took its place, one after the other; of a circle, each member once."""
+    chain = [start]
+    while (after := facts[chain[-1]].superseded_by) in facts and after not in chain:
+        chain.append(after)
+    return chain
+
+
+def _revived(fact: Fact, now: datetime) -> Fact:
+    """Return a fact that holds."""
+    from dataclasses import replace
+
+    from gitmem.model.fact import FactKind, FactStatus
+
+    if fact.binds and not fact.superseded_by:
+        return fact
+    status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
+    return replace(fact, status=status, superseded_by="", updated=now)
