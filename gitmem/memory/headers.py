@@ -92,5 +92,5 @@ def _save(cache: str, kept: Mapping[str, tuple[int, int, Mapping[str, Any] | Non
         os.makedirs(os.path.dirname(cache), mode=0o700, exist_ok=True)
         temporary = f"{cache}.{os.getpid()}"
         with open(temporary, "w", encoding="utf-8") as file:
-            json.dump({"v": VERSION, "files": kept}, file, ensure_ascii=False, separators=(",", ":"))
+            file.write(json.dumps({"v": VERSION, "files": kept}, ensure_ascii=False, separators=(",", ":")))
         os.replace(temporary, cache)

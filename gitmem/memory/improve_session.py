@@ -44,7 +44,7 @@ def wait_for_words(store: Store, session: str, host: str, transcript: str) -> No
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     at = store.context.clock().isoformat()
     with open(path, "w", encoding="utf-8", errors="surrogateescape") as file:
-        json.dump({"session": session, "host": host, "transcript": transcript, "at": at}, file)
+        file.write(json.dumps({"session": session, "host": host, "transcript": transcript, "at": at}))
 
 
 def improve_sessions(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:

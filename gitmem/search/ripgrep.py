@@ -165,7 +165,7 @@ class _State:
         temporary = f"{self._path}.{os.getpid()}"
         with contextlib.suppress(OSError):
             with open(temporary, "w", encoding="utf-8") as file:
-                json.dump(said, file)
+                file.write(json.dumps(said))
             os.replace(temporary, self._path)
 
 

@@ -89,7 +89,7 @@ def _read(private: str, name: str) -> Any:
 def _write(private: str, name: str, said: Mapping[str, object], *, sync: bool) -> None:
     path = os.path.join(private, name)
     with open(f"{path}.new", "w", encoding="ascii") as file:
-        json.dump(said, file)
+        file.write(json.dumps(said))
         file.flush()
         if sync:
             os.fsync(file.fileno())

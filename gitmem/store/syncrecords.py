@@ -85,7 +85,7 @@ def write_record(private: str, name: str, record: Record | None) -> None:
     path = os.path.join(private, _FILE)
     temporary = f"{path}.{os.getpid()}.new"
     with open(temporary, "w", encoding="utf-8") as file:
-        json.dump({"v": 1, "remotes": said}, file, ensure_ascii=False)
+        file.write(json.dumps({"v": 1, "remotes": said}, ensure_ascii=False))
     os.replace(temporary, path)
 
 

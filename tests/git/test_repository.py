@@ -390,7 +390,7 @@ def test_changes_between_commits(folder, repository, save):
     changes = {change.path: change for change in repository.changes(first, second)}
     assert set(changes) == {"same", "changed", "gone", "new", "link", *ODD}
     old, new = (repository.git.run("rev-parse", f"{commit}:changed").decode().strip() for commit in (first, second))
-    assert changes["changed"] == PathChange("changed", old, new, "100644")
+    assert changes["changed"] == PathChange("changed", old, new, "100644", "100644")
     assert (changes["new"].old, changes["gone"].new) == (None, None)
     assert changes["gone"].mode == "100644"
     assert changes["link"].mode == "120000"

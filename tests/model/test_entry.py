@@ -69,7 +69,9 @@ def entry(text, *, identifier=ID, tags=()):
 
 def test_the_example_of_the_format_page():
     page = FORMAT.read_text("utf-8")
-    (found,) = find_entries(page)
+    found, *others = find_entries(page)
+    for other in others:
+        assert page[other.start : other.end] == render_entry(other.entry)
     assert found.entry == Entry(
         ID,
         "2026-11-21 14:03:22",

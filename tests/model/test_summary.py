@@ -44,6 +44,7 @@ summaries = st.builds(
     issues=st.lists(st.builds(Issue, words, st.sampled_from(["open", "resolved", "?"]), words), max_size=12).map(tuple),
     overall_summary=words | st.text(max_size=300),
     method=words,
+    cost=st.none() | st.integers(0, 10**9).map(lambda millionths: millionths / 1e6),
 )
 
 
