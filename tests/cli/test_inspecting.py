@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli import inspecting, progress
+from gitmem.cli import progress
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 

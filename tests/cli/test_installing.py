@@ -69,8 +69,10 @@ def test_install_and_uninstall_leave_the_project_as_it_was(gitmem, project, sett
     assert gitmem("install", "claude")[1] == f"There is nothing to do: Claude Code's hooks are in {settings}.\n"
     assert gitmem("uninstall", "claude") == (
         0,
-        f"Took gitmem's hooks out of {settings}, and the file with them.\nTook gitmem's merge driver out of "
-        f"{project / '.gitmem'}.\n",
+        (
+            f"Took gitmem's hooks out of {settings}, and the file with them.\n"
+            f"Took gitmem's merge driver out of {project / '.gitmem'}.\n"
+        ),
         "",
     )
     assert gitmem("uninstall", "claude")[1].startswith("There is nothing to do: no hooks of gitmem's in ")
