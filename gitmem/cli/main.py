@@ -50,6 +50,7 @@ COMMANDS = {
     "undo": Command("undoing", "take back a save, a session or a rotation"),
     "index": Command("reading", "the rotations, derived from history"),
     "facts": Command("factual", "what is remembered for good: list, show, edit, retire, confirm"),
+    "concepts": Command("conceptual", "what exchanges of many sessions are about: list, show, merge, split"),
     "summary": Command("summarizing", "what the archives say: summaries, and which are pending"),
     "summarize": Command("summarizing", "have a model sum up archives better than it is done offline"),
     "config": Command("setup", "list or change settings"),

@@ -120,6 +120,7 @@ class _Steps:
 
     def close(self, session: Session) -> None:
         """Keep the transcript of a session that is over (spec R14), what was done in it (V1, V2), and what holds (V4)."""
+        from gitmem.memory.concepts import group
         from gitmem.memory.exchanges import save_exchanges, turns_of
         from gitmem.memory.facts import learn
         from gitmem.memory.session_end import keep_transcript, read_records
@@ -128,6 +129,7 @@ class _Steps:
         turns = turns_of(read_records(session.transcript), session.name)
         save_exchanges(self._store, session.name, session.host, turns)
         learn(self._store, session.name, session.host, turns)
+        group(self._store, session.name, session.host, turns)
         if turns and self._store.config.summary.provider in MODELS:
             from gitmem.memory.improve_session import wait_for_words
 

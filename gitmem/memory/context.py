@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 
+from gitmem.memory.briefing_concept import concept_at_hand
 from gitmem.memory.briefing_facts import told_facts
 from gitmem.model.briefing import Part, compose
 from gitmem.model.document import Document
@@ -57,6 +58,7 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         *_newest_summary(store),
         Part("Facts", facts.lines, share=config.facts_percent),
+        *concept_at_hand(store, body),
         Part(CORE_DECISIONS, _entries(body, CORE_DECISIONS, facts.settled | facts.told)[::-1], share=30),
         Part(KNOWN_ISSUES, _entries(body, KNOWN_ISSUES, facts.settled)[::-1], share=15),
         Part("The end of memory.md", _end(body), keep_last=True),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitmem.memory.capture import boot_lines, capture_turn
+from gitmem.memory.concepts import group
 from gitmem.memory.exchanges import save_exchanges
 from gitmem.memory.facts import learn
 from gitmem.memory.session_end import keep_transcript, read_records
@@ -60,6 +61,7 @@ def replay(store: Store, path: str) -> Replayed:
         own = [turn for turn in turns if turn.session == session]
         save_exchanges(store, session, own[0].host, own)
         learn(store, session, own[0].host, own)
+        group(store, session, own[0].host, own)
     # A resumed session's file may begin with the lines of the one before: it is the last one's.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))

@@ -27,6 +27,7 @@ class Op(StrEnum):
     SUMMARIZE = "summarize"
     EXCHANGES = "exchanges"
     FACT = "fact"
+    CONCEPT = "concept"
     EDIT = "edit"
     UNDO = "undo"
     CONFIG = "config"
@@ -56,6 +57,7 @@ class Trailer(StrEnum):
     SOURCE = "Gitmem-Source"
     PERIOD = "Gitmem-Period"
     FACT = "Gitmem-Fact"
+    CONCEPT = "Gitmem-Concept"
 
 
 def one_line(text: str, length: int) -> str:

@@ -24,11 +24,11 @@ def exchanges(text: str) -> list:
 
 
 def subjects(desk, bare_git) -> list[str]:
-    """Return what was committed, the newest first, but for the facts that were learned."""
+    """Return what was committed, the newest first, but for facts and concepts."""
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     said = bare_git(root, "log", "--format=%s", "gitmem").splitlines()
-    return [subject for subject in said if not subject.startswith("Learn")]
+    return [subject for subject in said if not subject.startswith(("Learn", "Group"))]
 
 
 def commit_of(desk, bare_git, op: str = "exchanges") -> str:

@@ -39,7 +39,7 @@ def test_a_session_with_its_own_times(desk, bare_git, recorder):
     assert (done.turns, done.saved, done.sessions, done.transcript) == (3, 3, ("s-rec",), True)
     root = Path(desk.store.root)
     subjects = bare_git(root, "log", "--format=%s %ad", "--date=short").splitlines()
-    assert subjects[4] == "Exchange: CRLF 파서를 추가해줘 2026-10-03"
+    assert subjects[5] == "Exchange: CRLF 파서를 추가해줘 2026-10-03"
     assert [entry.text for entry in entries(desk) if entry.label == "User Prompt"] == [
         "CRLF 파서를 추가해줘",
         "And write its docs",

@@ -1,0 +1,257 @@
+"""Concepts (spec V3): what exchanges of many sessions are about, one document each, with links to the exchanges.
+
+Without a model an exchange joins the concept it has most files and keywords in common with, else it makes a new one.
+What a concept is known by stays small, so that one that has grown does not draw everything to itself.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitmem.model.document import Document
+from gitmem.model.ids import ALPHABET, milliseconds_of
+from gitmem.model.message import one_line
+from gitmem.model.paths import slug
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from gitmem.model.exchange import Exchange
+
+FOLDER = "concepts"
+KIND = "concept"
+SECTION = "Exchanges"
+OFFLINE = "offline"
+MAX_KEYWORDS, MAX_FILES = 10, 12
+JOINS = 0.4  # of files and keywords in common, from which an exchange belongs to a concept
+_FEWEST = 2  # files and keywords in common: one word alone says little
+_GOES_ON = 0.3  # what the concept of the exchange before, in the same session, has ahead of the others
+_SAYS_LITTLE = 0.25  # affinity below which an exchange without files of its own leans on the one before
+_SOON = 3_600_000  # milliseconds in which it does
+# Words that tell nothing of what work is about; identifiers and names of files tell most.
+_NOT_TELLING = """
+    start skip complete completed commit push draft comment comments list main step steps default case cases tool def
+    requirement requirements question feedback reply prompt loc hook debug email summary session sessions medium low
+    프롬프트 더 최신 最新 更新
+"""
+_EMPTY = frozenset(_NOT_TELLING.split())
+_NAMED_AFTER = 8  # exchanges; from then on the name stays
+_WORDS_OF_A_NAME = 3
+_SUMMARY = 160  # characters of an exchange in a concept's list
+_DIGITS = 10
+
+
+class KnownConcept(Value):
+    """What is known of a concept from its header; `exchanges` are ids, which sort by time."""
+
+    path: str
+    id: str
+    name: str
+    created: str
+    updated: str
+    keywords: tuple[str, ...]
+    files: tuple[str, ...]
+    exchanges: tuple[str, ...]
+    merged: tuple[str, ...]
+
+
+def concept_id(first: str) -> str:
+    """Return the id of the concept that an exchange begins: the same wherever that is done."""
+    import hashlib  # a session that starts needs none of what is imported in functions here
+
+    number = int.from_bytes(hashlib.sha256(f"{KIND}\0{first}".encode()).digest()[:8], "big")
+    return "k" + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGITS)))
+
+
+def concept_path(identifier: str, name: str) -> str:
+    """Return the file of a new concept."""
+    words = slug(name)
+    return f"{FOLDER}/{identifier}{f'-{words}' if words else ''}.md"
+
+
+def affinity(exchange: Exchange, concept: KnownConcept) -> float:
+    """Return how much an exchange and a concept have in common, from 0 to 1 (spec V3).
+
+    Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
+    case and 0 where one is empty; where neither has files, keywords are all there is.
+    """
+    from gitmem.model.factcompare import overlap
+
+    words = overlap(_stems(exchange.keywords), _stems(concept.keywords))
+    if not exchange.files and not concept.files:
+        return words
+    return (overlap(_folded(exchange.files), _folded(concept.files)) + words) / 2
+
+
+def choose(exchange: Exchange, concepts: Mapping[str, KnownConcept], before: str = "") -> KnownConcept | None:
+    """Return the concept that an exchange joins, None where it makes a new one.
+
+    `before` is the concept of the exchange before it in its session, which goes on with it more often than not: what
+    changed no files and has little in common with any concept ("commit it", "give me the list again") leans on that.
+    """
+    last = concepts.get(before)
+    soon = last is not None and milliseconds_of(exchange.id) - milliseconds_of(last.exchanges[-1]) < _SOON
+    best, score = None, 0.0
+    for one in concepts.values():
+        common = affinity(exchange, one)
+        if one is last:
+            common += _GOES_ON if soon else _GOES_ON / 2
+        elif _shared(exchange, one) < _FEWEST:
+            continue
+        if (common, one.updated) > (score, best.updated if best else ""):
+            best, score = one, common
+    if score >= JOINS:
+        return best
+    return last if soon and not exchange.files and score < _SAYS_LITTLE + _GOES_ON else None
+
+
+def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str:
+    """Return a name that says what a concept is about: a file and its most telling words, else what was done."""
+    file = files[0].rpartition("/")[2] if files else ""
+    words = [word for word in keywords if len(word) > 1 and word.casefold() not in _EMPTY]
+    words = [word for word in words if word.casefold() not in file.casefold()]
+    named = [word for word in words if any(mark in word for mark in "._/-") or word[1:] != word[1:].lower()]
+    words = list(dict.fromkeys((*named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
+    if file and words:
+        return f"{file}: {', '.join(words)}"
+    return ", ".join(words) if len(words) > 1 else one_line(fallback, 60)
+
+
+def begun(exchange: Exchange) -> KnownConcept:
+    """Return the concept that an exchange begins."""
+    identifier = concept_id(exchange.id)
+    name = name_of(exchange.keywords, exchange.files, exchange.summary)
+    when = _when(exchange.id)
+    path = concept_path(identifier, name)
+    words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
+    return KnownConcept(path, identifier, name, when, when, words, files, (exchange.id,), ())
+
+
+def joined(concept: KnownConcept, exchange: Exchange) -> KnownConcept:
+    """Return a concept with one more exchange: what comes again moves to the front of what it is known by."""
+    return concept._replace(
+        keywords=_moved(concept.keywords, exchange.keywords, MAX_KEYWORDS),
+        files=_moved(concept.files, exchange.files, MAX_FILES),
+        exchanges=tuple(sorted({*concept.exchanges, exchange.id})),
+        updated=max(concept.updated, _when(exchange.id)),
+    )
+
+
+def renamed(before: KnownConcept, after: KnownConcept) -> KnownConcept:
+    """Return a young concept under the name its words now give; one that a person named keeps its name."""
+    if len(before.exchanges) >= _NAMED_AFTER or before.name != name_of(before.keywords, before.files, before.name):
+        return after
+    return after._replace(name=name_of(after.keywords, after.files, after.name))
+
+
+def line_of(exchange: Exchange, link: str) -> str:
+    """Return the line of an exchange in a concept's list; `link` is the path of its session's file in the store."""
+    summary = one_line(exchange.summary, _SUMMARY).replace("[", "(").replace("]", ")")
+    return f"- {exchange.time[:10]} [{summary}](../{link}) {exchange.id}"
+
+
+def parse_concept(data: bytes, path: str) -> KnownConcept | None:
+    """Return what a concept's header says, None where the document is none."""
+    given = Document.parse(data).metadata
+    if given.get("kind") != KIND or not given.get("id"):
+        return None
+    return KnownConcept(
+        path,
+        str(given["id"]),
+        str(given.get("name") or given["id"]),
+        _moment(given.get("created")),
+        _moment(given.get("updated")) or _moment(given.get("created")),
+        _list(given, "keywords"),
+        _list(given, "files"),
+        tuple(sorted(_list(given, "exchanges"))),
+        _list(given, "merged"),
+    )
+
+
+def render_new(concept: KnownConcept, lines: Sequence[str]) -> bytes:
+    """Return the file of a new concept."""
+    from gitmem.model.yamlvalue import flow
+
+    head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
+    head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]
+    for key in ("keywords", "files", "exchanges", "merged"):
+        if values := list(getattr(concept, key)):
+            head.append(f"{key}: {flow(values)}")
+    return "\n".join([*head, "---", f"# {concept.name}", "", f"## {SECTION}", "", *lines, ""]).encode(
+        "utf-8", "replace"
+    )
+
+
+def render_changed(data: bytes, concept: KnownConcept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
+    """Return a concept's file with another header, more lines and without those of some exchanges; all else stays."""
+    document = Document.parse(data)
+    before = parse_concept(data, concept.path)
+    for key in ("name", "updated", "keywords", "files", "exchanges", "merged"):
+        value = getattr(concept, key)
+        if before is None or value != getattr(before, key):
+            document = document.set(key, list(value) if isinstance(value, tuple) else _written(key, value))
+    gone = tuple(f" {one}" for one in without)
+    kept = [line for line in document.body.rstrip().split("\n") if not (gone and line.rstrip().endswith(gone))]
+    known = {line.rstrip()[-20:] for line in kept}
+    kept += [line for line in lines if line[-20:] not in known]
+    if before is not None and before.name != concept.name:
+        kept = [f"# {concept.name}" if line.rstrip() == f"# {before.name}" else line for line in kept]
+    return document.with_body(document.newline.join([*(line.rstrip("\r") for line in kept), ""])).render()
+
+
+def lines_of(body: str) -> list[tuple[str, str]]:
+    """Return the lines of a concept's exchanges, each with its id."""
+    found = []
+    for line in body.split("\n"):
+        bare = line.rstrip()
+        if bare.startswith("- ") and bare[-21:-20] == " ":
+            found.append((bare[-20:], bare))
+    return found
+
+
+def _written(key: str, value: str) -> object:
+    return datetime.fromisoformat(value) if key == "updated" else value
+
+
+def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ...]:
+    again = {one.casefold() for one in new}
+    seen = {one.casefold() for one in known}
+    front = [one for one in known if one.casefold() in again]
+    rest = [one for one in known if one.casefold() not in again]
+    fresh = [one for one in new if one.casefold() not in seen]
+    # Of what is new as much as there is room for, and a little more, so that a concept can move with the work.
+    room = max(most - len(front) - len(rest), most // 4)
+    return tuple(front + rest[: most - len(front) - min(room, len(fresh))] + fresh[:room])[:most]
+
+
+def _shared(exchange: Exchange, concept: KnownConcept) -> int:
+    files = _folded(exchange.files) & _folded(concept.files)
+    return len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords))
+
+
+def _stems(words: Iterable[str]) -> frozenset[str]:
+    from gitmem.model.factcompare import stems_of
+
+    return frozenset(stem for word in words for stem in (stems_of(word) or {word.casefold()}))
+
+
+def _folded(names: Iterable[str]) -> frozenset[str]:
+    return frozenset(name.casefold() for name in names)
+
+
+def _when(identifier: str) -> str:
+    return datetime.fromtimestamp(milliseconds_of(identifier) / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+
+def _moment(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return str(value) if value else ""
+
+
+def _list(given: Mapping[str, Any], key: str) -> tuple[str, ...]:
+    value = given.get(key)
+    return tuple(map(str, value)) if isinstance(value, list) else ()
