@@ -92,7 +92,7 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     from gitmem.memory.knownfacts import in_force, known_facts
     from gitmem.memory.projectcode import project_code
 
-    every = known_facts(store)[0]
+    every = known_facts(store)
     code = project_code(project_folder(store, args, door), store.context.environ)
     found = every if args.all else in_force(every)
     found = [fact for fact in found if args.kind in (None, fact.kind)]

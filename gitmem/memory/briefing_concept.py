@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.memory.knownconcepts import known_concepts
+from gitmem.memory.knownconcepts import concept_headers, whole
 from gitmem.model.briefing import Part
 from gitmem.model.concept import lines_of
 from gitmem.model.document import Document
@@ -24,10 +24,10 @@ def concept_at_hand(store: Store, memory: str) -> list[Part]:
     `memory` is the text of `memory.md`: what stands there is not told again.
     """
     share = store.config.session.concept_percent
-    concepts = known_concepts(store, MOST_READ) if share else []
-    if not concepts:
+    headers = concept_headers(store, MOST_READ) if share else []
+    if not headers:
         return []
-    concept = max(concepts, key=lambda one: (one.exchanges[-1:], one.id))
+    concept = whole(max(headers, key=lambda one: (one.key, one.path)))
     if all(f" ^{one}" in memory for one in concept.exchanges):
         return []
     body = Document.parse(store.read(concept.path) or b"").body

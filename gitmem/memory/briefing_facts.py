@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 
-from gitmem.memory.knownfacts import ISSUE, KnownFact, in_force, known_facts
+from gitmem.memory.knownfacts import BINDING, ISSUE, KnownFact, fact_headers, in_force, whole
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gitmem.memory.headers import Header
     from gitmem.store.store import Store
 
 MOST_READ = 200  # facts not known yet that a session's start reads; the others are read behind its back
-_MOST = 60  # facts among which the budget chooses
+_MOST_LOOKED_AT = 150  # facts, of the kinds that tell most and then the newest, whose words are compared with the work
+_MOST = 40  # facts among which the budget chooses
 _SECONDS = 0.3  # for git to say what has changed
 _DIGEST = 10  # characters at the end of an entry's id that are the same whenever it was captured
 _DAY = 10
@@ -38,24 +40,27 @@ def told_facts(store: Store, at_hand: str, project: str) -> ToldFacts:
 
     `project` is the work tree whose code facts speak of, "" where there is none.
     """
-    facts, _ = known_facts(store, MOST_READ)
-    if not facts:
+    headers = fact_headers(store, MOST_READ)
+    if not headers:
         return ToldFacts((), frozenset(), frozenset())
+    # All else that is said of a fact is read of those that may be told, and of those that hold no more.
+    binding = [header for header in headers if header.key[0] in BINDING and header.key[1] != ISSUE]
+    binding.sort(key=lambda header: (_WORTH.get(header.key[1], 0.0), header.key[2]), reverse=True)
+    facts = [whole(header) for header in (*binding[:_MOST_LOOKED_AT], *_settled(headers))]
     holding = in_force(facts)
     held = {fact.id for fact in holding}
     words = {word.casefold() for word in _WORD.findall(at_hand)}
-    ranked = sorted(
-        (fact for fact in holding if fact.kind != ISSUE),
-        key=lambda fact: (_worth(fact, words, at_hand), fact.when, fact.id),
-        reverse=True,
-    )
-    chosen = [fact for fact in ranked if _worth(fact, words, at_hand) >= _FEWEST][:_MOST]
+    ranked = sorted(((_worth(fact, words, at_hand), fact.when, fact.id, fact) for fact in holding), reverse=True)
+    chosen = [fact for worth, _, _, fact in ranked if worth >= _FEWEST][:_MOST]
     stale = _stale(store, chosen, project)
-    return ToldFacts(
-        tuple(_lines(chosen, stale)),
-        _digests(chosen),
-        _digests([fact for fact in facts if fact.id not in held]) - _digests(holding),
-    )
+    settled = _digests([fact for fact in facts if fact.id not in held]) - _digests(holding)
+    return ToldFacts(tuple(_lines(chosen, stale)), _digests(chosen), settled)
+
+
+def _settled(headers: Sequence[Header]) -> list[Header]:
+    """Return the facts that hold no more, the last ones: their entries in `memory.md` are told no more, too."""
+    settled = [header for header in headers if header.key[0] not in BINDING]
+    return sorted(settled, key=lambda header: header.key[2])[-_MOST_LOOKED_AT:]
 
 
 def _worth(fact: KnownFact, words: set[str], at_hand: str) -> float:

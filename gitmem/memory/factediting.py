@@ -33,7 +33,7 @@ def find_fact(store: Store, identifier: str) -> KnownFact:
 
     """
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
-    facts = known_facts(store)[0]
+    facts = known_facts(store)
     found = [fact for fact in facts if fact.id == bare]
     found = found or [fact for fact in facts if bare and (fact.id.startswith(bare) or _name(fact) == bare)]
     if not found:
@@ -143,7 +143,7 @@ def _change(
     """Commit what becomes of a fact, and of those it is linked with."""
 
     def commit(transaction: Transaction) -> None:
-        every = {fact.id: fact for fact in known_facts(store)[0]}
+        every = {fact.id: fact for fact in known_facts(store)}
         facts: dict[str, Fact] = {}
         wanted = [known.id, *(one.id for one in more)]
         while wanted:

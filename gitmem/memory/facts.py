@@ -97,7 +97,7 @@ class _Learning:
 
     def plan(self, transaction: Transaction) -> bool:
         """Add the commit of what is new."""
-        self._known = {fact.id: fact for fact in known_facts(self._store)[0]}
+        self._known = {fact.id: fact for fact in known_facts(self._store)}
         self._facts, self._changed, self._new = {}, {}, []
         for one in (*self._lesson.findings, *self._saved(transaction)):
             self._take(transaction, one)

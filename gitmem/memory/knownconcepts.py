@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.memory.headers import read_headers
+from gitmem.memory.headers import Header, read_headers
 from gitmem.model.concept import FOLDER, KnownConcept, parse_concept
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -15,16 +15,22 @@ if TYPE_CHECKING:
 _LISTS = ("keywords", "files", "exchanges", "merged")
 
 
-def known_concepts(store: Store, most: int = 0) -> list[KnownConcept]:
-    """Return the concepts of the work tree; `most` is as in `gitmem.memory.headers.read_headers`."""
-    said, _ = read_headers(store, FOLDER, _said, most)
-    found = []
-    for path, given in said.items():
-        values = {**given, "path": path, **{name: tuple(given[name]) for name in _LISTS}}
-        found.append(KnownConcept(**values))
-    return found
+def known_concepts(store: Store) -> list[KnownConcept]:
+    """Return the concepts of the work tree by path."""
+    return [whole(header) for header in concept_headers(store)]
 
 
-def _said(data: bytes, path: str) -> Mapping[str, Any] | None:
+def concept_headers(store: Store, most: int = 0) -> list[Header]:
+    """Return the concepts of the work tree, each with the id of its last exchange for its key."""
+    return read_headers(store, FOLDER, _said, most)
+
+
+def whole(header: Header) -> KnownConcept:
+    """Return all that is known of a concept."""
+    given = header.load()
+    return KnownConcept(**{**given, "path": header.path, **{name: tuple(given[name]) for name in _LISTS}})
+
+
+def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Mapping[str, Any]] | None:
     concept = parse_concept(data, path)
-    return None if concept is None else concept._asdict()
+    return None if concept is None else (((concept.exchanges or ("",))[-1],), concept._asdict())

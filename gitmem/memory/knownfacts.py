@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.memory.headers import read_headers
+from gitmem.memory.headers import Header, read_headers
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 FOLDER = "facts"  # as gitmem.model.fact has it
 ISSUE = "issue"
-_BINDING = ("active", "open")
+BINDING = ("active", "open")
 _SUPERSEDED = "superseded"
 
 
@@ -43,7 +43,7 @@ class KnownFact(Value):
     @property
     def binds(self) -> bool:
         """Whether a session should be told it as something that holds."""
-        return self.status in _BINDING
+        return self.status in BINDING
 
     @property
     def when(self) -> str:
@@ -54,17 +54,22 @@ class KnownFact(Value):
 _LISTS = ("sources", "keywords", "files", "review")
 
 
-def known_facts(store: Store, most: int = 0) -> tuple[list[KnownFact], bool]:
-    """Return the facts of the work tree by path, and whether all were looked at; `most` is as in `read_headers`."""
-    said, complete = read_headers(store, FOLDER, _said, most)
-    names = KnownFact._fields  # type: ignore[attr-defined]
-    found = []
-    for path, given in said.items():
-        values = {**given, "path": path}
-        for name in _LISTS:
-            values[name] = tuple(values[name])
-        found.append(KnownFact(*(values[name] for name in names)))
-    return found, complete
+def known_facts(store: Store) -> list[KnownFact]:
+    """Return the facts of the work tree by path."""
+    return [whole(header) for header in fact_headers(store)]
+
+
+def fact_headers(store: Store, most: int = 0) -> list[Header]:
+    """Return the facts of the work tree, each with status, kind and when it was last changed for its key."""
+    return read_headers(store, FOLDER, _said, most)
+
+
+def whole(header: Header) -> KnownFact:
+    """Return all that is known of a fact."""
+    given = header.load()
+    for name in _LISTS:
+        given[name] = tuple(given[name])
+    return KnownFact(path=header.path, **given)
 
 
 def in_force(facts: Iterable[KnownFact]) -> list[KnownFact]:
@@ -87,13 +92,14 @@ def _ends_a_circle(fact: KnownFact, known: Mapping[str, KnownFact]) -> bool:
     return successor(fact.id, follow, lambda one: known[one].when) == fact.id
 
 
-def _said(data: bytes, path: str) -> Mapping[str, Any] | None:
+def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Mapping[str, Any]] | None:
     from gitmem.model.fact import parse_fact
 
     fact = parse_fact(data, path)
     if fact is None:
         return None
-    return {
+    key = (fact.status.value, fact.kind.value, (fact.updated or fact.created).isoformat())
+    return key, {
         "id": fact.id,
         "kind": fact.kind.value,
         "status": fact.status.value,

@@ -33,7 +33,7 @@ def learned(desk, *prompts: str, session: str = "s-1") -> str | None:
 
 def held(desk) -> dict[str, str]:
     """Return what is in force: its ids, by description."""
-    return {fact.description: fact.id for fact in in_force(known_facts(desk.store)[0])}
+    return {fact.description: fact.id for fact in in_force(known_facts(desk.store))}
 
 
 def log(desk, bare_git) -> list[str]:
@@ -48,7 +48,7 @@ def test_a_session_leaves_its_facts_in_one_commit(desk, bare_git):
     assert log(desk, bare_git)[0] == "Learn 2 facts: Always run the linter before committing."
     form = "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)/%(trailers:key=Gitmem-Session,valueonly,separator=)"
     assert bare_git(Path(desk.store.root), "log", "-1", form) == "fact/s-1"
-    [fact] = [one for one in known_facts(desk.store)[0] if one.kind == "rule"]
+    [fact] = [one for one in known_facts(desk.store) if one.kind == "rule"]
     assert (fact.confidence, fact.session, len(fact.sources)) == (0.9, "s-1", 1)
 
 
@@ -63,7 +63,7 @@ def test_again_it_adds_nothing(desk, bare_git):
 def test_what_is_said_again_gains_a_source(desk, bare_git):
     learned(desk, "Always run the linter before committing.")
     learned(desk, "before committing, always run the linter", session="s-2")
-    [fact] = known_facts(desk.store)[0]
+    [fact] = known_facts(desk.store)
     assert len(fact.sources) == 2
     assert log(desk, bare_git)[0] == "Note what was said again of 1 fact"
 
@@ -88,7 +88,7 @@ def test_what_was_saved_becomes_a_fact_and_secrets_do_not(desk):
     save(desk.store, desk.save("긴 경로에서 저장이 실패합니다", MemoryType.ISSUE))
     save(desk.store, desk.save("A note is none."))
     learned(desk, f"Always send the token {token} with a request.")
-    facts = {fact.description: fact for fact in known_facts(desk.store)[0]}
+    facts = {fact.description: fact for fact in known_facts(desk.store)}
     assert {fact.kind for fact in facts.values()} == {"decision", "issue", "rule"}
     assert token not in "".join(path.read_text() for path in Path(desk.store.root, "facts").rglob("*.md"))
     assert (facts["Use uv, not pnpm."].confidence, facts["긴 경로에서 저장이 실패합니다."].status) == (0.9, "open")
@@ -101,7 +101,7 @@ def test_an_issue_is_resolved_by_a_later_fix(desk):
     desk.clock.now += timedelta(hours=1)
     turn = said(desk, "go on", "The index on NFS mounts is fixed now.")
     learn(desk.store, "s-2", "claude-code", [turn])
-    [fact] = known_facts(desk.store)[0]
+    [fact] = known_facts(desk.store)
     assert fact.status == "resolved"
     assert "**Resolved:** The index on NFS mounts is fixed now." in desk.text(fact.path)
 
@@ -109,7 +109,7 @@ def test_an_issue_is_resolved_by_a_later_fix(desk):
 def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
     learned(desk, "use pnpm, not npm")
     learned(desk, "use uv, not pnpm")
-    first, second = sorted(known_facts(desk.store)[0], key=lambda fact: fact.created)
+    first, second = sorted(known_facts(desk.store), key=lambda fact: fact.created)
     assert (first.review, second.review) == ((second.id,), (first.id,))
     assert first.binds
     assert second.binds
@@ -126,7 +126,7 @@ def test_what_contradicts_is_kept_beside_it_and_a_person_decides(desk):
 def test_to_retire_one_of_a_pair_leaves_the_other(desk):
     learned(desk, "use pnpm, not npm")
     learned(desk, "use uv, not pnpm")
-    first, second = sorted(known_facts(desk.store)[0], key=lambda fact: fact.created)
+    first, second = sorted(known_facts(desk.store), key=lambda fact: fact.created)
     retire(desk.store, second, "it was a mistake")
     assert find_fact(desk.store, second.id).status == "retired"
     assert find_fact(desk.store, first.id).review == ()
@@ -164,17 +164,17 @@ def test_a_fact_is_edited_and_keeps_its_id_and_what_a_person_wrote(desk):
 def test_a_chain_is_followed(desk):
     for text in ("use a1 for builds, not b1", "use c1 for tests, not d1", "use e1 for docs, not f1"):
         learned(desk, text)
-    one, two, three = sorted(known_facts(desk.store)[0], key=lambda fact: fact.created)
+    one, two, three = sorted(known_facts(desk.store), key=lambda fact: fact.created)
     take_the_place(desk.store, one, two)
     take_the_place(desk.store, two, three)
     take_the_place(desk.store, three, one)
-    [end] = in_force(known_facts(desk.store)[0])
+    [end] = in_force(known_facts(desk.store))
     assert end.id == one.id
 
 
 def test_a_circle_of_two_machines_has_one_end(desk):
     learned(desk, "use a1 for builds, not b1", "use c1 for tests, not d1")
-    one, two = known_facts(desk.store)[0]
+    one, two = known_facts(desk.store)
     old = replace_all(one, status="superseded", superseded_by=two.id)
     new = replace_all(two, status="superseded", superseded_by=one.id, updated="2999-01-01T00:00:00+00:00")
     assert in_force([old, new]) == [new]
@@ -186,7 +186,7 @@ def replace_all(fact, **changes):
 
 def test_facts_are_found_by_the_beginning_of_their_id(desk):
     learned(desk, "Always run the linter before committing.", "never push to main without a review")
-    [one, _other] = known_facts(desk.store)[0]
+    [one, _other] = known_facts(desk.store)
     assert find_fact(desk.store, one.id[:6]).id == one.id
     assert find_fact(desk.store, one.path).id == one.id
     for name in ("r", "x123", ""):
@@ -196,12 +196,12 @@ def test_facts_are_found_by_the_beginning_of_their_id(desk):
 
 def test_a_change_by_hand_is_seen_at_once(desk):
     learned(desk, "Always run the linter before committing.")
-    [fact] = known_facts(desk.store)[0]
+    [fact] = known_facts(desk.store)
     path = Path(desk.store.root, fact.path)
     path.write_text(path.read_text().replace("status: active", "status: retired"))
     assert held(desk) == {}
     path.write_text("---\nbroken: [\n---\n")
-    assert known_facts(desk.store)[0][0].description == ""
-    Path(desk.store.private, "known", "facts.json").write_text("not json")
+    assert known_facts(desk.store)[0].description == ""
+    Path(desk.store.private, "known", "facts.tsv").write_text("not json")
     path.unlink()
-    assert known_facts(desk.store) == ([], True)
+    assert known_facts(desk.store) == []
