@@ -136,7 +136,7 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
                 answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
                 print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
     if found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
-        _settle_later(store)
+        _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
 
 
@@ -163,9 +163,21 @@ def _drain(call: Call, door: Door) -> None:
         ended = any(name.startswith(_LAST) for name in HookSpool(store.private).names())
         with _time_limit(lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")):
             settle(store)
+            _adopt(store, door)
             tend(store, lambda: time.monotonic() - started > TENDING_SECONDS)
         door.sync_later(store, session=ended)
         door.maintain_later(store)
+
+
+def _adopt(store: Store, door: Door) -> None:
+    """Mirror what the agent keeps of its own; a failure of that keeps nothing else from being done."""
+    from gitmem.cli.adopting import adopt_if_changed
+    from gitmem.errors import GitmemError
+
+    try:
+        adopt_if_changed(store, door)
+    except (GitmemError, OSError, ValueError) as error:
+        _log(door, f"the agent's own memory was not mirrored: {error}")
 
 
 @contextlib.contextmanager

@@ -66,6 +66,7 @@ COMMANDS = {
     "replay": Command("hooking", "save recorded sessions of an agent"),
     "consolidate": Command("tidying", "make weeks of old days, months of old weeks"),
     "clear": Command("tidying", "take what is old, or all, out of the memory"),
+    "adopt": Command("adopting", "mirror the agent's own memory files in the store"),
     "migrate": Command("migrating", "bring in the memory of an older tool"),
     "hook": Command("hooking", "what an agent's host calls"),
     "completion": Command("setup", "print the completion script for a shell"),

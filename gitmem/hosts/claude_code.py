@@ -14,6 +14,8 @@ TITLE = "Claude Code"
 SERVER = "gitmem"
 SESSION = "CLAUDE_CODE_SESSION_ID"  # the variable that tells a server which session it was started for
 _SERVERS = "mcpServers"
+_AUTO_MEMORY = "autoMemoryDirectory"
+_MOST_BYTES = 1_000_000  # of settings
 _AGENT_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
 # Seconds, after which the host ends a hook. A delivery takes milliseconds; this is for a machine that stands still.
 _TIMEOUT = 10
@@ -85,3 +87,29 @@ def plugin_hooks() -> str:
 
     listed = {event: [{"hooks": [hook]}] for event, hook in hooks().items()}
     return json.dumps({"description": "Remember sessions with gitmem", "hooks": listed}, indent=2)
+
+
+def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
+    """Return the folder in which Claude Code keeps its own memory of a project; it need not be there.
+
+    That is `memory` below the project's folder of transcripts, which is named after its path, unless the user's
+    settings say otherwise. A project's are not asked: a repository must not say which of a person's files are read.
+    """
+    config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    if said := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
+        return os.path.join(home, said[2:]) if said.startswith("~/") else os.path.join(project, said)
+    named = "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
+    return os.path.join(config, "projects", named, "memory")
+
+
+def _setting(path: str, key: str) -> str:
+    """Return a text of a settings file, "" where it cannot be read or does not say it."""
+    import json
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            value = json.loads(file.read(_MOST_BYTES))
+        said = value.get(key)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return ""
+    return said if isinstance(said, str) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.memory.knownfacts import BINDING, ISSUE, KnownFact, fact_headers, in_force, whole
+from gitmem.memory.knownfacts import BINDING, ISSUE, KnownFact, adopted_from, fact_headers, in_force, whole
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_READ = 200  # facts not known yet that a session's start reads; the others are read behind its back
 _MOST_LOOKED_AT = 150  # facts, of the kinds that tell most and then the newest, whose words are compared with the work
-_MOST = 40  # facts among which the budget chooses
+_MOST = 30  # facts among which the budget chooses
 _SECONDS = 0.3  # for git to say what has changed
 _DIGEST = 10  # characters at the end of an entry's id that are the same whenever it was captured
 _DAY = 10
@@ -50,7 +50,9 @@ def told_facts(store: Store, at_hand: str, project: str) -> ToldFacts:
     holding = in_force(facts)
     held = {fact.id for fact in holding}
     words = {word.casefold() for word in _WORD.findall(at_hand)}
-    ranked = sorted(((_worth(fact, words, at_hand), fact.when, fact.id, fact) for fact in holding), reverse=True)
+    own = adopted_from(store.context.machine, "/")[:-1]  # an agent loads its own memory by itself
+    told = [fact for fact in holding if not (fact.adopted and fact.adopted.startswith(own))]
+    ranked = sorted(((_worth(fact, words, at_hand), fact.when, fact.id, fact) for fact in told), reverse=True)
     chosen = [fact for worth, _, _, fact in ranked if worth >= _FEWEST][:_MOST]
     stale = _stale(store, chosen, project)
     settled = _digests([fact for fact in facts if fact.id not in held]) - _digests(holding)

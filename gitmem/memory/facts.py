@@ -255,6 +255,7 @@ def _known(fact: Fact) -> KnownFact:
         "",
         fact.confidence,
         fact.origin.get("session", ""),
+        "",
         fact.sources,
         fact.keywords,
         fact.files,

@@ -21,6 +21,7 @@ _SUPERSEDED = "superseded"
 class KnownFact(Value):
     """What is known of a fact from its header; see `gitmem.model.fact.Fact`. Moments are RFC 3339, "" if not known.
 
+    `adopted` says of which file of an agent's own memory on which machine it is the mirror (`gitmem.memory.adopt`);
     `review` names the facts it contradicts, which a person is to decide (spec V6).
     """
 
@@ -33,6 +34,7 @@ class KnownFact(Value):
     updated: str
     confidence: float | None
     session: str
+    adopted: str
     sources: tuple[str, ...]
     keywords: tuple[str, ...]
     files: tuple[str, ...]
@@ -72,6 +74,11 @@ def whole(header: Header) -> KnownFact:
     return KnownFact(path=header.path, **given)
 
 
+def adopted_from(machine: str, name: str) -> str:
+    """Return what says of which file of an agent's own memory a fact is the mirror, "" where it is of none."""
+    return f"{machine}/{name}" if machine and name else ""
+
+
 def in_force(facts: Iterable[KnownFact]) -> list[KnownFact]:
     """Return the facts that hold: those that bind, and of a circle that two machines made the one changed last."""
     known = {fact.id: fact for fact in facts}
@@ -108,6 +115,7 @@ def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Mapping[str, Any]] |
         "updated": fact.updated.isoformat() if fact.updated else "",
         "confidence": fact.confidence,
         "session": fact.origin.get("session", ""),
+        "adopted": adopted_from(fact.origin.get("machine", ""), fact.origin.get("id", "")),
         "sources": fact.sources,
         "keywords": fact.keywords,
         "files": fact.files,

@@ -28,6 +28,7 @@ class Op(StrEnum):
     EXCHANGES = "exchanges"
     FACT = "fact"
     CONCEPT = "concept"
+    ADOPT = "adopt"
     EDIT = "edit"
     UNDO = "undo"
     CONFIG = "config"
