@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
-    from gitmem.store.purge import Purge
+    from gitmem.store.purge import Plan, Purge
 
 _SHOWN = 20  # files that a preview lists
 
@@ -45,20 +45,22 @@ def run_purge(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.cli.progress import Progress
-    from gitmem.store.purge import purge
+    from gitmem.store.purge import plan_purge, purge
 
     pattern = _pattern(args, door)
     store = door.settled(args)
     with Progress(door.err) as progress:
-        planned = purge(store, pattern, dry_run=True, progress=progress.step)
-    if args.dry_run:
-        door.answer(args, _value(planned, dry_run=True), _preview(planned))
+        progress.step("looking through history")
+        plan = plan_purge(store, pattern)
+    if args.dry_run or not plan.needed:
+        door.answer(args, _value(plan.purge, dry_run=args.dry_run), _preview(plan))
         return ExitCode.OK
-    if not args.yes and not _agreed(door, planned):
+    if not args.yes and not _agreed(door, plan):
         print("Nothing was purged.", file=door.err)
         return ExitCode.OK
     with Progress(door.err) as progress:
-        done = purge(store, pattern, progress=progress.step)
+        progress.step("writing history again")
+        done = purge(store, plan)
     door.notices(done.notices)
     door.answer(args, _value(done, dry_run=False), _done(done))
     return ExitCode.OK
@@ -73,7 +75,7 @@ def _pattern(args: argparse.Namespace, door: Door) -> str | None:
     return text
 
 
-def _agreed(door: Door, planned: Purge) -> bool:
+def _agreed(door: Door, plan: Plan) -> bool:
     """Show what would go and ask.
 
     Raises:
@@ -85,26 +87,26 @@ def _agreed(door: Door, planned: Purge) -> bool:
             "This writes history again, and nobody is at a terminal to be asked.",
             "Look with --dry-run, then say --yes. Nothing was purged.",
         )
-    print(f"{_preview(planned)}\nThis cannot be undone. Purge? [y/N] ", end="", file=door.err, flush=True)
+    print(f"{_preview(plan)}\nThis cannot be undone. Purge? [y/N] ", end="", file=door.err, flush=True)
     return door.stdin.readline().strip().casefold() in {"y", "yes"}
 
 
-def _preview(planned: Purge) -> str:
-    if not planned.commits:
-        return "No commit of the store holds it."
-    what = f"{count(planned.texts, 'text')}, which {count(planned.commits, 'commit')} brought"
+def _preview(plan: Plan) -> str:
+    planned = plan.purge
+    if not plan.needed:
+        return "Nothing in the store holds it."
+    brought = (
+        f"which {count(planned.commits, 'commit')} brought" if planned.commits else "which no commit holds any more"
+    )
     more = [f"  … and {len(planned.files) - _SHOWN} more"] if len(planned.files) > _SHOWN else []
     files = [f"  {path}" for path in planned.files[:_SHOWN]]
-    return plain("\n".join([f"Would purge {what}:", *files, *more, *planned.beyond]))
+    return plain("\n".join([f"Would purge {count(planned.texts, 'text')}, {brought}:", *files, *more, *planned.beyond]))
 
 
 def _done(done: Purge) -> str:
-    if not (done.commits or done.rewritten or done.objects):
-        return "Nothing in the store holds it."
     checked = f"; none of its {done.objects:,} objects holds it" if done.objects else ""
-    text = (
-        f"Purged {count(done.texts, 'text')} from the store: {count(done.rewritten, 'commit')} written again{checked}."
-    )
+    written = f"{count(done.rewritten, 'commit')} written again"
+    text = f"Purged {count(done.texts, 'text')} from the store: {written}{checked}."
     return plain("\n".join([text, *done.beyond]))
 
 

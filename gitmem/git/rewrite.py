@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from gitmem.git.history import blobs
+from gitmem.git.expunge import objects
 from gitmem.git.process import failure
 from gitmem.git.writer import quote_path
 
@@ -66,7 +66,7 @@ def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> l
     options = ("--topo-order", "--reverse", "--parents", "--ignore-missing", "--stdin")
     said = git.run("rev-list", *options, stdin=wanted.encode(), timeout=_SECONDS).decode().splitlines()
     lines = [line.split(" ") for line in said]
-    raws = blobs(git, [line[0] for line in lines])
+    raws = objects(git, [line[0] for line in lines])
     changes = _changes(git, lines)
     return [
         Written(oid, tuple(parents), raw, changes.get(oid, ()))
@@ -100,7 +100,7 @@ def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[bytes, byte
             if change.new and change.mode in _FILES and change.new not in seen:
                 seen.add(change.new)
                 pairs.append((change.old, change.new))
-    read = blobs(git, [oid for pair in pairs for oid in pair if oid])
+    read = objects(git, [oid for pair in pairs for oid in pair if oid])
     for old, _ in pairs:
         before = next(read) if old else b""
         yield next(read), before
@@ -122,9 +122,11 @@ class Found:
 def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Found:
     """Return what a cleaner would change of some commits."""
     changes = [change for commit in commits for change in commit.changes]
-    oids = list(dict.fromkeys(change.new for change in changes if change.new and change.mode in _FILES))
+    # Versions of one file follow each other, so that fast-import makes each a small difference from the one before.
+    files = sorted((one for one in changes if one.new and one.mode in _FILES), key=lambda one: one.path)
+    oids = list(dict.fromkeys(one.new for one in files))
     dirty = {}
-    for oid, data in zip(oids, blobs(git, oids), strict=True):
+    for oid, data in zip(oids, objects(git, oids), strict=True):
         clean = cleaner.clean(data)
         if clean != data:
             dirty[oid] = clean

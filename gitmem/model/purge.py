@@ -230,10 +230,11 @@ def _sums(text: bytes) -> tuple[int, int]:
 
 
 class Replacer:
-    """Puts the marker where one of some texts is."""
+    """Puts the marker where one of some texts is; `met` are the forms that were found."""
 
     def __init__(self, texts: Iterable[bytes]) -> None:
         self._texts = sorted({*texts}, key=lambda text: (-len(text), text))
+        self.met: set[bytes] = set()
         self._forms = sorted(
             {form for text in self._texts for form in forms(text)}, key=lambda form: (-len(form), form)
         )
@@ -245,7 +246,9 @@ class Replacer:
     def clean(self, data: bytes) -> bytes:
         """Return a content without the texts."""
         for form in self._forms:
-            data = data.replace(form, MARKER)
+            if form in data:
+                self.met.add(form)
+                data = data.replace(form, MARKER)
         if _ELLIPSIS in data:
             for text in self._texts:
                 data = _without_parts(data, text)

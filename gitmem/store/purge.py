@@ -7,13 +7,12 @@ way in which history is written again.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
 from gitmem.git.expunge import every_object
-from gitmem.git.history import blobs
 from gitmem.git.rewrite import contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.model.kinds import MemoryType
@@ -52,49 +51,58 @@ class Purge:
     beyond: tuple[str, ...] = ()
 
 
-def purge(
-    store: Store, pattern: str | None, *, dry_run: bool = False, progress: Callable[[str], None] = lambda _: None
-) -> Purge:
-    """Take a text out of the store and its history; without `pattern` every secret that redaction would find today.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be purged: the texts, in all forms in which they were found, and what that comes to.
+
+    `needed` says whether anything holds one of them, in history or beside it.
+    """
+
+    texts: frozenset[bytes]
+    purge: Purge
+    needed: bool
+
+
+def plan_purge(store: Store, pattern: str | None) -> Plan:
+    """Find a text in the store and its history; without `pattern` every secret that redaction would find today.
 
     Raises:
         RefusedError: the text is too short, or gitmem itself needs it.
-        BusyError: another process kept the store's lock.
-        GitmemError: something could not be removed; what was done stays, and the next run goes on.
 
     """
-    progress("reading history")
-    if not dry_run:
-        store.transact(lambda _: None, purpose="purge", scan=True)
     git = store.repository.git
     walked = history(git, [commit for _, commit in refs_of(store).values() if commit])
     texts = secrets_in(store, walked) if pattern is None else {_checked(pattern)}
     replacer = Replacer(texts)
     found = find(git, walked, replacer)
-    planned = _planned(store, walked, texts, found)
-    if dry_run or not (found or _lingers(store, replacer)):
-        return planned
-    dirty = [*(one.raw for one in walked if one.oid in found.commits), *blobs(git, [*found.blobs])]
-    seen = {form for text in texts for form in forms(text) if any(form in data for data in dirty)}
-    progress("writing history again")
-    return _purge(store, texts | {form for form in seen if LEAST <= len(form) <= MOST}, planned)
+    forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
+    needed = bool(found) or _lingers(store, replacer)
+    return Plan(frozenset(texts | forms_met), _described(store, walked, texts, found), needed)
 
 
-def _purge(store: Store, texts: set[bytes], planned: Purge) -> Purge:
+def purge(store: Store, plan: Plan) -> Purge:
+    """Take what was found out of the store and out of its history.
+
+    Raises:
+        BusyError: another process kept the store's lock.
+        GitmemError: something could not be removed; what was done stays, and the next run goes on.
+
+    """
     now = store.context.clock()
     identifier = f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
-    record = make_record(identifier, now.isoformat(timespec="seconds"), os.urandom(16), texts)
-    message = Message(f"Purge {_count(planned.texts, 'text')}", ((Trailer.OP.value, Op.PURGE.value),))
+    record = make_record(identifier, now.isoformat(timespec="seconds"), os.urandom(16), plan.texts)
+    message = Message(f"Purge {_count(plan.purge.texts, 'text')}", ((Trailer.OP.value, Op.PURGE.value),))
     changes = {record_path(identifier): record.render()}
 
-    def plan(transaction: Transaction) -> bool:
+    def commit(transaction: Transaction) -> bool:
         Journal().write(store.private)  # should the rest be cut off, the next command goes on
         return transaction.commit(message, changes)
 
-    outcome = store.transact(plan, purpose="purge", scan=True)
+    outcome = store.transact(commit, purpose="purge", scan=True)
     with locked(store) as lock:
-        done = apply(store, lock, records_at(store, outcome.commits[-1]), texts)
-    return replace(planned, rewritten=done.commits, objects=done.objects, notices=(*outcome.notices, *done.notices))
+        done = apply(store, lock, records_at(store, outcome.commits[-1]), plan.texts)
+    notices = (*outcome.notices, *done.notices)
+    return replace(plan.purge, rewritten=done.commits, objects=done.objects, notices=notices)
 
 
 def secrets_in(store: Store, walked: Sequence[Written]) -> set[bytes]:
@@ -150,7 +158,7 @@ def _is_own(text: bytes) -> bool:
     return any(form in data for form in forms(text) for data in own)
 
 
-def _planned(store: Store, walked: Sequence[Written], texts: set[bytes], found: Found) -> Purge:
+def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found: Found) -> Purge:
     brought, files = 0, set[bytes]()
     for commit in walked:
         paths = {one.path for one in commit.changes if one.new in found.blobs or one.path in found.paths}

@@ -14,7 +14,8 @@ from gitmem.git.process import Git
 from gitmem.store.cloning import clone_store
 from gitmem.store.incoming import Accept
 from gitmem.store.init import Place
-from gitmem.store.purge import purge
+from gitmem.store.purge import plan_purge
+from gitmem.store.purge import purge as carry_out
 from gitmem.store.sync import Options
 from tests.store.test_sync import Machine, converge, machine, remote  # noqa: F401
 
@@ -22,9 +23,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from gitmem.store.purge import Purge
+    from gitmem.store.store import Store
     from tests.conftest import RunsGit
 
 SECRET = "tok_swordfish-4242/Q7"
+
+
+def purge(store: Store, pattern: str | None) -> Purge:
+    plan = plan_purge(store, pattern)
+    assert plan.needed
+    return carry_out(store, plan)
 
 
 def objects_with(repository: Path, *texts: str) -> list[str]:

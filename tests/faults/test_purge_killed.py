@@ -1,0 +1,72 @@
+"""A purge killed at each of its steps: the store is whole, and the next command finishes, or nothing was done."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.test_kill_at_each_step import NO_PACKING, each_step, sampled
+from tests.store.test_purging import files_with, objects_with
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.faults.conftest import Project, Victims
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+
+
+@sampled(alone=211, slow=7)
+def test_a_purge(projects: Callable[..., Project], victims: Victims, how: str, every: int):
+    project = projects()
+    project.settings = f"{NO_PACKING}sync:\n  auto: 'off'\n"
+    project.configure("")
+    secrets = []
+
+    def prepare() -> list[str]:
+        secrets.append(f"swordfish-{len(secrets):04d}-token")
+        project.save(f"{project.text()} with {secrets[-1]} in it")
+        project.save(project.text())
+        return ["purge", secrets[-1], "--yes"]
+
+    for step, victim in each_step(victims, project, prepare, how, every):
+        project.age()
+        where = f"step {step}: killed when about to {victim.steps[-1]}"
+        assert project.git("fsck", "--strict", "--no-dangling", "--no-progress") == "", where
+        done = project.gitmem("check")
+        assert done.code == 0, (where, done)
+        assert project.git("status", "--porcelain") == "", where
+        holds = objects_with(project.store, secrets[-1])
+        if holds:  # nothing was done; nothing is half done either
+            assert not (project.store / "purged").exists() or secrets[-1] in _memory(project), where
+            again = project.gitmem("purge", secrets[-1], "--yes")
+            assert again.code == 0, (where, again)
+        assert objects_with(project.store, secrets[-1]) == [], where
+        assert files_with(project.store, secrets[-1]) == [], where
+    for text in project.kept.values():
+        first = text.split("\n", maxsplit=1)[0]
+        assert first in _memory(project)
+
+
+def _memory(project: Project) -> str:
+    return (project.store / "memory.md").read_text(encoding="utf-8")
+
+
+def test_what_a_killed_purge_wrote_down_is_finished_by_a_save(projects: Callable[..., Project]):
+    project = projects()
+    project.save("with swordfish-4242 in it")
+    code = (
+        "import gitmem.store.purgefinish as f, os\n"
+        "f.move = lambda *_: os._exit(9)\n"
+        "import sys; from gitmem.cli.main import run; sys.argv = ['gitmem', 'purge', 'swordfish-4242', '--yes']; run()"
+    )
+    ended = project.start("-c", code, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert ended.wait(60) == 9
+    assert objects_with(project.store, "swordfish-4242")
+    project.save("afterwards")
+    assert objects_with(project.store, "swordfish-4242") == []
+    assert project.git("status", "--porcelain") == ""
+    assert "with (purged) in it" in _memory(project)
