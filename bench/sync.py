@@ -23,11 +23,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.git.remote import Connection
+from gitmem.model.message import Message
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.sync import Options, pause, sync
+from gitmem.store.transaction import Transaction
 
 ROUNDS = 15
 WINDOW = 1.5  # seconds from a fetch to the end of the push, over ssh to a hosting site
@@ -103,14 +105,17 @@ def _sync(store: Store) -> float:
 
 
 def _change(store: Store, name: str, number: int) -> None:
-    for index in range(3):
-        path = Path(store.root, "knowledge", "000", f"{name}-{number}-{index}.md")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(f"# {name} {number}\n" + "Something new.\n" * 20)
-    log = Path(store.root, "log.md")
-    log.write_text((log.read_text() if log.exists() else "# Log\n") + f"\n{name} {number}\n")
-    git(store.root, "add", "-A")
-    git(store.root, "commit", "-qm", f"{name} {number}")
+    """Have gitmem commit three new files and a line more in one that both machines change."""
+
+    def plan(transaction: Transaction) -> None:
+        changes: dict[str, bytes | None] = {
+            f"knowledge/000/{name}-{number}-{index}.md": f"# {name} {number}\n".encode() + b"Something new.\n" * 20
+            for index in range(3)
+        }
+        changes["log.md"] = (transaction.read("log.md") or b"# Log\n") + f"\n{name} {number}\n".encode()
+        transaction.commit(Message(f"{name} {number}", ()), changes)
+
+    store.transact(plan, purpose="bench")
 
 
 def _plain(store: Store, remote: Path, number: int) -> tuple[float, float]:

@@ -118,6 +118,59 @@ def commits(git: Git, oids: Iterable[str]) -> dict[str, Commit]:
     return {commit.oid: commit for commit in _commits(said)}
 
 
+@dataclass(frozen=True, slots=True)
+class Fork:
+    """How two commits stand to each other: the commits that only one of them holds, and what both share.
+
+    `alone` are the ids of those that only the first, and only the second one holds, with whether each is a merge;
+    `bases` their best common ancestors, sorted, and `shared` those and others that both hold, as far as they were seen.
+    """
+
+    tips: tuple[str, str]
+    alone: tuple[Mapping[str, bool], Mapping[str, bool]]
+    bases: tuple[str, ...]
+    shared: frozenset[str]
+    commits: tuple[Commit, ...]
+
+    def is_in_second(self, commit: str) -> bool:
+        """Say whether the second one is known to hold a commit; False also where that is not known."""
+        return commit == self.tips[1] or commit in self.alone[1] or commit in self.shared
+
+    def count(self, side: int) -> int:
+        """Count the commits, merges apart, that one of the two alone holds."""
+        return sum(not merge for merge in self.alone[side].values())
+
+
+def fork(git: Git, one: str, other: str) -> Fork:
+    """Return how two commits, given by their full ids, stand to each other; one process, where histories do not cross.
+
+    Raises:
+        GitFailedError: one of them is missing.
+
+    """
+    if one == other:
+        return Fork((one, other), ({}, {}), (one,), frozenset((one,)), ())
+    options = ("--left-right", "--boundary", "--date=raw", "--no-color", "-z", "--format=%m%x00" + "%x00".join(_FIELDS))
+    said = git.run("log", *options, "--end-of-options", f"{one}...{other}", "--", timeout=_SECONDS)
+    fields, width = said.split(b"\0")[:-1], len(_FIELDS) + 1
+    sides: dict[bytes, dict[str, bool]] = {b"<": {}, b">": {}, b"-": {}}
+    tips = []
+    for start in range(0, len(fields), width):
+        mark, oid, parents = fields[start], fields[start + 1].decode(), fields[start + 2]
+        sides[mark][oid] = b" " in parents
+        if oid in {one, other}:
+            tips.append(_commit(fields[start + 1 : start + width]))
+    ours, theirs, edge = sides[b"<"], sides[b">"], sides[b"-"]
+    bases: tuple[str, ...]
+    if not (ours and theirs):  # one holds the other
+        bases = (one,) if not ours else (other,)
+    elif len(edge) > 1:  # all of the best are at the edge, but not all there are the best
+        bases = tuple(sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split()))
+    else:
+        bases = tuple(edge)
+    return Fork((one, other), (ours, theirs), bases, frozenset((*edge, *bases)), tuple(tips))
+
+
 def additions(git: Git, revision: str, folder: str) -> list[Addition]:
     """Return which commits of a revision added the files that are or were in a folder, newest first.
 

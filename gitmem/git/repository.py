@@ -12,7 +12,9 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from gitmem.git.objects import Objects
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
@@ -140,6 +142,22 @@ class Repository:
     def __init__(self, layout: Layout, environ: Mapping[str, str]) -> None:
         self.layout = layout
         self.git = Git(layout.git_dir, layout.work_tree, environ)
+        self._objects: Objects | None = None
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Objects]:
+        """Have one git read all objects that are asked for in the block: for what reads more than one or two."""
+        if self._objects is not None:  # of a block around this one
+            yield self._objects
+            return
+        from gitmem.git.objects import Objects
+
+        with Objects(self.git) as objects:
+            self._objects = objects
+            try:
+                yield objects
+            finally:
+                self._objects = None
 
     def branch(self) -> str:
         """Return the full name of the branch that `HEAD` is on, `refs/heads/…`.
@@ -214,9 +232,38 @@ class Repository:
         entry = next((entry for entry in self.files(commit, path) if entry.path == path), None)
         return None if entry is None or not entry.mode.startswith("100") else self.blob(entry.oid)
 
+    def rest(self) -> None:
+        """End the git that reads objects, until one is read again: it keeps open what is about to be removed."""
+        if self._objects is not None:
+            self._objects.close()
+
     def blob(self, oid: str) -> bytes:
         """Return the content of a blob."""
-        return self.git.run("cat-file", "blob", oid)
+        [data] = self.blobs([oid])
+        return data
+
+    def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
+        """Yield the contents of blobs, in the order asked for; a few at a time are in memory.
+
+        Raises:
+            GitFailedError: one is missing or damaged.
+
+        """
+        with self.reading() as objects:
+            for oid, data in zip(oids, objects.contents(oids), strict=True):
+                if data is None:
+                    raise _missing(oid)
+                yield data
+
+    def sizes(self, oids: Sequence[str]) -> list[int]:
+        """Return the sizes of blobs in bytes, in the order asked for. Raises as `blobs`."""
+        with self.reading() as objects:
+            sizes = []
+            for oid, info in zip(oids, objects.infos(oids), strict=True):
+                if info is None:
+                    raise _missing(oid)
+                sizes.append(info.size)
+            return sizes
 
     def files(self, commit: str, *under: str) -> list[TreeEntry]:
         """Return the files of a commit, or those of the paths and folders in `under`, in git's order.
@@ -234,6 +281,12 @@ class Repository:
 
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
         """Return what differs between two commits (or trees), in git's order, without guessing renames."""
+        if self._objects is not None and not paths:
+            from gitmem.git.treediff import tree_changes
+
+            found = tree_changes(self._objects, old, new)
+            if found is not None:
+                return found
         raw = self.git.run(
             "--literal-pathspecs",
             "diff-tree",
@@ -264,3 +317,7 @@ class Repository:
         except GitFailedError:
             return False
         return True
+
+
+def _missing(oid: str) -> GitFailedError:
+    return GitFailedError(f"The object {oid} is missing from the repository.", status=128, stderr="")

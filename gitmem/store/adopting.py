@@ -11,13 +11,12 @@ import os
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
-from gitmem.git.history import blobs
-from gitmem.git.refs import move_ref
+from gitmem.git.refs import move_refs
 from gitmem.store.recovery import ARRIVING, blob_id
 from gitmem.store.store import check_held
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitmem.git.locks import Lock
     from gitmem.git.repository import PathChange
@@ -27,7 +26,9 @@ if TYPE_CHECKING:
 _HEARTBEAT = 64  # files after which the lock's holder shows that it lives
 
 
-def adopt(store: Store, branch: str, old: str, new: str, lock: Lock) -> tuple[str, ...] | None:
+def adopt(
+    store: Store, branch: str, old: str, new: str, *, lock: Lock, notes: Mapping[str, tuple[str | None, str | None]]
+) -> tuple[str, ...] | None:
     """See `Store.adopt`; under the lock, with the branch and the work tree at `old`."""
     changes = store.repository.changes(old, new)
     removed = {change.path for change in changes if change.new is None}
@@ -41,7 +42,7 @@ def adopt(store: Store, branch: str, old: str, new: str, lock: Lock) -> tuple[st
             staged += _staged(store, [change for change in changes if change not in late], lock)
             check_held(lock)
             _note_arriving(store, new)
-            if not move_ref(store.repository.git, branch, new, old, "gitmem sync"):
+            if not move_refs(store.repository.git, {**notes, branch: (old, new)}, "gitmem sync"):
                 store.files.discard(staged)
                 return None
         except BaseException:
@@ -71,7 +72,7 @@ def _is_edited(store: Store, change: PathChange) -> bool:
 def _staged(store: Store, changes: Sequence[PathChange], lock: Lock) -> list[Staged]:
     staged = [store.files.stage(change.path, None) for change in changes if change.new is None]
     kept = [change for change in changes if change.new is not None]
-    contents = blobs(store.repository.git, [change.new or "" for change in kept])
+    contents = store.repository.blobs([change.new or "" for change in kept])
     for number, (change, content) in enumerate(zip(kept, contents, strict=True)):
         if number % _HEARTBEAT == 0:
             lock.heartbeat()

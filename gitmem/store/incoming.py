@@ -16,7 +16,6 @@ from gitmem.store.mergecommit import read_tree
 from gitmem.store.store import FORMAT_VERSION, format_version
 
 if TYPE_CHECKING:
-    from gitmem.git.process import Git
     from gitmem.git.remote import Remote
     from gitmem.git.repository import PathChange
     from gitmem.store.store import Store
@@ -145,19 +144,12 @@ def _shrinks(store: Store, changes: Collection[PathChange]) -> bool:
     if not any(change.old is not None for change in changes):
         return False
     oids = [oid for change in changes for oid in (change.old, change.new) if oid is not None]
-    sizes = dict(zip(oids, _sizes(git, oids), strict=True))
+    sizes = dict(zip(oids, store.repository.sizes(oids), strict=True))
     delta = sum(sizes.get(change.new or "", 0) - sizes.get(change.old or "", 0) for change in changes)
     if delta > -_SMALL:
         return False
-    total = sum(_sizes(git, [oid for _, oid in read_tree(git, store.tip or "HEAD").values()]))
+    total = sum(store.repository.sizes([oid for _, oid in read_tree(git, store.tip or "HEAD").values()]))
     return -delta * 2 > total
-
-
-def _sizes(git: Git, oids: Collection[str]) -> list[int]:
-    said = git.run(
-        "cat-file", "--batch-check=%(objectsize)", stdin="".join(f"{oid}\n" for oid in oids).encode()
-    ).split()
-    return [int(size) for size in said]
 
 
 def _moved_on_purpose(store: Store, local: str, target: str) -> set[str]:
@@ -182,7 +174,7 @@ def _check_files(store: Store, remote: Remote, changed: Collection[PathChange]) 
                 f"{remote.name} has {change.path!a}, {complaint}. Nothing was merged.",
                 "Remove or rename it on the machine that made it, then sync there.",
             )
-    sizes = _sizes(store.repository.git, [change.new or "" for change in changed])
+    sizes = store.repository.sizes([change.new or "" for change in changed])
     for change, size in zip(changed, sizes, strict=True):
         if size > MAX_FILE_BYTES:
             raise RefusedError(

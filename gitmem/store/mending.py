@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, RefusedError
-from gitmem.git.history import blobs, empty_tree
+from gitmem.git.history import empty_tree
 from gitmem.model.merge import has_markers, without_markers
 from gitmem.model.message import Message, Op, Trailer
 
@@ -30,7 +30,7 @@ def marked_documents(store: Store, old: str | None, new: str) -> list[str]:
     except GitFailedError:  # a mark of history that is gone
         changes = store.repository.changes(empty_tree(git), new)
     documents = [change for change in changes if change.new and change.path.endswith(".md")]
-    contents = blobs(git, [change.new or "" for change in documents if change.mode.startswith("100")])
+    contents = store.repository.blobs([change.new or "" for change in documents if change.mode.startswith("100")])
     paths = [change.path for change in documents if change.mode.startswith("100")]
     return [path for path, data in zip(paths, contents, strict=True) if has_markers(data)]
 

@@ -11,7 +11,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.git.history import blobs, commits, empty_tree
+from gitmem.git.history import commits, empty_tree
 from gitmem.git.identity import GITMEM
 from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.model.mergetrees import merge_trees
@@ -21,7 +21,7 @@ from gitmem.model.paths import fold
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from gitmem.git.history import Commit
+    from gitmem.git.history import Commit, Fork
     from gitmem.git.process import Git
     from gitmem.git.repository import Repository
     from gitmem.store.store import Store
@@ -50,20 +50,20 @@ class _Planned:
     review: tuple[str, ...]
 
 
-def merge_commits(store: Store, ref: str, one: str, other: str, bases: Sequence[str]) -> MergeCommit:
-    """Write the merge of two commits, neither of which holds the other; `bases` are their `merge_bases`.
+def merge_commits(store: Store, ref: str, fork: Fork) -> MergeCommit:
+    """Write the merge of two commits, neither of which holds the other.
 
     Raises:
         NotSavedError: the disk is full, read-only or not ours to write.
 
     """
-    first, second = sorted((one, other))
-    git = store.repository.git
-    base = _base(store, ref, bases, _DEPTH)
-    planned = _plan(store.repository, base, first, second)
-    found = commits(git, [first, second])
-    message = _message(found[first], found[second])
-    return MergeCommit(_write(store, ref, [found[first], found[second]], message, planned), planned.review)
+    first, second = sorted(fork.commits, key=lambda commit: commit.oid)
+    with store.repository.reading():
+        base = _base(store, ref, fork.bases[:_MOST_BASES], _DEPTH)
+        with _writer(store, ref, first.oid) as writer:  # it starts meanwhile
+            planned = _plan(store.repository, base, first.oid, second.oid)
+            oid = _write(writer, [first, second], _message(first, second), planned)
+    return MergeCommit(oid, planned.review)
 
 
 def merge_bases(git: Git, one: str, other: str) -> list[str]:
@@ -83,7 +83,8 @@ def _base(store: Store, ref: str, bases: Sequence[str], depth: int) -> str:
         found = commits(git, [first, second])
         message = Message("Base of a merge", ((Trailer.OP.value, Op.MERGE.value),))
         planned = _plan(store.repository, inner, first, second)
-        base = _write(store, ref, [found[first], found[second]], message, planned)
+        with _writer(store, ref, first) as writer:
+            base = _write(writer, [found[first], found[second]], message, planned)
     return base
 
 
@@ -106,7 +107,7 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
     if open_questions - set().union(*trees):  # a name that neither changed, and that a new one is taken for
         for tree, commit in zip(trees, (base, first, second), strict=True):
             tree.update({path: entry for path, entry in read_tree(git, commit).items() if path in open_questions})
-    sides = [_read(git, {path: tree[path] for path in sorted(open_questions) if path in tree}) for tree in trees]
+    sides = [_read(repository, {path: tree[path] for path in sorted(open_questions) if path in tree}) for tree in trees]
     merged = merge_trees(*sides, around=names - open_questions if open_questions & _new(trees) else ())
     modes = {path: _mode(path, *trees) for path in merged.files}
     contents |= {
@@ -201,8 +202,8 @@ def read_tree(git: Git, commit: str) -> Tree:
     return tree
 
 
-def _read(git: Git, entries: Mapping[str, tuple[str, str]]) -> dict[str, bytes]:
-    return dict(zip(entries, blobs(git, [oid for _, oid in entries.values()]), strict=True))
+def _read(repository: Repository, entries: Mapping[str, tuple[str, str]]) -> dict[str, bytes]:
+    return dict(zip(entries, repository.blobs([oid for _, oid in entries.values()]), strict=True))
 
 
 def _mode(path: str, base: Tree, ours: Tree, theirs: Tree) -> str:
@@ -217,7 +218,11 @@ def _message(first: Commit, second: Commit) -> Message:
     return Message(f"Merge what {names[0]} and {names[1]} saved", ((Trailer.OP.value, Op.MERGE.value),))
 
 
-def _write(store: Store, ref: str, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:
+def _writer(store: Store, ref: str, first: str) -> Writer:
+    return Writer(store.repository.git, ref, first, keep_pack=store.own_repository)
+
+
+def _write(writer: Writer, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:
     when = max(
         (parent.committed for parent in parents), key=lambda moment: (moment.timestamp(), str(moment.utcoffset()))
     )
@@ -225,6 +230,5 @@ def _write(store: Store, ref: str, parents: Sequence[Commit], message: Message, 
     commit = NewCommit(
         message.render(), planned.contents, who, who, planned.modes, planned.entries, tuple(p.oid for p in parents)
     )
-    with Writer(store.repository.git, ref, parents[0].oid, keep_pack=store.own_repository) as writer:
-        writer.commit(commit)
-        return writer.write()[-1]
+    writer.commit(commit)
+    return writer.write()[-1]

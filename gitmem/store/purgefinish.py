@@ -48,6 +48,7 @@ def finish(store: Store, journal: Journal, records: Collection[Record], known: C
     replacer = Replacer(seeker.known)
     _name_leftovers(store, replacer, done)
     if store.own_repository:
+        store.repository.rest()
         _expunge(store, journal, replacer, done)
     else:
         forget_moves(store.repository.git, [ref for ref in journal.moves if ref.startswith("refs/heads/")])

@@ -64,9 +64,9 @@ def record_path(identifier: str) -> str:
 
 def records_at(store: Store, *commits: str) -> list[Record]:
     """Return the records of purges that some commits hold; one that cannot be read is none. Mostly one process."""
-    folders = "".join(f"{commit}:{PURGED}\n" for commit in dict.fromkeys(commits))
-    said = store.repository.git.run("cat-file", "--batch-check", stdin=folders.encode()).decode().splitlines()
-    trees = {line.split(" ")[0] for line in said if " tree " in line}
+    with store.repository.reading() as objects:
+        folders = objects.infos([f"{commit}:{PURGED}" for commit in dict.fromkeys(commits)])
+    trees = {folder.oid for folder in folders if folder is not None and folder.kind == "tree"}
     found: dict[str, Record] = {}
     for tree in sorted(trees):
         entries = [

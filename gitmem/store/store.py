@@ -144,8 +144,12 @@ class Store:
                     return outcome._replace(notices=(*repaired, *outcome.notices))
         raise busy
 
-    def adopt(self, expected: str, new: str, *, purpose: str) -> tuple[str, ...] | None:
+    def adopt(
+        self, expected: str, new: str, *, purpose: str, notes: Mapping[str, tuple[str | None, str | None]] | None = None
+    ) -> tuple[str, ...] | None:
         """Move the branch from a commit to one that descends from it and exists already, and bring the files along.
+
+        `notes` are other refs that move with it, each from and to a commit (None: nowhere).
 
         Returns what the user should be told; None, and nothing is done, where the branch is elsewhere by now, or a
         person has changed one of the files meanwhile: a transaction commits that first.
@@ -161,7 +165,25 @@ class Store:
             with self.lock(purpose).acquire(self.config.lock.wait_seconds) as lock:
                 if self.repository.tip(branch) != expected or self.marked() != expected:
                     return None
-                return adopt(self, branch, expected, new, lock)
+                return adopt(self, branch, expected, new, lock=lock, notes=notes or {})
+
+    def at_rest(self, *, checked: bool = False) -> str | None:
+        """Return the tip if the work tree is known to hold it, but for edits by hand; None where a transaction repairs.
+
+        With `checked` the format of what the tip holds is looked at, too.
+
+        Raises:
+            UnfinishedError: the store is in the middle of a git operation of the user's.
+            StoreFormatError: a newer gitmem has migrated the store.
+
+        """
+        tip = self.tip
+        if tip is None or self.marked() != tip or os.path.exists(os.path.join(self.private, PURGING)):
+            return None
+        if checked:
+            with self.repository.reading() as objects:
+                self._check_format(next(objects.contents([f"{tip}:{FORMAT}"])) or b"")
+        return tip
 
     def has_remotes(self) -> bool:
         """Say whether memory is synced with any remote; starts no process."""

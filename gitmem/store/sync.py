@@ -9,22 +9,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError
+from gitmem.git.history import Fork, fork
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.incoming import Accept, check_incoming, check_losses, check_rewritten
-from gitmem.store.mergecommit import merge_bases, merge_commits
+from gitmem.store.mergecommit import merge_commits
 from gitmem.store.purging import clean_incoming, follow, sweep
 from gitmem.store.remotes import FETCHED, REFS
 
 if TYPE_CHECKING:
     from gitmem.git.process import Git
+    from gitmem.git.worktree import Look
     from gitmem.store.store import Store
 
 ATTEMPTS = 40
@@ -98,11 +100,14 @@ def fetch_memory(remote: Remote, connection: Connection, options: Options) -> st
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
     """Remember what a remote holds, so that it is noticed when that is rewritten."""
+    move_refs(store.repository.git, _notes(store, remote, commit), "gitmem sync")
+
+
+def _notes(store: Store, remote: Remote, commit: str) -> dict[str, tuple[str | None, str | None]]:
     refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
     if store.own_repository:  # where the user's own git looks
         refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
-    moves = {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
-    move_refs(store.repository.git, moves, "gitmem sync")
+    return {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
 
 
 class _Sync:
@@ -117,6 +122,11 @@ class _Sync:
         self._local: str | None = None  # the branch, with what was edited by hand; None where that is to be looked at
 
     def run(self) -> Synced:
+        with self._store.repository.reading() as objects:
+            objects.start()
+            return self._rounds()
+
+    def _rounds(self) -> Synced:
         for number in range(1, self._options.attempts + 1):
             done = self._round(number)
             if done is not None:
@@ -129,21 +139,20 @@ class _Sync:
 
     def _round(self, number: int) -> Synced | None:
         """Try once; None where another machine, or another command here, was quicker."""
-        local = self._local = self._local or self._settle()
         seen = self._store.repository.tip(self._seen_ref)
-        held = fetch_memory(self._remote, self._connection, self._options)
+        held, local = self._fetch()
         if self._follow_purges(held):
             return None
         theirs = None if held is None else clean_incoming(self._store, held)
-        check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
+        both = None if theirs is None else fork(self._git, local, theirs)
+        if both is None or not (seen and both.is_in_second(seen)):
+            check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
         review: tuple[str, ...] = ()
         target = local
-        if theirs is not None:
-            bases = merge_bases(self._git, local, theirs)
-            if theirs not in bases:
-                check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(bases))
-                target, review = self._merged(local, theirs, bases)
-                check_losses(self._store, self._remote, local, target, self._options.accept)
+        if theirs is not None and both is not None and theirs not in both.bases:
+            check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
+            target, review = self._merged(both)
+            check_losses(self._store, self._remote, local, target, self._options.accept)
         refused = None
         if target != held:
             self._options.progress(Step.PUSH)
@@ -154,7 +163,7 @@ class _Sync:
             except GitmemError as error:  # what came is merged all the same
                 refused = error
         self._options.progress(Step.FILES)
-        adopted = self._adopt(local, target)
+        adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
         if refused is not None:
             raise refused
         note_synced(self._store, self._remote, target)
@@ -162,7 +171,29 @@ class _Sync:
             sweep(self._store)
         if not adopted:
             return None
-        return self._result(number, theirs, target, review)
+        return self._result(number, both, target, review)
+
+    def _fetch(self) -> tuple[str | None, str]:
+        """Fetch, and look for edits by hand meanwhile; returns what the remote has, and the branch with the edits."""
+        with self._store.files.look() as look:
+            if self._local is None and self._store.at_rest() is not None:
+                look.start()
+            else:
+                self._local = self._local or self._settle()
+            try:
+                held = fetch_memory(self._remote, self._connection, self._options)
+            except GitmemError:  # what was edited is committed all the same
+                self._settled(look)
+                raise
+            return held, self._settled(look)
+
+    def _settled(self, look: Look) -> str:
+        """Return where the branch is, with all edits by hand, which `look` was to look for."""
+        if self._local is None:
+            tip = None if look.edited() else self._store.at_rest(checked=True)
+            self._local = tip or self._settle()
+            self._began = self._began or self._local
+        return self._local
 
     def _settle(self) -> str:
         """Commit what a person changed by hand, and return where the branch is."""
@@ -186,24 +217,28 @@ class _Sync:
         self._began = self._local = None
         return True
 
-    def _merged(self, local: str, theirs: str, bases: list[str]) -> tuple[str, tuple[str, ...]]:
-        if local in bases:
+    def _merged(self, both: Fork) -> tuple[str, tuple[str, ...]]:
+        local, theirs = both.tips
+        if local in both.bases:
             return theirs, ()
         self._options.progress(Step.MERGE)
-        merge = merge_commits(self._store, self._store.repository.branch(), local, theirs, bases)
+        merge = merge_commits(self._store, self._store.repository.branch(), both)
         return merge.oid, merge.review
 
-    def _adopt(self, local: str, target: str) -> bool:
+    def _adopt(self, local: str, target: str, notes: Mapping[str, tuple[str | None, str | None]]) -> bool:
         if target == local:
             return True
         self._local = None
-        notices = self._store.adopt(local, target, purpose="sync")
+        notices = self._store.adopt(local, target, purpose="sync", notes=notes)
         self._notices += notices or ()
         return notices is not None
 
-    def _result(self, number: int, theirs: str | None, target: str, review: tuple[str, ...]) -> Synced:
-        came = count_commits(self._git, target, without=self._began)
-        went = count_commits(self._git, target, without=theirs)
+    def _result(self, number: int, both: Fork | None, target: str, review: tuple[str, ...]) -> Synced:
+        if both is not None and both.tips[0] == self._began:
+            came, went = both.count(1), both.count(0)
+        else:
+            came = count_commits(self._git, target, without=self._began)
+            went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
         return Synced(self._remote.name, target, came, went, review, number, tuple(self._notices))
 
 

@@ -8,14 +8,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, RefusedError
+from gitmem.git.history import fork
 from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.remote import PushRacedError
-from gitmem.store.mergecommit import merge_bases, merge_commits, read_tree
+from gitmem.store.mergecommit import merge_commits, read_tree
 from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
 from gitmem.store.transcripts import FOLDER, SUFFIX, branch_of
 
 if TYPE_CHECKING:
+    from gitmem.git.history import Fork
     from gitmem.git.remote import Connection, Remote
     from gitmem.store.store import Store
     from gitmem.store.sync import Options
@@ -41,10 +43,12 @@ def _round(store: Store, remote: Remote, connection: Connection) -> bool:
     git, branch = store.repository.git, branch_of(store)
     held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
     local = read_refs(git, branch).get(branch)
+    target = local
     if theirs is not None:
         theirs = clean_incoming(store, theirs)
-        _check(store, remote, local, theirs)
-    target = _merged(store, branch, local, theirs)
+        both = None if local is None else fork(git, local, theirs)
+        _check(store, remote, both, theirs)
+        target = theirs if both is None else _merged(store, branch, both)
     if target is None:
         return True
     if target != held:
@@ -58,26 +62,21 @@ def _round(store: Store, remote: Remote, connection: Connection) -> bool:
     return moved
 
 
-def _merged(store: Store, branch: str, local: str | None, theirs: str | None) -> str | None:
-    repository = store.repository
-    if local is None or theirs is None:
-        return local or theirs
-    if repository.is_ancestor(theirs, local):
+def _merged(store: Store, branch: str, both: Fork) -> str:
+    local, theirs = both.tips
+    if theirs in both.bases:
         return local
-    if repository.is_ancestor(local, theirs):
-        return theirs
-    return merge_commits(store, branch, local, theirs, merge_bases(repository.git, local, theirs)).oid
+    return theirs if local in both.bases else merge_commits(store, branch, both).oid
 
 
-def _check(store: Store, remote: Remote, local: str | None, theirs: str) -> None:
+def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None:
     """Refuse what is no branch of transcripts."""
-    git = store.repository.git
     strange = [
         path
-        for path, (mode, _) in read_tree(git, theirs).items()
+        for path, (mode, _) in read_tree(store.repository.git, theirs).items()
         if mode != _REGULAR or not path.startswith(f"{FOLDER}/") or not path.endswith(SUFFIX)
     ]
-    if strange or (local is not None and not merge_bases(git, local, theirs)):
+    if strange or (both is not None and not both.bases):
         raise RefusedError(
             f"The branch 'gitmem-l1' of {remote.name} holds something else than transcripts of this memory.",
             "Use another remote, or 'gitmem config sync.transcripts false'.",

@@ -11,7 +11,7 @@ import pytest
 from gitmem.errors import GitFailedError
 from gitmem.git import history
 from gitmem.git import process as process_module
-from gitmem.git.history import additions, blobs, commits, diff, empty_tree, log, newest_until, show
+from gitmem.git.history import additions, blobs, commits, diff, empty_tree, fork, log, newest_until, show
 from gitmem.git.process import Git
 
 if TYPE_CHECKING:
@@ -453,3 +453,44 @@ def test_gitpython_that_cannot_start_is_an_error_with_a_remedy():
     )
     ran = in_fresh_python(code, GIT_PYTHON_GIT_EXECUTABLE="/nowhere/git")
     assert "GIT_PYTHON_GIT_EXECUTABLE" in ran.stdout, ran.stderr
+
+
+# How two commits stand to each other
+
+
+def test_a_fork_says_what_each_side_has_alone_and_what_both_share(git, store, commit, bare_git):
+    base = commit("base", {"a": "1"})
+    ours = commit("ours\n\nMachine: one", {"b": "1"})
+    bare_git(store, "checkout", "-q", "-b", "other", base)
+    side = commit("side", {"c": "1"})
+    bare_git(store, "merge", "-q", "--no-ff", "--no-edit", base)
+    theirs = commit("theirs\n\nMachine: two", {"d": "1"})
+    both = fork(git, ours, theirs)
+    assert both.bases == (base,)
+    assert [set(alone) for alone in both.alone] == [{ours}, {side, theirs}]
+    assert (both.count(0), both.count(1)) == (1, 2)
+    assert {tip.oid: tip.value("Machine") for tip in both.commits} == {ours: "one", theirs: "two"}
+    assert [both.is_in_second(oid) for oid in (base, side, theirs, ours)] == [True, True, True, False]
+    assert (fork(git, base, theirs).bases, fork(git, theirs, base).bases) == ((base,), (base,))
+    assert fork(git, base, base).bases == (base,)
+
+
+def test_a_fork_of_crossed_histories_has_all_bases_and_no_others(git, store, commit, bare_git):
+    root = commit("root", {"r": "1"})
+    one = commit("one", {"a": "1"})
+    bare_git(store, "checkout", "-q", "-b", "other", root)
+    two = commit("two", {"b": "1"})
+    bare_git(store, "merge", "-q", "--no-edit", one)
+    right = bare_git(store, "rev-parse", "HEAD")
+    bare_git(store, "checkout", "-q", "-b", "third", one)
+    bare_git(store, "merge", "-q", "--no-edit", two)
+    assert fork(git, commit("left", {"c": "1"}), right).bases == tuple(sorted((one, two)))
+
+
+def test_a_fork_without_anything_shared_has_no_bases(git, store, commit, bare_git):
+    one = commit("one", {"a": "1"})
+    bare_git(store, "checkout", "-q", "--orphan", "other")
+    two = commit("two", {"b": "1"})
+    both = fork(git, one, two)
+    assert both.bases == ()
+    assert [set(alone) for alone in both.alone] == [{one}, {two}]

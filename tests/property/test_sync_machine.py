@@ -70,7 +70,7 @@ FAILURES = {
     "the fetch is cut": (Connection, "fetch", _cut),
     "the push is cut": (Connection, "push", _cut),
     "the push is refused again and again": (Connection, "push", _race),
-    "killed before the branch moves": (adopting, "move_ref", _crash),
+    "killed before the branch moves": (adopting, "move_refs", _crash),
     "killed before the files are written": (WorkTree, "publish", _crash),
     "killed before the index is written": (IndexUpdate, "finish", _crash),
     "killed before the mark is written": (Store, "mark", _crash),
