@@ -49,11 +49,13 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 _SHORT_ANSWER = 120  # characters; a request that got no more than that, and for which nothing was done, is small talk
+_READ = 20_000  # characters of a request and an answer in which what is told of them stands
+_TOLD = 3_000  # characters that a model is told of a request, and of an answer
 _FOLDER_OF_MONTH = len("sessions/2026/10")
 
 
 class Made(Value):
-    """An exchange as it is made offline, what its turn wrote into `memory.md`, and what a model is told of it."""
+    """An exchange as it is made offline, what its turn wrote into `memory.md`, and the turn, its texts shortened."""
 
     exchange: Exchange
     captured: str
@@ -72,17 +74,25 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
     found = []
     for turn in turns:
         clean = redacted(turn, allow)
-        what = remember(clean, (project, turn.cwd), boot)
+        read = clean._replace(prompt=clean.prompt[:_READ], answer=clean.answer[:_READ])
+        what = remember(read, (project, turn.cwd), boot)
         entry = next((placed.entry for placed in what.memory if placed.entry.label == LABEL), None) if what else None
         answer = human_text(clean.answer)
         if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
-            found.append(Made(_offline(clean, entry, answer), entry.text, clean))
+            brief = clean._replace(prompt=_cut(human_text(clean.prompt)), answer=_cut(answer), sources=())
+            found.append(Made(_offline(clean, entry, answer), entry.text, brief))
     return found
+
+
+def _cut(text: str) -> str:
+    """Return a text without its middle, if it is long: a session may have a hundred answers of a megabyte."""
+    return text if len(text) <= _TOLD else f"{text[: _TOLD // 2]} […] {text[-_TOLD // 2 :]}"
 
 
 def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
     asked, done, files, failed = parts_of_turn(entry.text)
-    told = tell(human_text(turn.prompt) if asked else "", answer, files, turn.runs)
+    said = answer[:_READ]
+    told = tell(human_text(turn.prompt)[:_READ] if asked else "", said, files, turn.runs)
     changed = bool(files) or any(not run.failed for run in turn.runs)
     mended = all(failure.fixed_by or failure.explained for failure in turn.failures) or not failed
     return Exchange(
@@ -95,7 +105,7 @@ def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
         files=files,
         failed=failed,
         keywords=told.keywords,
-        outcome=outcome_of(verdict_of(turn.runs), answer, changed=changed, mended=mended),
+        outcome=outcome_of(verdict_of(turn.runs), said, changed=changed, mended=mended),
     )
 
 

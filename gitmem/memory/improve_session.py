@@ -20,7 +20,6 @@ from gitmem.memory.exchanges import Made, exchanges_of, put_exchanges, turns_of
 from gitmem.memory.session_end import read_records
 from gitmem.model.exchange import SCHEMA, Exchange, reworded
 from gitmem.model.ids import TIME_LENGTH
-from gitmem.model.noise import human_text
 from gitmem.resources import read_resource
 from gitmem.store.transcripts import file_name
 
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 _FOLDER = "asking"
 _KEPT = timedelta(days=2)
 _AT_ONCE = 40  # exchanges of one question
-_ANSWER, _SAID = 3_000, 300  # characters that are told of an answer, and of what a command said
+_SAID = 300  # characters that are told of a command, and of what it said
 _RUNS = 8  # commands that are told, the last
 
 
@@ -110,13 +109,7 @@ def _material(made: Iterable[Made]) -> str:
 
 def _told(one: Made) -> str:
     turn, exchange = one.turn, one.exchange
-    answer = human_text(turn.answer)
-    shown = answer if len(answer) <= _ANSWER else f"{answer[: _ANSWER // 2]} […] {answer[-_ANSWER // 2 :]}"
-    lines = [
-        f"id: {exchange.id}",
-        f"asked: {human_text(turn.prompt) or '(goes on)'}",
-        f"answered: {shown or '(nothing)'}",
-    ]
+    lines = [f"id: {exchange.id}", f"asked: {turn.prompt or '(goes on)'}", f"answered: {turn.answer or '(nothing)'}"]
     lines += [f"files changed: {', '.join(exchange.files)}"] if exchange.files else []
     for run in turn.runs[-_RUNS:]:
         said = " ".join(run.said[-_SAID:].split())

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 
+_SAID = 500  # characters of what a command said that worked
+
+
 def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claude-code") -> Iterator[HookEvent]:
     """Yield the prompts, tool uses and last answers of a transcript, times in `zone` (None: this machine's)."""
     calls: dict[str, Record] = {}
@@ -41,7 +44,7 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
     given = call.input or {}
     command = given.get("command")
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
-    said = result.text[-MAX_DETAIL:] if isinstance(command, str) else ""  # the verdict of a command stands at its end
+    said = result.text[-_SAID:] if isinstance(command, str) else ""  # the verdict of a command stands at its end
     yield event._replace(
         text=result.text[:MAX_DETAIL] if result.failed else said,
         tool=call.tool,

@@ -67,6 +67,7 @@ def test_status_of_a_new_store_is_one_screen(gitmem, store):
         "daily logs  0 days",
         "spool       empty",
         "vectors     none (GITMEM_EMBEDDING_PROVIDER says so)",
+        "summaries   by offline",
     ]
 
 
