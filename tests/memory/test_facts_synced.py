@@ -1,0 +1,99 @@
+"""Two clones that learn the same end with one fact after a sync; what they decide otherwise has one end on both."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.git.remote import Connection
+from gitmem.memory.factediting import confirm, find_fact, take_the_place
+from gitmem.memory.facts import learn
+from gitmem.memory.knownfacts import in_force, known_facts
+from gitmem.model.turns import Turn
+from gitmem.store.context import Context
+from gitmem.store.init import Place, init_store
+from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.store import Store
+from gitmem.store.sync import Chance, Options, sync
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAID = ("Always run the linter before committing.", "use pnpm, not npm", "my editor is vim")
+
+
+class Clone:
+    def __init__(self, folder: Path, name: str, environ: dict[str, str], home: Path, remote: Path) -> None:
+        folder.mkdir()
+        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+        self.context = Context(environ, str(home), name, self.clock)
+        self.root = init_store(str(folder), self.context, Place.PROJECT).store.root
+        add_remote(self.store, "origin", str(remote))
+
+    def clock(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+    @property
+    def store(self) -> Store:
+        return Store(self.root, self.context)
+
+    def learn(self, session: str, *prompts: str) -> None:
+        at = self.clock()
+        turns = [Turn(session, "claude-code", prompt, at, at, prompt, "Done.", closed=True) for prompt in prompts]
+        learn(self.store, session, "claude-code", turns)
+
+    def sync(self) -> None:
+        store = self.store
+        connection = Connection(store.repository.layout, self.context.environ, own=store.own_repository)
+        chance = Chance(random=lambda: 0.0, sleep=lambda _: None)
+        sync(store, find_remote(store, None), connection, Options(chance=chance))
+
+
+@pytest.fixture
+def clones(tmp_path, home, environ, bare_git) -> tuple[Clone, Clone]:
+    remote = tmp_path / "remote.git"
+    bare_git(tmp_path, "init", "-q", "--bare", str(remote))
+    one, other = (Clone(tmp_path / name, name, environ, home, remote) for name in ("desk", "laptop"))
+    return one, other
+
+
+def meet(*clones: Clone) -> None:
+    for clone in (*clones, *clones):
+        clone.sync()
+    assert len({clone.store.tip for clone in clones}) == 1
+
+
+def test_the_same_facts_of_two_sessions_are_one_after_a_sync(clones):
+    one, other = clones
+    one.learn("s-1", *SAID)
+    other.now += timedelta(hours=1)
+    other.learn("s-2", "please always run the linter before committing!", "Use pnpm,  not npm", "My editor is vim.")
+    paths = [sorted(fact.path for fact in known_facts(clone.store)) for clone in clones]
+    assert paths[0] == paths[1]
+    meet(one, other)
+    for clone in clones:
+        facts = known_facts(clone.store)
+        assert sorted(fact.path for fact in facts) == paths[0]
+        assert all(len(fact.sources) == 2 and not fact.review for fact in facts)
+        assert all(fact.created.startswith("2026-11-21T12:00") for fact in facts)
+        assert [clone.store.read(fact.path).count(b"linter before") for fact in facts if fact.kind == "rule"] == [2]
+
+
+def test_two_clones_that_decide_otherwise_have_one_end(clones):
+    one, other = clones
+    one.learn("s-1", "use pnpm, not npm", "use uv, not pnpm")
+    meet(one, other)
+    first, second = sorted(known_facts(one.store), key=lambda fact: fact.id)
+    take_the_place(one.store, first, second)
+    other.now += timedelta(hours=1)
+    take_the_place(other.store, *(find_fact(other.store, fact.id) for fact in (second, first)))
+    meet(one, other)
+    ends = [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones]
+    assert len(ends[0]) == 1
+    assert ends[0] == ends[1]
+    confirm(one.store, find_fact(one.store, second.id), one.root)
+    meet(one, other)
+    assert [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones] == [[second.id]] * 2
