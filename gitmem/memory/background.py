@@ -153,10 +153,17 @@ class _Steps:
         Journal(self._store.private).record(Failure(self._store.context.clock(), what, message))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
-        """Make weeks of old days and months of old weeks."""
-        from gitmem.memory.consolidate import consolidate_due
+        """Make weeks of old days and months of old weeks, on one machine where several share the memory."""
+        from gitmem.memory.consolidate import consolidate_due, due
+        from gitmem.store.shared import on_one_machine
 
-        done = consolidate_due(self._store, late=late)
+        if not due(self._store):
+            return
+        with on_one_machine(self._store, "consolidate") as mine:
+            if not mine or late():
+                self.finished = False
+                return
+            done = consolidate_due(self._store, late=late)
         self.finished = done.finished
         for notice in done.notices:
             self._note("consolidation", notice)

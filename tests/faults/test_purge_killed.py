@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.faults.test_kill_at_each_step import NO_PACKING, each_step, sampled
+from tests.faults.test_kill_at_each_step import NO_PACKING
 from tests.store.test_purging import files_with, objects_with
 
 if TYPE_CHECKING:
@@ -19,8 +19,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
-@sampled(alone=211, slow=7)
-def test_a_purge(projects: Callable[..., Project], victims: Victims, how: str, every: int):
+@pytest.mark.parametrize(
+    "how, kills",
+    [
+        ("alone", 9),
+        pytest.param("alone", 150, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
+        pytest.param("group", 150, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
+    ],
+)
+def test_a_purge(projects: Callable[..., Project], victims: Victims, how: str, kills: int):
     project = projects()
     project.settings = f"{NO_PACKING}sync:\n  auto: 'off'\n"
     project.configure("")
@@ -32,7 +39,11 @@ def test_a_purge(projects: Callable[..., Project], victims: Victims, how: str, e
         project.save(project.text())
         return ["purge", secrets[-1], "--yes"]
 
-    for step, victim in each_step(victims, project, prepare, how, every):
+    steps = victims.run(project.root, *prepare(), at=0, how=how, wait=True).steps
+    for number in range(kills):
+        step = 1 + number * len(steps) // kills
+        victim = victims.run(project.root, *prepare(), at=step, how=how, wait=True)
+        assert victim.killed, victim
         project.age()
         where = f"step {step}: killed when about to {victim.steps[-1]}"
         assert project.git("fsck", "--strict", "--no-dangling", "--no-progress") == "", where
