@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
+from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.memory.save import Save, save
 from gitmem.model.document import Document
@@ -22,9 +23,10 @@ from gitmem.store.store import Store
 from gitmem.store.sync import Chance, Options, Step, sync
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
+    from gitmem.git.child import Running
     from gitmem.store.sync import Synced
     from tests.conftest import RunsGit
 
@@ -317,6 +319,62 @@ def test_a_remote_that_is_not_there_is_no_loss(pair: tuple[Machine, Machine], re
     remote.with_name("away.git").rename(remote)
     first.git("remote", "set-url", "origin", str(remote))
     converge(*pair)
+
+
+def test_what_was_edited_by_hand_is_committed_also_without_a_remote(pair: tuple[Machine, Machine]):
+    first, _ = pair
+    first.git("remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
+    first.write("knowledge/hand.md", "# By hand\n")
+    with pytest.raises(UnreachableError):
+        first.sync()
+    assert first.git("show", "HEAD:knowledge/hand.md") == "# By hand"
+    first.sound()
+
+
+def test_what_is_edited_while_git_fetches_is_kept(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+    first, second = pair
+    first.write("knowledge/shared.md", "# Shared\n")
+    for one in (first, second, first):
+        one.sync()
+    first.write("knowledge/shared.md", "# Shared\n\nFrom the first.\n")
+    first.sync()
+    fetch, done = Connection.fetch, []
+
+    def edited_after(connection: Connection, *args: object) -> str | None:
+        fetched = fetch(connection, *args)
+        if not done:
+            done.append(True)
+            second.store.files.look().edited()  # nothing yet
+            second.write("knowledge/shared.md", "# Shared\n\nBy hand.\n")
+        return fetched
+
+    monkeypatch.setattr(Connection, "fetch", edited_after)
+    second.sync()
+    assert {"From the first.", "By hand."} <= {*second.read("knowledge/shared.md").splitlines()}
+    converge(*pair)
+
+
+def test_a_sync_starts_few_processes(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+    first, second = pair
+    converge(*pair)
+    started: list[str] = []
+    start = Git._start
+
+    def counted(git: Git, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
+        started.append(next(arg for arg in args if not arg.startswith("-") and "=" not in arg))
+        return start(git, args, env, stdin=stdin)
+
+    first.save("one")
+    first.sync()
+    second.save("two")
+    monkeypatch.setattr(Git, "_start", counted)
+    second.sync()
+    merging = ["config", "cat-file", "status", "fetch", "log", "fast-import", "push", "update-index", "update-ref"]
+    assert sorted(set(started) - {"ls-tree"}) == sorted(merging)
+    assert len(started) <= len(merging) + 1
+    started.clear()
+    second.sync()  # nothing to do
+    assert sorted(started) == ["cat-file", "config", "fetch", "status"]
 
 
 def test_a_remote_that_takes_nothing_still_gives(pair: tuple[Machine, Machine], remote: Path):
