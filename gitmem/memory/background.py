@@ -119,7 +119,7 @@ class _Steps:
             pass
 
     def close(self, session: Session) -> None:
-        """Keep the transcript of a session that is over (spec R14), what was done in it (V1, V2), and what holds (V4)."""
+        """Keep the transcript of a session that is over (R14), what was done in it (V1 to V3), and what holds (V4)."""
         from gitmem.memory.concepts import group
         from gitmem.memory.exchanges import save_exchanges, turns_of
         from gitmem.memory.facts import learn
@@ -137,10 +137,11 @@ class _Steps:
         self._unmark(session)
 
     def improve(self, late: Callable[[], bool]) -> None:
-        """Have the model of the settings, if there is one, sum up archives and sessions (spec R6, V1)."""
+        """Have the model of the settings, if there is one, sum up archives and sessions (R6, V1), weigh facts (V6)."""
         from gitmem.memory.asking import is_worth_asking
         from gitmem.memory.improve import improve
         from gitmem.memory.improve_session import improve_sessions
+        from gitmem.memory.judging import judge
         from gitmem.memory.summarize import pending_archives
 
         for why in improve_sessions(self._store, late):
@@ -148,6 +149,8 @@ class _Steps:
         for archive in pending_archives(self._store):
             if not late() and is_worth_asking(self._store, archive) and (why := improve(self._store, archive).why):
                 self._note("summarize", f"{archive} keeps its offline summary: {why}")
+        for why in judge(self._store, late):
+            self._note("contradiction", why)
 
     def _note(self, what: str, message: str) -> None:
         Journal(self._store.private).record(Failure(self._store.context.clock(), what, message))

@@ -78,7 +78,7 @@ def confirm(store: Store, known: KnownFact, project: str) -> tuple[str, ...]:
         changed[known.id] = replace(fact, commit=commit) if commit and files.issuperset(fact.files) else fact
         return changed
 
-    return _change(store, known, plan, f"Confirm: {known.description}")
+    return change_facts(store, known, plan, f"Confirm: {known.description}")
 
 
 def retire(store: Store, known: KnownFact, why: str) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def retire(store: Store, known: KnownFact, why: str) -> tuple[str, ...]:
         changed[known.id] = replace(fact, status=status, text=text, review=(), updated=now)
         return changed
 
-    return _change(store, known, plan, f"Retire: {known.description}")
+    return change_facts(store, known, plan, f"Retire: {known.description}")
 
 
 def edit(store: Store, known: KnownFact, text: str) -> tuple[str, ...]:
@@ -118,13 +118,13 @@ def edit(store: Store, known: KnownFact, text: str) -> tuple[str, ...]:
         changed = replace(facts[known.id], text=clean, description=description, keywords=words, updated=now)
         return {**facts, known.id: changed}
 
-    return _change(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
+    return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
 
 
 def take_the_place(store: Store, loser: KnownFact, winner: KnownFact) -> tuple[str, ...]:
     """Have one fact take the place of another (spec V6); returns the commits."""
     now = store.context.clock()
-    return _change(
+    return change_facts(
         store,
         winner,
         lambda facts: {**facts, **supersede(facts, loser.id, winner.id, now)},
@@ -133,14 +133,17 @@ def take_the_place(store: Store, loser: KnownFact, winner: KnownFact) -> tuple[s
     )
 
 
-def _change(
+def change_facts(
     store: Store,
     known: KnownFact,
     plan: Callable[[dict[str, Fact]], Mapping[str, Fact]],
     subject: str,
     *more: KnownFact,
 ) -> tuple[str, ...]:
-    """Commit what becomes of a fact, and of those it is linked with."""
+    """Commit what becomes of a fact, of `more`, and of those they are linked with; returns the commits.
+
+    `plan` is given these facts, by id, and returns them as they are to be.
+    """
 
     def commit(transaction: Transaction) -> None:
         every = {fact.id: fact for fact in known_facts(store)}
