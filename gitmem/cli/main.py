@@ -58,6 +58,7 @@ COMMANDS = {
     "remote": Command("syncing", "which repositories memory is synced with"),
     "clone": Command("syncing", "make a store out of a memory elsewhere"),
     "merge-driver": Command("syncing", "what git calls to merge a document"),
+    "forget": Command("forgetting", "forget raw transcripts"),
     "purge": Command("purging", "take a text out of the memory and out of its history"),
     "doctor": Command("inspecting", "check the store and say how to mend it"),
     "maintain": Command("inspecting", "pack the repository so that it stays fast"),
