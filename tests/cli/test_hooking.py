@@ -342,7 +342,7 @@ def test_a_session_starts_with_what_earlier_ones_left(host):
     text = host.deliver("SessionStart", source="startup")
     assert "Use uv, not pnpm, 언제나" in text
     assert "CRLF 파서를 추가해줘" in text
-    assert "## Core Decisions" in text
+    assert "## Facts" in text
     assert "gitmem log" in text
     assert text.index("Use uv") < text.index("CRLF 파서를")
     assert str(host.project) in text

@@ -389,6 +389,7 @@ def test_status_of_a_store_in_the_middle_of_a_merge_says_so_and_all_it_can(patie
     patient.write("memory.md", "quite different\n")
     patient.git("commit", "-qam", "other")
     patient.git("switch", "-q", "gitmem")
+    patient.git("config", "--remove-section", "merge.gitmem")  # with it there would be no conflict
     with pytest.raises(AssertionError):
         patient.git("merge", "-q", "other")
     status = read_status(patient.store)
