@@ -58,6 +58,7 @@ COMMANDS = {
     "remote": Command("syncing", "which repositories memory is synced with"),
     "clone": Command("syncing", "make a store out of a memory elsewhere"),
     "merge-driver": Command("syncing", "what git calls to merge a document"),
+    "review": Command("reviewing", "which of two versions stays, where machines changed the same"),
     "forget": Command("forgetting", "forget raw transcripts"),
     "purge": Command("purging", "take a text out of the memory and out of its history"),
     "doctor": Command("inspecting", "check the store and say how to mend it"),

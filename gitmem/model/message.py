@@ -40,6 +40,7 @@ class Op(StrEnum):
     CONSOLIDATE = "consolidate"
     CLEAR = "clear"
     PURGE = "purge"
+    REVIEW = "review"
 
 
 class Trailer(StrEnum):
@@ -57,6 +58,7 @@ class Trailer(StrEnum):
     MIGRATED = "Gitmem-Migrated"
     SOURCE = "Gitmem-Source"
     PERIOD = "Gitmem-Period"
+    TOOK = "Gitmem-Took"
     FACT = "Gitmem-Fact"
     CONCEPT = "Gitmem-Concept"
 
