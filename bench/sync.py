@@ -72,11 +72,15 @@ def beside_git(folder: Path) -> None:
         stores = [_store(base, name, remote, files if name == "one" else 0) for name in ("one", "two")]
         for store in stores:
             _sync(store)
-        plain = [_plain(store, remote, number) for number in range(ROUNDS) for store in stores]
-        for store in stores:
-            _sync(store)
-        fast = [_fast_forward(stores, number) for number in range(ROUNDS)]
-        merged = [_merge(stores, number) for number in range(ROUNDS)]
+        plain: list[tuple[float, float]] = []
+        fast: list[float] = []
+        merged: list[float] = []
+        for number in range(ROUNDS):  # in turns: whatever else the machine does then slows all of them
+            plain += [_plain(store, remote, number) for store in stores]
+            for store in (*stores, stores[0]):
+                _sync(store)
+            fast.append(_fast_forward(stores, number))
+            merged.append(_merge(stores, number))
         alone, whole = ([times[number] for times in plain] for number in (0, 1))
         a, b, c, d = (statistics.median(times) * 1000 for times in (alone, fast, whole, merged))
         shown = f"{a:>4.0f} ms  {b:>4.0f} ms  {b / a:>5.2f}  {c:>8.0f} ms  {d:>8.0f} ms  {d / c:>5.2f}"
