@@ -103,7 +103,7 @@ def repair(project: Project, victims: Victims, victim: Victim, number: int, wher
         raise AssertionError(f"{where}; then {done}") from error
 
 
-@sampled(alone=3, group=7)
+@sampled(alone=7, group=17)
 def test_a_save(project: Project, victims: Victims, how: str, every: int):
     project.save(project.text())
     for step, victim in each_step(victims, project, saving(project), how, every):
@@ -141,7 +141,7 @@ def test_what_a_dead_command_started_may_still_run(project: Project, victims: Vi
 
 
 @pytest.mark.parametrize("command", ["check", "save"])
-@sampled(alone=7, group=17)
+@sampled(alone=17, group=31)
 def test_a_rotation(project: Project, victims: Victims, how: str, every: int, command: str):
     project.configure(ROTATES_SOON)
     project.save(project.text())
@@ -192,7 +192,7 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
-@sampled(alone=9, group=23, slow=5)
+@sampled(alone=47, slow=5)
 def test_a_consolidation(project: Project, victims: Victims, how: str, every: int):
     """Killed at any step, a day stands in the store once: as its log, or in its week."""
     project.save(project.text())

@@ -36,7 +36,7 @@ def gitmem(cwd, environ, *words):
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("mode", [(), ("--branch",)])
+@pytest.mark.parametrize("mode", [(), pytest.param(("--branch",), marks=pytest.mark.slow)])
 def test_every_event_of_ten_sessions_is_saved_once_in_the_right_project(tmp_path, environ, bare_git, mode):
     project, other = tmp_path / "프로젝트 one", tmp_path / "other"
     for folder in (project, other):

@@ -96,6 +96,6 @@ def test_an_empty_memory_has_no_part_and_a_small_one_is_its_own():
     assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == (Part(TODAY, b"## 2026-01-01\n"),)
 
 
-@pytest.mark.parametrize("data", [b"\n" * 3_000_000, b"x" * 3_000_000, b"## 2026-01-01\n" * 200_000])
+@pytest.mark.parametrize("data", [b"\n" * 500_000, b"x" * 500_000, b"## 2026-01-01\n" * 30_000])
 def test_large_ones_take_time_in_proportion(data):
     assert b"".join(part.data for part in split_memory(data, Limits(), TODAY)) == data
