@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode, RefusedError, UsageError
+from gitmem.cli.consent import agreed
+from gitmem.errors import ExitCode, UsageError
 from gitmem.store.findings import count
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def run_forget(args: argparse.Namespace, door: Door) -> int:
     if args.dry_run or not planned.sessions:
         door.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _preview(planned))
         return ExitCode.OK
-    if not args.yes and not _agreed(door, planned):
+    would = f"This would forget {_count(planned)} for good"
+    if not args.yes and not agreed(door, would, _preview(planned), "This cannot be undone. Forget?"):
         print("Nothing was forgotten.", file=door.err)
         return ExitCode.OK
     done = forget_transcripts(store, before)
@@ -61,22 +63,6 @@ def run_forget(args: argparse.Namespace, door: Door) -> int:
     text = f"Forgot {_count(done)}; {done.freed / 1024:,.0f} KB of the disk are free again."
     door.answer(args, {"dry_run": False, **asdict(done)}, text)
     return ExitCode.OK
-
-
-def _agreed(door: Door, planned: Forgotten) -> bool:
-    """Show what would go and ask.
-
-    Raises:
-        RefusedError: nobody is there to be asked.
-
-    """
-    if not (door.stdin.isatty() and door.err.isatty()):
-        raise RefusedError(
-            f"This would forget {_count(planned)} for good, and nobody is at a terminal to be asked.",
-            "Look with --dry-run, then say --yes. Nothing was forgotten.",
-        )
-    print(f"{_preview(planned)}\nThis cannot be undone. Forget? [y/N] ", end="", file=door.err, flush=True)
-    return door.stdin.readline().strip().casefold() in {"y", "yes"}
 
 
 def _preview(planned: Forgotten) -> str:

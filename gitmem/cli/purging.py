@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode, RefusedError, UsageError
+from gitmem.cli.consent import agreed
+from gitmem.errors import ExitCode, UsageError
 from gitmem.model.plaintext import plain
 from gitmem.store.findings import count
 
@@ -55,7 +56,8 @@ def run_purge(args: argparse.Namespace, door: Door) -> int:
     if args.dry_run or not plan.needed:
         door.answer(args, _value(plan.purge, dry_run=args.dry_run), _preview(plan))
         return ExitCode.OK
-    if not args.yes and not _agreed(door, plan):
+    would, question = "This writes history again", "This cannot be undone. Purge?"
+    if not args.yes and not agreed(door, would, _preview(plan), question):
         print("Nothing was purged.", file=door.err)
         return ExitCode.OK
     with Progress(door.err) as progress:
@@ -73,22 +75,6 @@ def _pattern(args: argparse.Namespace, door: Door) -> str | None:
     if not text:
         raise UsageError("There is no text on standard input.", "gitmem purge - < FILE")
     return text
-
-
-def _agreed(door: Door, plan: Plan) -> bool:
-    """Show what would go and ask.
-
-    Raises:
-        RefusedError: nobody is there to be asked.
-
-    """
-    if not (door.stdin.isatty() and door.err.isatty()):
-        raise RefusedError(
-            "This writes history again, and nobody is at a terminal to be asked.",
-            "Look with --dry-run, then say --yes. Nothing was purged.",
-        )
-    print(f"{_preview(plan)}\nThis cannot be undone. Purge? [y/N] ", end="", file=door.err, flush=True)
-    return door.stdin.readline().strip().casefold() in {"y", "yes"}
 
 
 def _preview(plan: Plan) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode, RefusedError, UsageError
+from gitmem.cli.consent import agreed
+from gitmem.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -99,31 +100,14 @@ def run_clear(args: argparse.Namespace, door: Door) -> int:
     if args.dry_run or not preview.files:
         door.answer(args, _cleared_value(preview, dry_run=args.dry_run), _preview(preview))
         return ExitCode.OK
-    if not args.yes and not _agreed(door, preview):
+    would, question = f"This would remove {_count(preview)}", "Remove them? 'gitmem undo' brings them back."
+    if not args.yes and not agreed(door, would, _preview(preview), question):
         print("Nothing was removed.", file=door.err)
         return ExitCode.OK
     done = clear(store, days=days)
     door.notices(done.notices)
     door.answer(args, _cleared_value(done, dry_run=False), _cleared(done))
     return ExitCode.OK
-
-
-def _agreed(door: Door, preview: Cleared) -> bool:
-    """Show what would go and ask.
-
-    Raises:
-        RefusedError: nobody is there to be asked.
-
-    """
-    if not (door.stdin.isatty() and door.err.isatty()):
-        raise RefusedError(
-            f"This would remove {_count(preview)}, and nobody is at a terminal to be asked.",
-            "Look with --dry-run, then say --yes. Nothing was removed.",
-        )
-    print(
-        f"{_preview(preview)}\nRemove them? 'gitmem undo' brings them back. [y/N] ", end="", file=door.err, flush=True
-    )
-    return door.stdin.readline().strip().casefold() in {"y", "yes"}
 
 
 def _preview(preview: Cleared) -> str:
