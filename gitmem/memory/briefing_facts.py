@@ -28,9 +28,13 @@ _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 
 
 class ToldFacts(Value):
-    """Lines for the start text, and digests of entries in `memory.md`: those told here, and those that hold no more."""
+    """Lines for the start text; `texts` is what they say, as `plain_words` has it.
+
+    `told` and `settled` are digests of entries in `memory.md`: those told here, and those that hold no more.
+    """
 
     lines: tuple[str, ...]
+    texts: frozenset[str]
     told: frozenset[str]
     settled: frozenset[str]
 
@@ -42,7 +46,7 @@ def told_facts(store: Store, at_hand: str, project: str) -> ToldFacts:
     """
     headers = fact_headers(store, MOST_READ)
     if not headers:
-        return ToldFacts((), frozenset(), frozenset())
+        return ToldFacts((), frozenset(), frozenset(), frozenset())
     # All else that is said of a fact is read of those that may be told, and of those that hold no more.
     binding = [header for header in headers if header.key[0] in BINDING and header.key[1] != ISSUE]
     binding.sort(key=lambda header: (_WORTH.get(header.key[1], 0.0), header.key[2]), reverse=True)
@@ -56,7 +60,13 @@ def told_facts(store: Store, at_hand: str, project: str) -> ToldFacts:
     chosen = [fact for worth, _, _, fact in ranked if worth >= _FEWEST][:_MOST]
     stale = _stale(store, chosen, project)
     settled = _digests([fact for fact in facts if fact.id not in held]) - _digests(holding)
-    return ToldFacts(tuple(_lines(chosen, stale)), _digests(chosen), settled)
+    texts = frozenset(plain_words(fact.description) for fact in chosen)
+    return ToldFacts(tuple(_lines(chosen, stale)), texts, _digests(chosen), settled)
+
+
+def plain_words(text: str) -> str:
+    """Return what a statement says, however it is spaced, capitalised and ended."""
+    return " ".join(text.split()).rstrip(".!。").casefold()
 
 
 def _settled(headers: Sequence[Header]) -> list[Header]:

@@ -6,7 +6,7 @@ import os
 import re
 
 from gitmem.memory.briefing_concept import concept_at_hand
-from gitmem.memory.briefing_facts import told_facts
+from gitmem.memory.briefing_facts import plain_words, told_facts
 from gitmem.model.briefing import Part, compose
 from gitmem.model.document import Document
 from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES
@@ -29,6 +29,7 @@ _PENDING_SHOWN = 3
 _BLOCK = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
 _MARK = re.compile(r" \^[0-9a-z]{10}([0-9a-z]{10})$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # near enough where a text is cut; `model.sentences` takes 20 ms
+_HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: ")  # of an entry: time, type, tags
 _PIECE = re.compile(r"[^\n]+(?:\n[ \t]+[^\n]+)*")
 
 _FENCES = re.compile(rf"<(?=[\s/]*(?:{FENCE}|system-reminder))", re.IGNORECASE)
@@ -59,7 +60,7 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
         *_newest_summary(store),
         Part("Facts", facts.lines, share=config.facts_percent),
         *concept_at_hand(store, body),
-        Part(CORE_DECISIONS, _entries(body, CORE_DECISIONS, facts.settled | facts.told)[::-1], share=30),
+        Part(CORE_DECISIONS, _entries(body, CORE_DECISIONS, facts.settled | facts.told, facts.texts)[::-1], share=30),
         Part(KNOWN_ISSUES, _entries(body, KNOWN_ISSUES, facts.settled)[::-1], share=15),
         Part("The end of memory.md", _end(body), keep_last=True),
         Part("Summaries to be written", _pending(pending)),
@@ -79,13 +80,17 @@ def _safe(part: Part) -> Part:
     )
 
 
-def _entries(body: str, title: str, without: frozenset[str]) -> tuple[str, ...]:
-    """Return the entries of a section, and other lines a person wrote there, without ids; not those `without` names."""
+def _entries(body: str, title: str, without: frozenset[str], said: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Return the entries of a section, and other lines a person wrote there, without ids.
+
+    Those whose id `without` names are left out, and those that say no more than what is `said` already.
+    """
     place = find_section(body, title)
     if place is None:
         return ()
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[place.body : place.end])]
-    return tuple(_BLOCK.sub("", piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece)))
+    told = [_BLOCK.sub("", piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
+    return tuple(piece for piece in told if plain_words(_HEAD.sub("", piece, count=1)) not in said)
 
 
 def _end(body: str) -> tuple[str, ...]:

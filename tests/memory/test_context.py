@@ -10,6 +10,7 @@ from gitmem.memory.context import MARKER, session_start
 from gitmem.memory.project import ProjectState
 from gitmem.memory.save import save
 from gitmem.model.entry import Entry, render_entry
+from gitmem.model.fact import FactKind, make_fact, render_fact
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
 from gitmem.model.tokens import estimate_tokens
@@ -175,3 +176,15 @@ def test_a_memory_of_any_bytes(desk, content):
     assert "an unsaved question" in text
     assert estimate_tokens(text) <= 2_000
     text.encode("utf-8", "replace")
+
+
+def test_a_decision_that_is_told_as_a_fact_is_told_once(desk):
+    save(desk.store, desk.save("Use uv,  not pnpm.", MemoryType.DECISION))
+    save(desk.store, desk.save("Keep the spool local", MemoryType.DECISION))
+    fact = make_fact(FactKind.DECISION, "use uv, not pnpm", desk.clock.now, confidence=0.8)
+    path = Path(desk.store.root, "facts", "decision", f"{fact.id}-use-uv.md")
+    path.parent.mkdir(parents=True)
+    path.write_bytes(render_fact(fact))
+    text = told(desk)
+    assert text.casefold().count("not pnpm") == 1
+    assert "Keep the spool local" in text
