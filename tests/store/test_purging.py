@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,12 +13,16 @@ import pytest
 from gitmem.errors import RefusedError
 from gitmem.git.expunge import every_object
 from gitmem.git.process import Git
+from gitmem.git.remote import Connection
 from gitmem.store.cloning import clone_store
 from gitmem.store.incoming import Accept
 from gitmem.store.init import Place
 from gitmem.store.purge import plan_purge
 from gitmem.store.purge import purge as carry_out
+from gitmem.store.remotes import find_remote
 from gitmem.store.sync import Options
+from gitmem.store.synctranscripts import sync_transcripts
+from gitmem.store.transcripts import put, read
 from tests.store.test_sync import Machine, converge, machine, remote  # noqa: F401
 
 if TYPE_CHECKING:
@@ -216,3 +222,38 @@ def test_a_record_says_nothing_of_what_was_purged(trio: tuple[Machine, Machine, 
     text = record.read_text()
     assert not any(SECRET[start : start + 4] in text for start in range(len(SECRET) - 3))
     assert os.fspath(record).endswith(".json")
+
+
+def test_transcripts_that_are_synced_are_purged_everywhere(
+    trio: tuple[Machine, Machine, Machine],
+    remote: Path,  # noqa: F811
+):
+    first, second, _ = trio
+
+    def exchange(each: Machine) -> None:
+        each.sync()
+        connection = Connection(each.store.repository.layout, each.context.environ)
+        sync_transcripts(each.store, find_remote(each.store, None), connection, Options())
+
+    put(first.store, "session", datetime(2026, 1, 1, tzinfo=UTC), [json.dumps({"text": f"said {SECRET}"})])
+    for each in (first, second):
+        exchange(each)
+    put(second.store, "other", datetime(2026, 1, 2, tzinfo=UTC), [json.dumps({"text": f"also {SECRET}"})])
+    purge(first.store, SECRET)
+    for each in (first, second, first):
+        exchange(each)
+    assert not reachable_with(remote, SECRET)
+    clean(first, second)
+    assert read(first.store, "other") == ['{"text": "also (purged)"}']
+
+
+def test_deleted_notes_do_not_come_back(trio: tuple[Machine, Machine, Machine]):
+    first, second, third = trio
+    first.write("knowledge/gone.md", "# Gone\n")
+    converge(*trio)
+    (first.root / "knowledge" / "gone.md").unlink()
+    second.save("meanwhile")
+    third.write("knowledge/other.md", "# Other\n")
+    converge(*trio)
+    assert not any((each.root / "knowledge" / "gone.md").exists() for each in trio)
+    assert all((each.root / "knowledge" / "other.md").exists() for each in trio)
