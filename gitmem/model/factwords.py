@@ -93,6 +93,9 @@ DEICTIC = (
     r"|^\W*#?[0-9]{1,6}\W|^(?:이거|그거|저거|이것|그것|저것|여기|거기|이렇게|그렇게)"
 )
 # What is asked for beside a statement, after it.
-ASIDE = r"(?<=\w), (?:please |so (?:please )?|can you |could you )?(?:check|see|look at|fix|update|refer to|read)\b.{0,200}$"
+ASIDE = (
+    r"(?<=\w), (?:please |so (?:please )?|can you |could you )?"
+    r"(?:check|see|look at|fix|update|refer to|read)\b.{0,200}$"
+)
 # A sentence before a fix that says what was wrong.
 WRONG = r"^(?:the )?(?:(?:actual|real) )?(?:bug|problem|issue|root cause|cause|error|원인|문제|버그)\s?[:：]\s*"
