@@ -36,7 +36,6 @@ def recover(store: Store, tip: str | None) -> tuple[str, ...]:
             tip has and the file has not would be taken for what a person removed.
 
     """
-    _remove_litter(store)
     seen = store.marked()
     if tip is None or tip == seen:
         return ()
@@ -177,13 +176,16 @@ def _name_beside(store: Store, path: str) -> str:
     return name
 
 
-def _remove_litter(store: Store) -> None:
-    """Remove what processes that were killed left behind in the work tree and in the store's own git dir."""
+def remove_litter(store: Store, branch: str) -> None:
+    """Remove what processes that were killed left behind in the work tree and in the store's own git dir.
+
+    Only under the store's lock.
+    """
     store.files.clean_temporary()
     git_dir = store.repository.layout.git_dir
     clear_left_lock(git_dir)
     clear_left_behind(os.path.join(git_dir, "HEAD.lock"))
-    clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{store.repository.branch()}.lock"))
+    clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{branch}.lock"))
     litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
     if store.own_repository:
         litter += _left_keeps(os.path.join(git_dir, "objects", "pack"))

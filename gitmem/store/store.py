@@ -225,7 +225,7 @@ class Store:
         meanwhile: Callable[[], object] | None,
     ) -> Outcome[T]:
         from gitmem.git.writer import Writer
-        from gitmem.store.recovery import recover
+        from gitmem.store.recovery import recover, remove_litter
 
         if os.path.exists(os.path.join(self.private, PURGING)):
             repaired += self._finish_purge(lock)
@@ -237,6 +237,7 @@ class Store:
         ):
             if scan and self.marked() == tip:  # else a repair may make what is to be found
                 look.start()
+            remove_litter(self, branch)  # while git starts
             if meanwhile is not None:
                 meanwhile()
             # While this one waited for the lock, a newer gitmem may have migrated the store.
