@@ -27,6 +27,13 @@ class LockKind(Enum):
     REF = "ref"
 
 
+def choose_kind(kind: LockKind, folder: str) -> LockKind:
+    """Return which of the two locks is used in a private folder; for `AUTO` it is tried out."""
+    if kind is LockKind.AUTO:
+        return LockKind.FILE if file_locks_serve(folder) else LockKind.REF
+    return kind
+
+
 def open_lock(
     git: Git,
     folder: str | os.PathLike[str],
@@ -41,7 +48,7 @@ def open_lock(
     `purpose` and `machine` (the host's name) are what others read when they have to wait.
     """
     place, time_source = os.fspath(folder), clock or Clock()
-    if kind is LockKind.REF or (kind is LockKind.AUTO and not file_locks_serve(place)):
+    if choose_kind(kind, place) is LockKind.REF:
         from gitmem.git.reflock import RefLock
 
         return RefLock(git, place, purpose=purpose, machine=machine, clock=time_source)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from gitmem.git.identity import IdentityLookup
     from gitmem.git.index import IndexUpdate
-    from gitmem.git.locks import Lock
+    from gitmem.git.locks import Lock, LockKind
     from gitmem.git.worktree import Staged
     from gitmem.git.writer import Writer
     from gitmem.store.context import Context
@@ -78,6 +78,7 @@ class Store:
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = self._load_config()
         self._asked: IdentityLookup | None = None
+        self._lock_kind: LockKind | None = None  # found out once
         self._check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")
 
     @property
@@ -93,11 +94,13 @@ class Store:
 
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""
-        from gitmem.git.locks import LockKind, open_lock
+        from gitmem.git.locks import LockKind, choose_kind, open_lock
 
         os.makedirs(self.private, mode=0o700, exist_ok=True)
-        kind = LockKind(self.config.lock.kind)
-        return open_lock(self.repository.git, self.private, kind=kind, purpose=purpose, machine=self.context.machine)
+        self._lock_kind = self._lock_kind or choose_kind(LockKind(self.config.lock.kind), self.private)
+        return open_lock(
+            self.repository.git, self.private, kind=self._lock_kind, purpose=purpose, machine=self.context.machine
+        )
 
     def transact(
         self,
