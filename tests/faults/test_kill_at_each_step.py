@@ -268,7 +268,7 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
 
 
 @KINDS
-@sampled(alone=17, slow=5)
+@sampled(alone=41, slow=5)
 def test_an_init(  # noqa: PLR0917
     home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
 ):
