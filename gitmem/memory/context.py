@@ -9,6 +9,7 @@ from gitmem.memory.briefing_concept import concept_at_hand
 from gitmem.memory.briefing_facts import plain_words, told_facts
 from gitmem.model.briefing import Part, compose
 from gitmem.model.document import Document
+from gitmem.model.entry import without_ids
 from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.log import find_section
 from gitmem.model.noise import FENCE
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 LAST_LINES = 50  # of memory.md (spec R8)
 _AT_HAND = 6_000  # characters at the end of memory.md that say what is being worked on
 _PENDING_SHOWN = 3
-_BLOCK = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
 _MARK = re.compile(r" \^[0-9a-z]{10}([0-9a-z]{10})$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # near enough where a text is cut; `model.sentences` takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: ")  # of an entry: time, type, tags
@@ -53,7 +53,7 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
     """
     body = Document.parse(store.read(MEMORY) or b"").body
     config = store.config.session
-    facts = told_facts(store, _BLOCK.sub("", body[-_AT_HAND:]), project.root if project else "")
+    facts = told_facts(store, without_ids(body[-_AT_HAND:]), project.root if project else "")
     parts = [
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
@@ -89,7 +89,7 @@ def _entries(body: str, title: str, without: frozenset[str], said: frozenset[str
     if place is None:
         return ()
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[place.body : place.end])]
-    told = [_BLOCK.sub("", piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
+    told = [without_ids(piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
     return tuple(piece for piece in told if plain_words(_HEAD.sub("", piece, count=1)) not in said)
 
 
@@ -100,7 +100,7 @@ def _end(body: str) -> tuple[str, ...]:
         place = find_section(kept, title)
         if place is not None:
             kept = kept[: place.start] + kept[place.end :]
-    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(_BLOCK.sub("", kept))]
+    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(without_ids(kept))]
     lines, first = 0, len(pieces)
     while first and lines < LAST_LINES:
         first -= 1
@@ -119,7 +119,7 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     for turn in turns:
         what = remember(redacted(turn, store.config.redaction.allow), (os.path.dirname(store.root), turn.cwd))
         told += [render_entry(one.entry).rstrip() for one in what.memory if one.entry.label == EXCHANGE] if what else []
-    return tuple(_BLOCK.sub("", text) for text in told)
+    return tuple(without_ids(text) for text in told)
 
 
 def _newest_summary(store: Store) -> list[Part]:

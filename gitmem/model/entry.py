@@ -63,6 +63,11 @@ def clean_text(text: str) -> str:
     return "\n".join(line.rstrip(" \t") for line in text.split("\n")).strip("\n").lstrip(" \t")
 
 
+def without_ids(text: str) -> str:
+    """Return a text of entries without their identifiers, which say nothing to who reads it."""
+    return re.sub(rf"(?m) \^[{ALPHABET}]{{{LENGTH}}}(?=\r?$)", "", text)
+
+
 def clean_tag(tag: str) -> str:
     """Return a tag without its `#`.
 

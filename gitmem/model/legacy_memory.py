@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gitmem.model.document import Document
-from gitmem.model.entry import Entry, clean_text
+from gitmem.model.entry import Entry, clean_text, without_ids
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT, MemoryType
 from gitmem.model.legacy import ArchiveItem, FileItem, Item, Kind, MemoryItem, SourceFile, item_key, moment_in, stamp_of
@@ -24,7 +24,6 @@ _KNOWN = re.compile(
 )
 _ITEM = re.compile(r"^[-*] (?P<text>[^\n]*(?:\n[ \t]+\S[^\n]*)*)", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\[[^\]]*\]")
-_OWN_ID = re.compile(r" \^[0-9a-z]{20}$", re.MULTILINE)
 
 
 def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> list[Item]:
@@ -69,7 +68,7 @@ def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
         place = find_section(body, kind.section)
         text = body[place.body : place.end].replace("\r\n", "\n") if place else ""
         for match in _ITEM.finditer(text):
-            said = clean_text(_OWN_ID.sub("", re.sub(r"\n[ \t]+", "\n", match["text"])))
+            said = clean_text(without_ids(re.sub(r"\n[ \t]+", "\n", match["text"])))
             if said and not _PLACEHOLDER.fullmatch(said):
                 digest = bytes.fromhex(item_key(Kind.ROTATION, kind.value, said))
                 identifier = make_id(int(item.when.timestamp() * 1000), digest)

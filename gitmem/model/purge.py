@@ -16,6 +16,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gitmem.model.difference import changed_range
 from gitmem.model.paths import slug
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ class Seeker:
         if self.done:
             return
         longest = max(one.length for _, one in self._wanted)
-        start, end = _changed(before, data)
+        start, end = changed_range(before, data)
         start, end = max(start - longest + 1, 0), min(end + longest - 1, len(data))
         for at in range(start, end, _CHUNK):
             self._look(data[at : min(at + _CHUNK + longest - 1, end)])
@@ -144,24 +145,6 @@ class Seeker:
         if digest == one.digest:
             self.known.add(text)
         self._wanted = {wanted for wanted in self._wanted if wanted != (salt, one) or digest != one.digest}
-
-
-def _changed(before: bytes, after: bytes) -> tuple[int, int]:
-    """Return the range in which a content is not as before, seen from both ends."""
-    limit = min(len(before), len(after))
-    start = _common(before, after, limit)
-    return start, len(after) - _common(before[::-1], after[::-1], limit - start)
-
-
-def _common(one: bytes, other: bytes, limit: int) -> int:
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _table(number: int) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
+from gitmem.model.entry import without_ids
 from gitmem.search.cutting import FIELD, HEADING
 from gitmem.search.files import list_files
 from gitmem.search.query import fold
@@ -50,7 +51,7 @@ def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
             total += 1
             head = first_line().match(units.text, unit.start, unit.end)
             start = head.end("tags") if head else unit.start
-            forms = dict(_keys(units.text[start : unit.end]))
+            forms = dict(_keys(without_ids(units.text[start : unit.end])))
             for key, word in forms.items():
                 counts[key] += 1
                 written.setdefault(key, Counter())[word] += 1

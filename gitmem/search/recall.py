@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.model.entry import without_ids
 from gitmem.model.noise import FENCE
 from gitmem.model.tokens import estimate_tokens
 from gitmem.values import Value
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
 
     from gitmem.search.hits import Hit
 
-_BLOCK = r"(?m) \^[0-9a-z]{20}$"
 _FENCES = rf"(?i)<(?=[\s/]*(?:{FENCE}|system-reminder))"
 _SMALLEST_PART = 0.3  # of the best score that is still worth an agent's attention
 
@@ -39,7 +39,7 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
     left = budget - estimate_tokens(lead + close) - 4
     pieces, told = [], []
     for hit in good:
-        piece = f"[{hit_head(hit)}]\n{_safe(re.sub(_BLOCK, '', hit.text))}"
+        piece = f"[{hit_head(hit)}]\n{_safe(without_ids(hit.text))}"
         size = estimate_tokens(piece) + 1
         if size <= left:
             pieces.append(piece)

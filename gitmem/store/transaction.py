@@ -11,6 +11,7 @@ from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.identity import GITMEM
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature
+from gitmem.model.difference import changed_range
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import check_path, fold, is_git_folder
 from gitmem.values import Value
@@ -205,27 +206,10 @@ class Transaction:
 
 def _changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
     """Return the range of `after` that holds all lines which differ from `before`, found from both ends."""
-    if after.startswith(before):
-        start, end = len(before), len(after)
-    else:
-        limit = min(len(before), len(after))
-        start = _common(before, after, limit)
-        end = len(after) - _common(before[::-1], after[::-1], limit - start)
+    start, end = changed_range(before, after)
     start = after.rfind(b"\n", 0, start) + 1
     newline = after.find(b"\n", end)
     return start, len(after) if newline < 0 else newline
-
-
-def _common(one: bytes, other: bytes, limit: int) -> int:
-    """Return how many bytes at the start are the same, `limit` at most, by halving."""
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[:middle] == other[:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _edit_message(edits: Mapping[str, bytes | None], machine: str) -> Message:

@@ -191,3 +191,10 @@ def test_what_history_holds_can_be_found_and_printed(filled):
     (hit,) = filled.json("search", "--history", "zebra", "path:archive")
 
     assert filled("get", f"{hit['path']}:3-3", "--at", hit["commit"])[1] == "an old zebra\n"
+
+
+def test_the_ids_of_entries_are_no_keywords(cli):
+    cli("save", "Argon for passwords")
+    cli("save", "Argon for all of them")
+    words = [word["word"] for word in json.loads(cli("keywords", "--json", "--limit", "0")[1])]
+    assert sorted(words) == ["argon", "passwords"]

@@ -261,3 +261,15 @@ def test_a_background_sync_says_nothing_and_logs_what_failed(
     bare_git(second / ".gitmem", "remote", "set-url", "origin", "http://127.0.0.1:9/x.git")
     run(second, "sync", "--background")
     assert (log.read_text() if log.exists() else "") == before, "being offline is no failure"
+
+
+@pytest.mark.parametrize(
+    "words", ["remote add URL other", "sync URL", "remote list URL", "review URL --take ours", "URL"]
+)
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_an_address_in_the_wrong_place_does_not_show_its_password(run, tmp_path, words, more):
+    run(tmp_path, "init")
+    given = ["https://ada:hunter2secret@127.0.0.1:1/x.git" if word == "URL" else word for word in words.split()]
+    done = run(tmp_path, *given, *more, ok=False)
+    assert done.code != 0
+    assert "hunter2secret" not in done.out + done.err
