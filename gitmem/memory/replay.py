@@ -9,8 +9,11 @@ from gitmem.memory.concepts import group
 from gitmem.memory.exchanges import save_exchanges
 from gitmem.memory.facts import learn
 from gitmem.memory.session_end import keep_transcript, read_records
+from gitmem.model.plaintext import plain
 from gitmem.model.replaying import hook_events
+from gitmem.model.transcript import Unread
 from gitmem.model.turns import Turn, fold
+from gitmem.store.findings import count
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -26,11 +29,15 @@ _NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's tran
 
 
 class Replayed(Value):
-    """What became of one transcript: its turns, how many of them were new, whether its L1 was, archives, notices."""
+    """What became of one transcript: its turns, how many of them were new, whether its L1 was, archives, notices.
+
+    `unread` is how many of its lines could not be read, or not as a whole.
+    """
 
     path: str
     sessions: tuple[str, ...]
     turns: int
+    unread: int
     saved: int
     transcript: bool
     archives: tuple[str, ...]
@@ -55,8 +62,8 @@ def replay(store: Store, path: str) -> Replayed:
         GitmemError: it could not be committed.
 
     """
-    turns = _turns(path)
-    replayed = _replay_turns(store, path, turns)
+    turns, unread = _turns(path)
+    replayed = _replay_turns(store, path, turns, unread)
     for session in replayed.sessions:
         own = [turn for turn in turns if turn.session == session]
         save_exchanges(store, session, own[0].host, own)
@@ -67,17 +74,26 @@ def replay(store: Store, path: str) -> Replayed:
     return replayed._replace(transcript=any(kept))
 
 
-def _turns(path: str) -> list[Turn]:
-    stem = os.path.basename(path).removesuffix(_SUFFIX)
-    return [
-        turn._replace(closed=True, session=turn.session or stem) for turn in fold(hook_events(read_records(path), None))
-    ]
+def _turns(path: str) -> tuple[list[Turn], int]:
+    """Return the turns of a transcript, and how many of its lines could not be read."""
+    stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
+    turns = fold(hook_events(read_records(path, unread), None))
+    return [turn._replace(closed=True, session=turn.session or stem) for turn in turns], unread.lines
 
 
-def _replay_turns(store: Store, path: str, turns: Sequence[Turn]) -> Replayed:
+def _said_of(path: str, turns: int, unread: int) -> list[str]:
+    """Return what is to be said of a file of which not all could be used; an empty one is nothing strange."""
+    name = plain(path)
+    lost = f"{count(unread, 'line')} could not be read" if unread else ""
+    if turns:
+        return [f"{name}: {lost}; all else is saved."] if lost else []
+    return [f"{name}: there is no turn of a session in it{lost and f'; {lost}'}."] if os.path.getsize(path) else []
+
+
+def _replay_turns(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:
     saved = 0
     archives: list[str] = []
-    notices: list[str] = []
+    notices = _said_of(path, len(turns), unread)
     boot = boot_lines(store)
     for start in range(0, len(turns), BATCH):
         pass_ = _Pass(store, turns[start : start + BATCH], boot)
@@ -90,6 +106,7 @@ def _replay_turns(store: Store, path: str, turns: Sequence[Turn]) -> Replayed:
         path,
         sessions,
         len(turns),
+        unread,
         saved,
         transcript=False,
         archives=tuple(archives),

@@ -14,7 +14,7 @@ from gitmem.model.kinds import MemoryType
 from gitmem.model.l1 import l1_lines
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.noise import human_text
-from gitmem.model.transcript import MAX_LINE, Record, Role, records
+from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, records
 from gitmem.model.turn_text import Placed, cue_entries, memory_entries
 from gitmem.store.redact import redact
 
@@ -42,9 +42,9 @@ def read_lines(path: str) -> Iterator[str]:
             yield line.decode("utf-8", "replace")
 
 
-def read_records(path: str) -> Iterator[Record]:
-    """Yield the parts of a transcript that can be read."""
-    return records(read_lines(path))
+def read_records(path: str, unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the parts of a transcript that can be read; `unread` counts the lines that cannot."""
+    return records(read_lines(path), unread)
 
 
 def keep_transcript(store: Store, session: str, path: str) -> str | None:

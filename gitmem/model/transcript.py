@@ -15,9 +15,10 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 MAX_LINE = 16 * 1024 * 1024  # characters, three times what a picture has; of a longer line objects are still found
+_BETWEEN = " \t\r\n\ufeff"  # what may stand around objects
 _TRIES = 50  # places of a damaged line where another object may begin
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
@@ -58,12 +59,34 @@ class Record(Value):
     tokens: int = 0
 
 
-def records(lines: Iterable[str]) -> Iterator[Record]:
-    """Yield the parts of a transcript in its order; a time that is missing is that of the record before."""
+class Unread:
+    """Counts the lines of a transcript that are not JSON objects from end to end."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self._damaged = self._goes_on = False
+
+    def damage(self) -> None:
+        """Note that something of the line at hand cannot be read."""
+        self._damaged = True
+
+    def end(self, line: str) -> None:
+        """Count the line at hand; one that is too long comes in pieces, of which only the last has a line's end."""
+        self.lines += self._damaged and not self._goes_on
+        self._goes_on = self._damaged and not line.endswith("\n")
+        self._damaged = False
+
+
+def records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the parts of a transcript in its order; a time that is missing is that of the record before.
+
+    What cannot be read is passed over; `unread` counts it.
+    """
     last = _BEFORE_TIME
     session = turn = ""
+    unread = unread or Unread()
     for line in lines:
-        for item in objects(line):
+        for item in objects(line, unread.damage):
             session = _string(item, "sessionId") or session
             last = _time(item.get("timestamp")) or last
             payload = item.get("payload")
@@ -75,23 +98,32 @@ def records(lines: Iterable[str]) -> Iterator[Record]:
                 session = _string(payload, "id") or session
             elif item.get("type") == "response_item":
                 yield from _codex(payload, last, session, turn)
+        unread.end(line)
 
 
-def objects(line: str) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects on a line; what is damaged is passed over, up to where another object begins."""
+def objects(line: str, damage: Callable[[], object] = bool) -> Iterator[dict[str, object]]:
+    """Yield the JSON objects on a line; what is damaged is passed over, up to where another object begins.
+
+    `damage` is called where something was passed over.
+    """
     if len(line) > MAX_LINE:
+        damage()
         return
-    position, tries = line.find("{"), 0
-    while position >= 0 and tries < _TRIES:
+    end, tries, begins = 0, 0, "{"
+    while tries < _TRIES and (position := line.find(begins, end)) >= 0:
+        if line[end:position].strip(_BETWEEN):
+            damage()
         try:
-            item, position = _DECODER.raw_decode(line, position)
+            item, end = _DECODER.raw_decode(line, position)
         except (ValueError, RecursionError):
-            tries += 1
-            position = line.find('{"', position + 1)
+            damage()
+            end, tries, begins = position + 1, tries + 1, '{"'
             continue
+        begins = "{"
         if isinstance(item, dict):
             yield item
-        position = line.find("{", position)
+    if line[end:].strip(_BETWEEN):
+        damage()
 
 
 def _claude(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:

@@ -185,7 +185,12 @@ def test_what_is_no_transcript(desk, bare_git, tmp_path, content):
     path = tmp_path / "x.jsonl"
     path.write_bytes(content)
     before = tips(desk, bare_git)
-    assert replay(desk.store, str(path)).saved == 0
+    done = replay(desk.store, str(path))
+    assert done.saved == 0
+    # What is half a line may still be written, and what is of another format may still be a session: that is said.
+    assert [notice.split(" in it")[0] for notice in done.notices] == (
+        [f"{path}: there is no turn of a session"] if content else []
+    )
     assert tips(desk, bare_git) == before
 
 
@@ -219,6 +224,28 @@ def test_what_can_be_read_is_kept(desk, recorder, mutate):
     done = replay(desk.store, str(path))
     assert (done.turns, done.saved) == (3, 3)
     assert len(transcripts.read(desk.store, "s-rec") or ()) == len(recorder.lines)
+
+
+@pytest.mark.parametrize(
+    "damage, unread",
+    [
+        (b"", 0),
+        (b"\n \r\n", 0),
+        (b'{"type": "user", "mess', 1),
+        (b"noise\n{}\n\0\xff", 2),
+        (b'{"type": "system"} and more\n', 1),
+        (b"x" * (17 * 1024 * 1024), 1),
+    ],
+    ids=["nothing", "blanks", "half", "noise", "and more", "huge"],
+)
+def test_lines_that_cannot_be_read_are_counted_and_told(desk, recorder, damage, unread):
+    path = Path(recorder.write())
+    first, rest = path.read_bytes().split(b"\n", 1)
+    path.write_bytes(first + b"\n" + damage + b"\n" + rest)
+    done = replay(desk.store, str(path))
+    assert (done.turns, done.saved, done.unread) == (3, 3, unread)
+    lines = "1 line" if unread == 1 else f"{unread} lines"
+    assert done.notices == ((f"{path}: {lines} could not be read; all else is saved.",) if unread else ())
 
 
 def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, recorder):
