@@ -117,9 +117,9 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
     from gitmem.memory.project import ProjectQuestions
 
     cwd = payload.get("cwd")
-    with ProjectQuestions(cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd, door.environ) as questions:
+    folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
+    with ProjectQuestions(folder, door.environ, _private(root)) as questions:
         from gitmem.memory.context import MARKER, session_start
-        from gitmem.memory.summarize import pending_archives
         from gitmem.memory.waiting import look
 
         store = _open(door, root)
@@ -127,8 +127,7 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
         transcript = payload.get("transcript_path")
         known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
         if not known:
-            asked = store.config.summary.provider == "host"  # else a model or nobody is to sum up, not this agent
-            turns, pending = ((), ()) if late() else (found.turns, pending_archives(store) if asked else ())
+            turns, pending = ((), ()) if late() else (found.turns, _pending(store))
             text = session_start(store, turns, None if late() else questions.answer(), pending)
             if late():
                 _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
@@ -138,6 +137,15 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
     if found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
+
+
+def _pending(store: Store) -> Sequence[str]:
+    """Return the archives that this agent is to sum up; else a model or nobody is."""
+    if store.config.summary.provider != "host":
+        return ()
+    from gitmem.memory.summarize import pending_archives
+
+    return pending_archives(store)
 
 
 def _knows(transcript: str, marker: str) -> bool:

@@ -58,8 +58,10 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     """Do what only age brings about, once a day: consolidation (spec P4) and retention (R13); each as configured.
 
     And ask the model of the settings, if there is one, for what waits for it. What is not done once it is `late` is
-    done the next time. Failures are written to the log.
+    done the next time. Failures are written to the log. Each time it looks which facts and concepts are new or were
+    edited by hand, which the start of the next session does of those alone that it tells.
     """
+    _Steps(store).run("facts and concepts", partial(_read_headers, store))
     if store.config.summary.provider in MODELS:
         _Steps(store).run("summaries", partial(_Steps(store).improve, late))
     mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
@@ -73,6 +75,14 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     if steps.finished:
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
+
+
+def _read_headers(store: Store) -> None:
+    from gitmem.memory.knownconcepts import concept_headers
+    from gitmem.memory.knownfacts import fact_headers
+
+    fact_headers(store)
+    concept_headers(store)
 
 
 class _Steps:

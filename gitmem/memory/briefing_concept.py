@@ -11,6 +11,9 @@ from gitmem.model.document import Document
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.memory.headers import Header
     from gitmem.store.store import Store
 
 MOST_READ = 100  # concepts not known yet that a session's start reads
@@ -24,12 +27,18 @@ def concept_at_hand(store: Store, memory: str) -> list[Part]:
     `memory` is the text of `memory.md`: what stands there is not told again.
     """
     share = store.config.session.concept_percent
-    headers = concept_headers(store, MOST_READ) if share else []
-    if not headers:
+    newest = _newest(concept_headers(store, MOST_READ, trusting=True)) if share else None
+    if newest and not newest.is_current(store.root):
+        newest = _newest(concept_headers(store, MOST_READ))
+    if not newest:
         return []
-    concept = whole(max(headers, key=lambda one: (one.key, one.path)))
+    concept = whole(newest)
     if all(f" ^{one}" in memory for one in concept.exchanges):
         return []
     body = Document.parse(store.read(concept.path) or b"").body
     told = [_LINK.sub(r"\1", line) for identifier, line in lines_of(body) if f" ^{identifier}" not in memory]
     return [Part(f"Done before about {concept.name}", tuple(told[-_MOST:]), share=share, keep_last=True)]
+
+
+def _newest(headers: Sequence[Header]) -> Header | None:
+    return max(headers, key=lambda one: (one.key, one.path), default=None)

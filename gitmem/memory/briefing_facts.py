@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.memory.headers import Header
+    from gitmem.memory.project import ProjectState
     from gitmem.store.store import Store
 
 MOST_READ = 200  # facts not known yet that a session's start reads; the others are read behind its back
 _MOST_LOOKED_AT = 150  # facts, of the kinds that tell most and then the newest, whose words are compared with the work
 _MOST = 30  # facts among which the budget chooses
-_SECONDS = 0.3  # for git to say what has changed
 _DIGEST = 10  # characters at the end of an entry's id that are the same whenever it was captured
 _DAY = 10
 # What binds tells more than what merely helps: a fix is told only where its files are at hand.
@@ -39,18 +39,17 @@ class ToldFacts(Value):
     settled: frozenset[str]
 
 
-def told_facts(store: Store, at_hand: str, project: str) -> ToldFacts:
+def told_facts(store: Store, at_hand: str, project: ProjectState | None) -> ToldFacts:
     """Return the facts in force, the most useful first; `at_hand` is a text that says what is being worked on.
 
-    `project` is the work tree whose code facts speak of, "" where there is none.
+    `project` is the one whose code facts speak of, None where there is none.
     """
-    headers = fact_headers(store, MOST_READ)
-    if not headers:
+    looked_at = _looked_at(fact_headers(store, MOST_READ, trusting=True))
+    if not all(header.is_current(store.root) for header in looked_at):
+        looked_at = _looked_at(fact_headers(store, MOST_READ))
+    if not looked_at:
         return ToldFacts((), frozenset(), frozenset(), frozenset())
-    # All else that is said of a fact is read of those that may be told, and of those that hold no more.
-    binding = [header for header in headers if header.key[0] in BINDING and header.key[1] != ISSUE]
-    binding.sort(key=lambda header: (_WORTH.get(header.key[1], 0.0), header.key[2]), reverse=True)
-    facts = [whole(header) for header in (*binding[:_MOST_LOOKED_AT], *_settled(headers))]
+    facts = [whole(header) for header in looked_at]
     holding = in_force(facts)
     held = {fact.id for fact in holding}
     words = {word.casefold() for word in _WORD.findall(at_hand)}
@@ -69,10 +68,16 @@ def plain_words(text: str) -> str:
     return " ".join(text.split()).rstrip(".!。").casefold()
 
 
-def _settled(headers: Sequence[Header]) -> list[Header]:
-    """Return the facts that hold no more, the last ones: their entries in `memory.md` are told no more, too."""
-    settled = [header for header in headers if header.key[0] not in BINDING]
-    return sorted(settled, key=lambda header: header.key[2])[-_MOST_LOOKED_AT:]
+def _looked_at(headers: Sequence[Header]) -> list[Header]:
+    """Return the facts of which all else is read: those that may be told, and the last ones that hold no more.
+
+    The entries of the latter in `memory.md` are told no more, too.
+    """
+    keyed = [(header.key, header) for header in headers]
+    binding = [(key, header) for key, header in keyed if key[0] in BINDING and key[1] != ISSUE]
+    binding.sort(key=lambda one: (_WORTH.get(one[0][1], 0.0), one[0][2]), reverse=True)
+    settled = sorted((one for one in keyed if one[0][0] not in BINDING), key=lambda one: one[0][2])
+    return [header for _, header in (*binding[:_MOST_LOOKED_AT], *settled[-_MOST_LOOKED_AT:])]
 
 
 def _worth(fact: KnownFact, words: set[str], at_hand: str) -> float:
@@ -84,14 +89,16 @@ def _worth(fact: KnownFact, words: set[str], at_hand: str) -> float:
     return worth + min(near, _MOST_AT_HAND) + (fact.confidence if fact.confidence is not None else 0.5)
 
 
-def _stale(store: Store, facts: Sequence[KnownFact], project: str) -> Mapping[str, Sequence[str]]:
+def _stale(store: Store, facts: Sequence[KnownFact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:
     asked = [fact for fact in facts if fact.commit and fact.files]
     if not asked or not project:
         return {}
-    from gitmem.memory.projectcode import project_code
+    from gitmem.memory.projectcode import SECONDS_AHEAD, ask_ahead, project_code
 
-    code = project_code(project, store.context.environ)
-    return code.changed_since(asked, seconds=_SECONDS) if code else {}
+    known = project.objects()
+    ask_ahead(store.private, asked, known)
+    code = project_code(project.root, store.context.environ)
+    return code.changed_since(asked, seconds=SECONDS_AHEAD, known=known) if code else {}
 
 
 def _lines(facts: Sequence[KnownFact], stale: Mapping[str, Sequence[str]]) -> list[str]:

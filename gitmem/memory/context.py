@@ -53,7 +53,7 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
     """
     body = Document.parse(store.read(MEMORY) or b"").body
     config = store.config.session
-    facts = told_facts(store, without_ids(body[-_AT_HAND:]), project.root if project else "")
+    facts = told_facts(store, without_ids(body[-_AT_HAND:]), project)
     parts = [
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),

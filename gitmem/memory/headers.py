@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import stat
 
 from gitmem.errors import GitmemError
 from gitmem.values import Value
@@ -26,51 +27,67 @@ FOLDER = "known"
 _VERSION = "1"
 _SUFFIX = ".md"
 _NONE = "-"  # in the place of what a document says that is none of these
+_NOTHING = f"\t{_NONE}"  # how the line of such a one ends
 
 
 class Header(Value):
-    """A document: its path, its key, and all else it says, which is parsed when it is asked for.
-
-    The key is what is asked of every document, and so cheap; no part of it has a tab or the end of a line.
-    """
+    """A document: its path, and the line the cache has of it, of which no more is taken apart than is asked for."""
 
     path: str
-    key: tuple[str, ...]
-    raw: str
+    line: str  # the file's time and size, the parts of the key, and all else as JSON, with tabs between
+
+    @property
+    def key(self) -> tuple[str, ...]:
+        """What is asked of every document; no part of it has a tab or the end of a line."""
+        return tuple(self.line.split("\t")[2:-1])
 
     def load(self) -> dict[str, Any]:
         """Return what the header says."""
-        value: dict[str, Any] = json.loads(self.raw)
+        value: dict[str, Any] = json.loads(self.line.rpartition("\t")[2])
         return value
 
+    def is_current(self, root: str) -> bool:
+        """Say whether the file is still what it was when it was read."""
+        try:
+            return self.line.startswith(_look(os.lstat(os.path.join(root, self.path))))
+        except OSError:
+            return False
 
-def read_headers(store: Store, folder: str, read: Read, most: int = 0) -> list[Header]:
+
+def read_headers(store: Store, folder: str, read: Read, most: int = 0, *, trusting: bool = False) -> list[Header]:
     """Return the documents below a folder, by path.
 
     `read` is given content and path and returns key and values that JSON can hold, None for what is none of these
     documents. At most `most` documents are read that are not known yet (0: all); the others are left out, until a
-    command that has time reads them. Links are not followed.
+    command that has time reads them. Links are not followed. With `trusting` those that are known are taken as they
+    were, and it is the caller's to ask those that matter whether they are current: to ask 1,000 takes 5 ms.
     """
     cache = os.path.join(store.private, FOLDER, f"{folder}.tsv")
     known = _load(cache)
-    kept: dict[str, str] = {}  # the rest of the line, by path and look
+    kept: dict[str, str] = {}
     new = 0
-    for path, status in _files(store.root, folder):
-        look = f"{path}\t{status.st_mtime_ns}\t{status.st_size}\t"
-        there = known.get(look)
-        if there is not None:
-            kept[look] = there
-        elif not most or new < most:
-            new += 1
-            kept[look] = _read(store, path, read)
-    if new or known.keys() - kept.keys():
+    for path, entry in _documents(store.root, folder, known):
+        line = known.get(path, "")
+        if not line or not trusting:
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except OSError:  # it is gone
+                continue
+            look = _look(status)
+            if not line.startswith(look):
+                if (most and new >= most) or not stat.S_ISREG(status.st_mode):
+                    continue
+                new += 1
+                line = look + _read(store, path, read)
+        kept[path] = line
+    if new or len(known) != len(kept):
         _save(cache, kept)
-    found = []
-    for look, rest in kept.items():
-        if rest != _NONE:
-            *key, raw = rest.split("\t")
-            found.append(Header(look.partition("\t")[0], tuple(key), raw))
-    return found
+    return [Header(path, line) for path, line in kept.items() if not line.endswith(_NOTHING)]
+
+
+def _look(status: os.stat_result) -> str:
+    """Return what tells whether a file has changed."""
+    return f"{status.st_mtime_ns}\t{status.st_size}\t"
 
 
 def _read(store: Store, path: str, read: Read) -> str:
@@ -85,30 +102,19 @@ def _read(store: Store, path: str, read: Read) -> str:
     return "\t".join([*(" ".join(part.split()) for part in said[0]), json.dumps(said[1], ensure_ascii=False)])
 
 
-def _files(root: str, folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """Yield the markdown files of a folder and of the folders in it, sorted."""
+def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield the markdown files of a folder and of the folders in it, sorted; of the known nothing is asked."""
     try:
         with os.scandir(os.path.join(root, folder)) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+            entries = sorted([(entry.name, entry) for entry in found])
     except OSError:
         return
-    for entry in entries:
-        path = f"{folder}/{entry.name}"
-        if entry.is_dir(follow_symlinks=False):
-            if folder.count("/") == 0:
-                yield from _files(root, path)
-        elif (
-            entry.name.endswith(_SUFFIX)
-            and "\t" not in entry.name
-            and "\n" not in entry.name
-            and entry.is_file(follow_symlinks=False)
-        ):
-            with contextlib.suppress(OSError):
-                yield path, entry.stat(follow_symlinks=False)
-
-
-def _is_document(name: str) -> bool:
-    return name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name
+    for name, entry in entries:
+        path = f"{folder}/{name}"
+        if path in known or (name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name):
+            yield path, entry
+        elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):
+            yield from _documents(root, path, known)
 
 
 def _load(cache: str) -> dict[str, str]:
@@ -119,11 +125,7 @@ def _load(cache: str) -> dict[str, str]:
         return {}
     if version != _VERSION or lines[-1:] != [""]:  # of another gitmem, or cut short
         return {}
-    found = {}
-    for line in lines[:-1]:
-        path, modified, size, rest = line.split("\t", 3)
-        found[f"{path}\t{modified}\t{size}\t"] = rest
-    return found
+    return {path: rest for path, _, rest in (line.partition("\t") for line in lines[:-1])}
 
 
 def _save(cache: str, kept: Mapping[str, str]) -> None:
@@ -132,5 +134,5 @@ def _save(cache: str, kept: Mapping[str, str]) -> None:
         os.makedirs(os.path.dirname(cache), mode=0o700, exist_ok=True)
         temporary = f"{cache}.{os.getpid()}"
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(f"{line}\n" for line in (_VERSION, *(look + rest for look, rest in kept.items())))
+            file.write("\n".join([_VERSION, *(f"{path}\t{line}" for path, line in kept.items()), ""]))
         os.replace(temporary, cache)

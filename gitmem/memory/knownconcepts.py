@@ -20,9 +20,12 @@ def known_concepts(store: Store) -> list[KnownConcept]:
     return [whole(header) for header in concept_headers(store)]
 
 
-def concept_headers(store: Store, most: int = 0) -> list[Header]:
-    """Return the concepts of the work tree, each with the id of its last exchange for its key."""
-    return read_headers(store, FOLDER, _said, most)
+def concept_headers(store: Store, most: int = 0, *, trusting: bool = False) -> list[Header]:
+    """Return the concepts of the work tree, each with the id of its last exchange for its key.
+
+    See `gitmem.memory.headers.read_headers`.
+    """
+    return read_headers(store, FOLDER, _said, most, trusting=trusting)
 
 
 def whole(header: Header) -> KnownConcept:

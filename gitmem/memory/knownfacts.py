@@ -61,9 +61,12 @@ def known_facts(store: Store) -> list[KnownFact]:
     return [whole(header) for header in fact_headers(store)]
 
 
-def fact_headers(store: Store, most: int = 0) -> list[Header]:
-    """Return the facts of the work tree, each with status, kind and when it was last changed for its key."""
-    return read_headers(store, FOLDER, _said, most)
+def fact_headers(store: Store, most: int = 0, *, trusting: bool = False) -> list[Header]:
+    """Return the facts of the work tree, each with status, kind and when it was last changed for its key.
+
+    See `gitmem.memory.headers.read_headers`.
+    """
+    return read_headers(store, FOLDER, _said, most, trusting=trusting)
 
 
 def whole(header: Header) -> KnownFact:
@@ -71,7 +74,7 @@ def whole(header: Header) -> KnownFact:
     given = header.load()
     for name in _LISTS:
         given[name] = tuple(given[name])
-    return KnownFact(path=header.path, **given)
+    return KnownFact(header.path, *given.values())  # `_said` has them in the order of the fields
 
 
 def adopted_from(machine: str, name: str) -> str:

@@ -13,10 +13,11 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from typing import Self
 
     from gitmem.git.child import Running
+    from gitmem.memory.projectcode import AskedAhead
 
 SECONDS = 0.3  # a large repository on a slow disk is left out
 _COMMITS = 3
@@ -28,12 +29,16 @@ _QUESTIONS = (
 
 
 class ProjectState(Value):
-    """A project's root, branch ("" where HEAD is detached), number of changed files, last commits."""
+    """A project's root, branch ("" where HEAD is detached), number of changed files, last commits.
+
+    `objects` waits for the ids of objects, by name, that were asked for ahead (`gitmem.memory.projectcode`).
+    """
 
     root: str
     branch: str
     changed: int
     commits: tuple[str, ...]
+    objects: Callable[[], Mapping[str, str]] = dict
 
     def lines(self) -> tuple[str, ...]:
         """Return it for a session's start."""
@@ -45,22 +50,30 @@ class ProjectState(Value):
 class ProjectQuestions:
     """Asks git about the work tree a folder is in, all at once and while something else is being done.
 
-    As a context manager it leaves no process behind.
+    As a context manager it leaves no process behind. `private` is the private folder of a store that may know of more
+    that is worth asking.
     """
 
-    def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
+    def __init__(self, folder: str, environ: Mapping[str, str], private: str = "") -> None:
         self._asked: list[Running] = []
+        self._ahead: AskedAhead | None = None
         self._root = ""
         with contextlib.suppress(GitmemError, OSError, ValueError):  # ValueError: a folder no system can have
             self._root, git_dir = work_tree_of(folder)
             if git_dir:
                 git = Git(git_dir, self._root, environ)
                 self._asked += (git.spawn(*question) for question in _QUESTIONS)
+                if private:
+                    from gitmem.memory.projectcode import AskedAhead
+
+                    self._ahead = AskedAhead(git, private)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if self._ahead:
+            self._ahead.end()
         for process in self._asked:
             if process.returncode is None:
                 process.kill()
@@ -75,7 +88,8 @@ class ProjectQuestions:
         except (OSError, ExpiredError):
             return None
         branch, status, log = said
-        return ProjectState(self._root, branch.strip(), len(status.splitlines()), tuple(log.splitlines()))
+        state = ProjectState(self._root, branch.strip(), len(status.splitlines()), tuple(log.splitlines()))
+        return state._replace(objects=self._ahead.answer) if self._ahead else state
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:
