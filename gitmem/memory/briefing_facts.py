@@ -93,10 +93,13 @@ def _stale(store: Store, facts: Sequence[KnownFact], project: ProjectState | Non
     asked = [fact for fact in facts if fact.commit and fact.files]
     if not asked or not project:
         return {}
-    from gitmem.memory.projectcode import SECONDS_AHEAD, ask_ahead, project_code
+    from gitmem.memory.projectcode import SECONDS_AHEAD, ask_ahead, changed, names_of, project_code
 
-    known = project.objects()
-    ask_ahead(store.private, asked, known)
+    known, names = project.objects(), names_of(asked)
+    if known.keys() != set(names):
+        ask_ahead(store.private, names)
+    if known.keys() >= set(names):
+        return changed(asked, known)
     code = project_code(project.root, store.context.environ)
     return code.changed_since(asked, seconds=SECONDS_AHEAD, known=known) if code else {}
 

@@ -16,15 +16,15 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
     from gitmem.store.store import Store
 
-    Read = Callable[[bytes, str], tuple[tuple[str, ...], Mapping[str, Any]] | None]
+    Read = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
 
 FOLDER = "known"
-_VERSION = "1"
+_VERSION = "2"
 _SUFFIX = ".md"
 _NONE = "-"  # in the place of what a document says that is none of these
 _NOTHING = f"\t{_NONE}"  # how the line of such a one ends
@@ -39,12 +39,12 @@ class Header(Value):
     @property
     def key(self) -> tuple[str, ...]:
         """What is asked of every document; no part of it has a tab or the end of a line."""
-        return tuple(self.line.split("\t")[2:-1])
+        return tuple(self.line[: self.line.rindex("\t")].split("\t")[2:])
 
-    def load(self) -> dict[str, Any]:
-        """Return what the header says."""
-        value: dict[str, Any] = json.loads(self.line.rpartition("\t")[2])
-        return value
+    def load(self) -> list[Any]:
+        """Return what the header says: the values that `read` gave, lists as tuples."""
+        values: list[Any] = json.loads(self.line.rpartition("\t")[2])
+        return [tuple(value) if isinstance(value, list) else value for value in values]
 
     def is_current(self, root: str) -> bool:
         """Say whether the file is still what it was when it was read."""
@@ -57,7 +57,7 @@ class Header(Value):
 def read_headers(store: Store, folder: str, read: Read, most: int = 0, *, trusting: bool = False) -> list[Header]:
     """Return the documents below a folder, by path.
 
-    `read` is given content and path and returns key and values that JSON can hold, None for what is none of these
+    `read` is given content and path and returns a key and values that JSON can hold, None for what is none of these
     documents. At most `most` documents are read that are not known yet (0: all); the others are left out, until a
     command that has time reads them. Links are not followed. With `trusting` those that are known are taken as they
     were, and it is the caller's to ask those that matter whether they are current: to ask 1,000 takes 5 ms.
@@ -99,7 +99,9 @@ def _read(store: Store, path: str, read: Read) -> str:
     if said is None:
         return _NONE
     # JSON has no tab and no end of a line outside its escapes.
-    return "\t".join([*(" ".join(part.split()) for part in said[0]), json.dumps(said[1], ensure_ascii=False)])
+    return "\t".join(
+        [*(" ".join(part.split()) for part in said[0]), json.dumps(said[1], ensure_ascii=False, separators=(",", ":"))]
+    )
 
 
 def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tuple[str, os.DirEntry[str]]]:

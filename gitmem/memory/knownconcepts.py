@@ -7,12 +7,9 @@ from gitmem.model.concept import FOLDER, KnownConcept, parse_concept
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
+    from collections.abc import Sequence
 
     from gitmem.store.store import Store
-
-_LISTS = ("keywords", "files", "exchanges", "merged")
 
 
 def known_concepts(store: Store) -> list[KnownConcept]:
@@ -30,10 +27,9 @@ def concept_headers(store: Store, most: int = 0, *, trusting: bool = False) -> l
 
 def whole(header: Header) -> KnownConcept:
     """Return all that is known of a concept."""
-    given = header.load()
-    return KnownConcept(**{**given, "path": header.path, **{name: tuple(given[name]) for name in _LISTS}})
+    return KnownConcept(*header.load())
 
 
-def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Mapping[str, Any]] | None:
+def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
     concept = parse_concept(data, path)
-    return None if concept is None else (((concept.exchanges or ("",))[-1],), concept._asdict())
+    return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])

@@ -7,8 +7,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Iterable, Mapping, Sequence
 
     from gitmem.store.store import Store
 
@@ -53,9 +52,6 @@ class KnownFact(Value):
         return self.updated or self.created
 
 
-_LISTS = ("sources", "keywords", "files", "review")
-
-
 def known_facts(store: Store) -> list[KnownFact]:
     """Return the facts of the work tree by path."""
     return [whole(header) for header in fact_headers(store)]
@@ -71,10 +67,7 @@ def fact_headers(store: Store, most: int = 0, *, trusting: bool = False) -> list
 
 def whole(header: Header) -> KnownFact:
     """Return all that is known of a fact."""
-    given = header.load()
-    for name in _LISTS:
-        given[name] = tuple(given[name])
-    return KnownFact(header.path, *given.values())  # `_said` has them in the order of the fields
+    return KnownFact(header.path, *header.load())
 
 
 def adopted_from(machine: str, name: str) -> str:
@@ -102,27 +95,29 @@ def _ends_a_circle(fact: KnownFact, known: Mapping[str, KnownFact]) -> bool:
     return successor(fact.id, follow, lambda one: known[one].when) == fact.id
 
 
-def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Mapping[str, Any]] | None:
+def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
     from gitmem.model.fact import parse_fact
 
     fact = parse_fact(data, path)
     if fact is None:
         return None
     key = (fact.status.value, fact.kind.value, (fact.updated or fact.created).isoformat())
-    return key, {
-        "id": fact.id,
-        "kind": fact.kind.value,
-        "status": fact.status.value,
-        "description": fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " "),
-        "created": fact.created.isoformat(),
-        "updated": fact.updated.isoformat() if fact.updated else "",
-        "confidence": fact.confidence,
-        "session": fact.origin.get("session", ""),
-        "adopted": adopted_from(fact.origin.get("machine", ""), fact.origin.get("id", "")),
-        "sources": fact.sources,
-        "keywords": fact.keywords,
-        "files": fact.files,
-        "commit": fact.commit,
-        "superseded_by": fact.superseded_by,
-        "review": fact.review,
-    }
+    known = KnownFact(
+        path=path,
+        id=fact.id,
+        kind=fact.kind.value,
+        status=fact.status.value,
+        description=fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " "),
+        created=fact.created.isoformat(),
+        updated=fact.updated.isoformat() if fact.updated else "",
+        confidence=fact.confidence,
+        session=fact.origin.get("session", ""),
+        adopted=adopted_from(fact.origin.get("machine", ""), fact.origin.get("id", "")),
+        sources=fact.sources,
+        keywords=fact.keywords,
+        files=fact.files,
+        commit=fact.commit,
+        superseded_by=fact.superseded_by,
+        review=fact.review,
+    )
+    return key, [*known._asdict().values()][1:]

@@ -65,20 +65,15 @@ class ProjectCode(Value):
         Of a commit the project no longer has nothing can be said, and so of its facts nothing is. `known` are ids of
         objects by name that git need not be asked for.
         """
-        asked = _files_of(facts)
+        facts = list(facts)
         oids = dict(known or {})
-        missing = [name for name in _names_of(asked) if name not in oids]
+        missing = [name for name in names_of(facts) if name not in oids]
         if missing:
             try:
                 oids.update(_oids(missing, self.git.run(*_QUESTION, stdin=_as_input(missing), timeout=seconds)))
             except GitmemError:
                 return {}
-        found: dict[str, list[str]] = {}
-        for identifier, file, commit in asked:
-            then, now = oids.get(f"{commit}:{file}", ""), oids.get(f"HEAD:{file}", "")
-            if then and then != now:
-                found.setdefault(identifier, []).append(file)
-        return {identifier: tuple(files) for identifier, files in found.items()}
+        return changed(facts, oids)
 
 
 class AskedAhead:
@@ -113,17 +108,30 @@ class AskedAhead:
             self._process.communicate()
 
 
-def ask_ahead(private: str, facts: Iterable[KnownFact], known: Mapping[str, str]) -> None:
-    """Have the next session's start ask ahead about these facts, if it is not these that this one asked about."""
-    names = _names_of(_files_of(facts))
-    if known.keys() == set(names):
-        return
+def ask_ahead(private: str, names: Sequence[str]) -> None:
+    """Have the next session's start ask ahead about objects of these names."""
     path = os.path.join(private, _AHEAD)
     with contextlib.suppress(OSError):  # which costs time, nothing else
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         with open(f"{path}.{os.getpid()}", "wb") as file:
             file.write(_as_input(names))
         os.replace(file.name, path)
+
+
+def names_of(facts: Iterable[KnownFact]) -> list[str]:
+    """Return the names of the objects whose ids tell whether the files of facts have changed."""
+    names = [f"{revision}:{file}" for _, file, commit in _files_of(facts) for revision in (commit, "HEAD")]
+    return list(dict.fromkeys(names))
+
+
+def changed(facts: Iterable[KnownFact], oids: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+    """Return, by id, the files of facts that are not what they were as of the fact's commit, by the ids of objects."""
+    found: dict[str, list[str]] = {}
+    for identifier, file, commit in _files_of(facts):
+        then, now = oids.get(f"{commit}:{file}", ""), oids.get(f"HEAD:{file}", "")
+        if then and then != now:
+            found.setdefault(identifier, []).append(file)
+    return {identifier: tuple(files) for identifier, files in found.items()}
 
 
 def _files_of(facts: Iterable[KnownFact]) -> list[tuple[str, str, str]]:
@@ -135,11 +143,6 @@ def _files_of(facts: Iterable[KnownFact]) -> list[tuple[str, str, str]]:
         for file in fact.files
         if not _LINE_BREAKS.search(file)
     ]
-
-
-def _names_of(files: Iterable[tuple[str, str, str]]) -> list[str]:
-    names = [f"{revision}:{file}" for _, file, commit in files for revision in (commit, "HEAD")]
-    return list(dict.fromkeys(names))
 
 
 def _as_input(names: Iterable[str]) -> bytes:
