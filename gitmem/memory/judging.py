@@ -1,8 +1,8 @@
 """Facts that may contradict each other weighed by the larger model of the settings (spec V6, V9), behind the hooks.
 
-Asked is of pairs that wait for a person, and of new facts that are about the same as one in force. Each pair is asked
-once; what the model cannot decide, or says wrongly, stays as it is. What it decides is a commit that `gitmem undo`
-takes back.
+Asked is of pairs that wait for a person, and of new facts that are about the same as one in force, by their words or by
+the vectors that a search has of them. Each pair is asked once; what the model cannot decide, or says wrongly, stays as
+it is. What it decides is a commit that `gitmem undo` takes back.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from gitmem.memory.factediting import change_facts
 from gitmem.memory.facts import WEIGHED
 from gitmem.memory.headers import FOLDER
 from gitmem.memory.knownfacts import KnownFact, in_force, known_facts
+from gitmem.memory.nearfacts import near_pairs
 from gitmem.model.fact import MAX_DESCRIPTION
 from gitmem.model.factchain import supersede
 from gitmem.model.factcompare import may_concern
@@ -91,7 +92,10 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
 
 
 def pairs(store: Store, seen: Mapping[str, object]) -> Iterator[tuple[KnownFact, KnownFact]]:
-    """Yield the pairs to weigh, the older fact first: those that wait for a person, then those about the same."""
+    """Yield the pairs to weigh, the older fact first: those that wait for a person, then those about the same.
+
+    Of the latter those that share words come before those that are only near by their vectors.
+    """
     kinds = [kind.value for kind in WEIGHED]
     facts = sorted((one for one in in_force(known_facts(store)) if one.kind in kinds), key=lambda one: one.created)
     waiting = [(one, other) for one in facts for other in facts if other.id in one.review]
@@ -103,7 +107,7 @@ def pairs(store: Store, seen: Mapping[str, object]) -> Iterator[tuple[KnownFact,
         if may_concern(one.description, other.description)
     ]
     given: set[frozenset[str]] = set()
-    for one, other in (*waiting, *alike):
+    for one, other in (*waiting, *alike, *near_pairs(store, facts)):
         old, new = sorted((one, other), key=lambda fact: (fact.created, fact.id))
         if f"{old.id} {new.id}" not in seen and frozenset((old.id, new.id)) not in given:
             given.add(frozenset((old.id, new.id)))
