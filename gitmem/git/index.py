@@ -81,6 +81,17 @@ def rebuild_index(git: Git) -> None:
     git.run("read-tree", "HEAD" if born else "--empty")
 
 
+def follow_tip(git: Git) -> None:
+    """Have the index hold what `HEAD` does, whatever it held, past damage and locks that killed processes left.
+
+    Raises:
+        GitFailedError, OSError: the index could not be written.
+
+    """
+    _update(git, ("read-tree", "HEAD"), b"")
+    git.run("update-index", "-q", "--refresh", ok=(0, 1, 128))  # files' times: where this fails, git looks again
+
+
 def read_entries(git: Git) -> dict[str, str]:
     """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""
     found = {}

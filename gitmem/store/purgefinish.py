@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.expunge import every_object, forget_moves, remove_unreachable, stash_again
+from gitmem.git.index import follow_tip
 from gitmem.model.paths import TEMPORARY
 from gitmem.model.purge import Record, Replacer, Seeker
 from gitmem.store.purgestate import Journal, State, write_state
@@ -90,9 +91,7 @@ def _bring_up_files(store: Store, journal: Journal, seeker: Seeker, done: Applie
         left = {path: left[path] for path in again}
         if not left:
             break
-    git = store.repository.git
-    git.run("read-tree", "HEAD")
-    git.run("update-index", "-q", "--refresh", ok=(0, 1))
+    follow_tip(store.repository.git)
     store.mark(tip)
 
 

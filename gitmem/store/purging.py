@@ -24,7 +24,7 @@ from gitmem.model.paths import PURGED
 from gitmem.model.purge import Record, Replacer, Seeker, read_record
 from gitmem.store.incoming import Accept, check_purge
 from gitmem.store.purgestate import Journal, read_state, write_state
-from gitmem.store.recovery import recover
+from gitmem.store.recovery import recover, remove_litter
 from gitmem.store.transcripts import branch_of
 
 if TYPE_CHECKING:
@@ -194,6 +194,7 @@ def resume(store: Store, lock: Lock) -> Applied | None:
     from gitmem.store.maintenance import beating
 
     with beating(lock):
+        remove_litter(store, store.repository.branch())
         return _resume(store, lock)
 
 
