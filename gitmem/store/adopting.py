@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
 from gitmem.git.refs import move_refs
+from gitmem.store.attempt import check_held, publish
 from gitmem.store.recovery import ARRIVING, blob_id
-from gitmem.store.store import check_held
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ def adopt(
             if late:
                 store.files.publish([item for item in staged if item.temporary is None])
                 staged = [item for item in staged if item.temporary is not None] + _staged(store, late, lock)
-            return store.publish(new, staged, index, [change.path for change in changes])
+            return publish(store, new, staged, index, [change.path for change in changes])
         except (OSError, GitmemError) as error:
             said = f"What came is here ({new[:10]}), but the files of the work tree are not in step with it: {error}."
             return (f"{said} The next gitmem command repairs that.",)

@@ -6,10 +6,10 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from gitmem.config import Config, load_config
-from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
+from gitmem.errors import BusyError, GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
 from gitmem.git.worktree import WorkTree
 from gitmem.model.paths import CONFIG, FORMAT, TEMPORARY
@@ -21,10 +21,7 @@ if TYPE_CHECKING:
     from typing import Generic, TypeVar
 
     from gitmem.git.identity import IdentityLookup
-    from gitmem.git.index import IndexUpdate
     from gitmem.git.locks import Lock, LockKind
-    from gitmem.git.worktree import Staged
-    from gitmem.git.writer import Writer
     from gitmem.store.context import Context
     from gitmem.store.transaction import Transaction
 
@@ -79,7 +76,7 @@ class Store:
         self.config = self._load_config()
         self._asked: IdentityLookup | None = None
         self._lock_kind: LockKind | None = None  # found out once
-        self._check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")
+        self.check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")
 
     @property
     def own_repository(self) -> bool:
@@ -123,6 +120,7 @@ class Store:
 
         """
         from gitmem.git.writer import TipLockedError, TipMovedError
+        from gitmem.store.attempt import attempt
 
         busy = BusyError(f"The branch was moved by others {ATTEMPTS} times meanwhile.", "Nothing was lost; try again.")
         with self._saving(), contextlib.ExitStack() as stack:
@@ -135,7 +133,7 @@ class Store:
             repaired: list[str] = []
             for number in range(ATTEMPTS):
                 try:
-                    outcome = self._attempt(plan, lock, identity, repaired, scan=scan, meanwhile=meanwhile)
+                    outcome = attempt(self, plan, lock, identity, repaired, scan=scan, meanwhile=meanwhile)
                 except TipLockedError as error:
                     clear_left_behind(error.lock)
                     busy = BusyError(
@@ -185,7 +183,7 @@ class Store:
             return None
         if checked:
             with self.repository.reading() as objects:
-                self._check_format(next(objects.contents([f"{tip}:{FORMAT}"])) or b"")
+                self.check_format(next(objects.contents([f"{tip}:{FORMAT}"])) or b"")
         return tip
 
     def has_remotes(self) -> bool:
@@ -217,120 +215,6 @@ class Store:
         commit = read_text(os.path.join(self.private, "checkout")).strip()
         return commit if is_object_id(commit) else None
 
-    def _attempt(
-        self,
-        plan: Callable[[Transaction], T],
-        lock: Lock,
-        identity: IdentityLookup,
-        repaired: list[str],
-        *,
-        scan: bool,
-        meanwhile: Callable[[], object] | None,
-    ) -> Outcome[T]:
-        from gitmem.git.writer import Writer
-        from gitmem.store.recovery import recover, remove_litter
-
-        if os.path.exists(os.path.join(self.private, PURGING)):
-            repaired += self._finish_purge(lock)
-        branch = self.repository.branch()
-        tip = self.repository.tip(branch) or self._begin(branch)
-        with (
-            Writer(self.repository.git, branch, tip, keep_pack=self.own_repository) as writer,
-            self.files.look() as look,
-        ):
-            if scan and self.marked() == tip:  # else a repair may make what is to be found
-                look.start()
-            remove_litter(self, branch)  # while git starts
-            if meanwhile is not None:
-                meanwhile()
-            # While this one waited for the lock, a newer gitmem may have migrated the store.
-            blob = writer.read(FORMAT)
-            self._check_format(b"" if blob is None else blob.data)
-            marked = self.marked()
-            repaired += recover(self, tip)
-            transaction = self._transaction(writer)
-            if marked != tip:  # moved by others, perhaps by a plain git merge
-                self._mend(transaction, marked, tip)
-            if scan:
-                look.start()
-            value = plan(transaction)  # while git looks
-            scanned = _read_edited(transaction, look.edited()) if scan else []
-            lock.heartbeat()
-            files, paths = transaction.files(), {*transaction.touched(), *scanned}
-            if not files and not paths:
-                return Outcome(value, (), tuple(transaction.notices))
-            for commit in transaction.commits(identity.result()):
-                writer.commit(commit)
-            writer.seal()
-            with self.files.open_index(_replaced(files, paths, tip)) as index:
-                commits, staged = self._commit(writer, transaction, lock)
-                notices = list(transaction.notices)
-                try:
-                    notices += self.publish(commits[-1] if commits else tip, staged, index, paths | files.keys())
-                except (OSError, GitmemError) as error:
-                    notices.append(
-                        f"What was saved is committed ({(commits or (tip,))[-1][:10]}), but the files of the work tree "
-                        f"are not in step with it: {error}. The next gitmem command repairs that."
-                    )
-        return Outcome(value, commits, tuple(notices))
-
-    def _commit(self, writer: Writer, transaction: Transaction, lock: Lock) -> tuple[tuple[str, ...], list[Staged]]:
-        """Move the branch, with all files ready to be put into place; or nothing at all."""
-        staged: list[Staged] = []
-        try:  # both sides sync at the same time
-            for path, content in transaction.files().items():
-                staged.append(self.files.stage(path, content, executable=transaction.is_executable(path)))
-            check_held(lock)
-            commits = writer.finish()
-        except BaseException:
-            self.files.discard(staged)
-            raise
-        return commits, staged
-
-    def publish(self, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
-        """Bring work tree, index and mark up to the tip; what a person changed in these milliseconds is merged."""
-        from gitmem.store.recovery import recover
-
-        left = self.files.publish(staged)
-        index.finish(sorted({*paths}.difference(left)))
-        if left:
-            return recover(self, tip)
-        self.mark(tip)
-        return ()
-
-    def _begin(self, branch: str) -> str:
-        """Have the branch begin with the commit that all stores begin with."""
-        from gitmem.git.setup import seed_branch
-        from gitmem.git.writer import TipMovedError
-
-        seed_branch(self.repository.git, branch)
-        tip = self.repository.tip(branch)
-        if tip is None:
-            raise TipMovedError
-        return tip
-
-    def _finish_purge(self, lock: Lock) -> Iterable[str]:
-        from gitmem.store.purging import resume
-
-        done = resume(self, lock)
-        return () if done is None else ("A purge that had been cut off is finished.", *done.notices)
-
-    def _mend(self, transaction: Transaction, old: str | None, new: str) -> None:
-        from gitmem.store.mending import marked_documents, mend
-
-        mend(transaction, marked_documents(self, old, new))
-
-    def _transaction(self, writer: Writer) -> Transaction:
-        from gitmem.store.transaction import Transaction
-
-        return Transaction(
-            writer,
-            self.files,
-            now=self.context.clock(),
-            machine=self.context.machine,
-            allow=self.config.redaction.allow,
-        )
-
     def _identity(self) -> IdentityLookup:
         """Return who commits, asked once: one command has one author, however many transactions it takes."""
         from gitmem.git.identity import IdentityLookup
@@ -358,21 +242,14 @@ class Store:
         own = os.path.join(self.root, CONFIG)
         return load_config([(path, _read_small(path)) for path in dict.fromkeys((user, own))])
 
-    def _check_format(self, document: bytes) -> None:
+    def check_format(self, document: bytes) -> None:
+        """Raise StoreFormatError if this `FORMAT.md` is of a version that this gitmem does not know."""
         version = format_version(document)
         if version is not None and version != FORMAT_VERSION:
             raise StoreFormatError(
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
                 "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
             )
-
-
-def _replaced(files: Mapping[str, bytes | None], paths: set[str], tip: str) -> dict[str, bytes]:
-    """Return the contents of `files` where no other path changes, none goes, and object ids are SHA-1's."""
-    from gitmem.git.index import SHA1_DIGITS
-
-    contents = {path: content for path, content in files.items() if content is not None}
-    return contents if contents.keys() == paths | files.keys() and len(tip) == SHA1_DIGITS else {}
 
 
 def _pause(number: int) -> float:
@@ -398,36 +275,9 @@ def format_version(document: bytes) -> int | None:
     return None
 
 
-def check_held(lock: Lock) -> None:
-    """Raise BusyError if another process has taken the lock over."""
-    if not lock.held():
-        raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
-
-
 def _read_small(path: str) -> bytes | None:
     try:
         with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
             return file.read(1 << 20) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
     except OSError:
         return None
-
-
-def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
-    """Have a transaction read every file that a person changed or staged; returns their paths.
-
-    What cannot be kept is noted, and does not keep the others from being saved.
-    """
-    paths = []
-    for path in edited:
-        if path.endswith("/"):
-            transaction.notices.append(f"{path} is a git repository of its own and is not kept in the store.")
-            continue
-        try:
-            transaction.read(path)
-        except RefusedError as error:
-            transaction.notices.append(f"Not kept: {error.message} {error.remedy}".strip())
-        except OSError as error:
-            transaction.notices.append(f"Not kept: {path} cannot be read: {error.strerror}.")
-        else:
-            paths.append(path)
-    return paths
