@@ -27,8 +27,9 @@ from gitmem.model.message import Message
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.rounds import Options, pause
 from gitmem.store.store import Store
-from gitmem.store.sync import Options, pause, sync
+from gitmem.store.sync import sync
 from gitmem.store.transaction import Transaction
 
 ROUNDS = 15
@@ -215,28 +216,29 @@ def simulate() -> None:
 def _simulated(machines: int, every: float) -> str:
     chance = random.Random(machines)
     syncs = 20 if every else 1
-    # What happens: (when, machine, what it saw of the remote when it fetched or None, round)
-    events = [(chance.random() * every, number, None, 1) for number in range(machines)]
+    # What happens: (when, machine, what it saw of the remote when it fetched or None, round, how long that takes)
+    events = [(chance.random() * every, number, None, 1, 0.0) for number in range(machines)]
     left = dict.fromkeys(range(machines), syncs)
     version, rounds, failed = 0, [], 0
     import heapq
 
     heapq.heapify(events)
     while events:
-        when, number, seen, tries = heapq.heappop(events)
+        when, number, seen, tries, took = heapq.heappop(events)
         if seen is None:
-            heapq.heappush(events, (when + WINDOW * (0.5 + chance.random()), number, version, tries))
+            took = WINDOW * (0.5 + chance.random())
+            heapq.heappush(events, (when + took, number, version, tries, took))
             continue
         done = seen == version
         if not done and tries < 40:
-            heapq.heappush(events, (when + pause(tries, chance.random()), number, None, tries + 1))
+            heapq.heappush(events, (when + pause(tries, chance.random(), took), number, None, tries + 1, 0.0))
             continue
         version += done
         failed += not done
         rounds.append(tries)
         left[number] -= 1
         if left[number]:
-            heapq.heappush(events, (when + chance.expovariate(1 / every) if every else when, number, None, 1))
+            heapq.heappush(events, (when + chance.expovariate(1 / every) if every else when, number, None, 1, 0.0))
     if failed * 10 >= len(rounds):
         return "-"
     rounds.sort()

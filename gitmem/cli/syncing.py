@@ -52,7 +52,7 @@ def run_sync(args: argparse.Namespace, door: Door) -> int:
     from gitmem.git.remote import SECONDS
     from gitmem.store.autosync import sync_remote
     from gitmem.store.remotes import find_remote, remotes
-    from gitmem.store.sync import Options
+    from gitmem.store.rounds import Options
 
     if args.background:
         return _background(args, door)
@@ -75,7 +75,7 @@ def _background(args: argparse.Namespace, door: Door) -> int:
     from gitmem.errors import UnreachableError
     from gitmem.store.autosync import sync_in_background
     from gitmem.store.journal import Failure, Journal
-    from gitmem.store.sync import Options
+    from gitmem.store.rounds import Options
 
     store = door.settled(args)
     for error in sync_in_background(store, Options()):
@@ -189,7 +189,7 @@ def run_clone(args: argparse.Namespace, door: Door) -> int:
     from gitmem.cli.progress import Progress
     from gitmem.store.cloning import clone_store
     from gitmem.store.init import Place
-    from gitmem.store.sync import Options
+    from gitmem.store.rounds import Options
 
     places = (Place.BRANCH, Place.HOME, Place.USER)
     place = next((place for place in places if getattr(args, place.value)), Place.PROJECT)

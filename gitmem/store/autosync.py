@@ -12,7 +12,7 @@ from gitmem.git.refs import read_refs
 from gitmem.git.remote import Connection
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.remotes import REFS, remotes
-from gitmem.store.sync import Options, Synced, count_commits, sync
+from gitmem.store.sync import Synced, count_commits, sync
 from gitmem.store.syncrecords import Record, read_records, write_record
 from gitmem.store.synctranscripts import sync_transcripts
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from gitmem.git.remote import Remote
+    from gitmem.store.rounds import Options
     from gitmem.store.store import Store
 
 _FOLDER = "sync"

@@ -16,11 +16,12 @@ from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.mergecommit import merge_bases
 from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import DEFAULT, add_remote
-from gitmem.store.sync import Options, fetch_memory, note_synced
+from gitmem.store.sync import fetch_memory, note_synced
 
 if TYPE_CHECKING:
     from gitmem.git.remote import Remote
     from gitmem.store.context import Context
+    from gitmem.store.rounds import Options
     from gitmem.store.store import Store
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.store.autosync import sync_in_background
 from gitmem.store.lease import alone
-from gitmem.store.sync import Options
+from gitmem.store.rounds import Options
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

@@ -7,11 +7,7 @@ is a compare-and-swap, and nothing is ever forced. No lock is held while the net
 
 from __future__ import annotations
 
-import os
-import time
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError
@@ -19,47 +15,20 @@ from gitmem.git.history import Fork, fork
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
-from gitmem.store.incoming import Accept, check_incoming, check_losses, check_rewritten
+from gitmem.store.incoming import check_incoming, check_losses, check_rewritten
 from gitmem.store.mergecommit import merge_commits
 from gitmem.store.purging import clean_incoming, follow, sweep
 from gitmem.store.remotes import FETCHED, REFS
+from gitmem.store.rounds import Options, Step, in_rounds
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitmem.git.process import Git
     from gitmem.git.worktree import Look
     from gitmem.store.store import Store
 
-ATTEMPTS = 40
-_PAUSE = 0.05  # seconds, at first
-_LONGEST_PAUSE = 5.0
 _REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
-
-
-class Step(StrEnum):
-    """What a sync is doing, for those who wait."""
-
-    FETCH = "fetching"
-    MERGE = "merging"
-    PUSH = "pushing"
-    FILES = "bringing the files up to date"
-
-
-@dataclass(frozen=True, slots=True)
-class Chance:
-    """Time and randomness: `random` returns a number from 0 to 1, `sleep` waits for seconds."""
-
-    random: Callable[[], float] = field(default=lambda: int.from_bytes(os.urandom(4), "big") / 2**32)
-    sleep: Callable[[float], None] = time.sleep
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """How to sync: what unusual things to `accept`, and whom to tell of each step."""
-
-    accept: Collection[Accept] = ()
-    progress: Callable[[str], None] = lambda _: None
-    attempts: int = ATTEMPTS
-    chance: Chance = Chance()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +44,7 @@ class Synced:
     notices: tuple[str, ...]
 
 
-def sync(store: Store, remote: Remote, connection: Connection, options: Options = Options()) -> Synced:
+def sync(store: Store, remote: Remote, connection: Connection, options: Options) -> Synced:
     """Sync the memory branch with a remote; both hold the same commit when it returns.
 
     Raises:
@@ -124,18 +93,7 @@ class _Sync:
     def run(self) -> Synced:
         with self._store.repository.reading() as objects:
             objects.start()
-            return self._rounds()
-
-    def _rounds(self) -> Synced:
-        for number in range(1, self._options.attempts + 1):
-            done = self._round(number)
-            if done is not None:
-                return done
-            self._options.chance.sleep(pause(number, self._options.chance.random()))
-        raise BusyError(
-            f"Others were quicker {self._options.attempts} times to push to {self._remote.name}.",
-            "What is here is safe and goes with the next sync.",
-        )
+            return in_rounds(self._round, self._options, self._remote.name)
 
     def _round(self, number: int) -> Synced | None:
         """Try once; None where another machine, or another command here, was quicker."""
@@ -240,14 +198,6 @@ class _Sync:
             came = count_commits(self._git, target, without=self._began)
             went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
         return Synced(self._remote.name, target, came, went, review, number, tuple(self._notices))
-
-
-def pause(number: int, random: float) -> float:
-    """Return how many seconds to wait after so many rounds in vain, by a random number from 0 to 1.
-
-    Anything up to a limit that doubles ("full jitter"): of many that failed together few come back together.
-    """
-    return random * min(_PAUSE * 2.0 ** min(number, 30), _LONGEST_PAUSE)
 
 
 def count_commits(git: Git, commit: str, *, without: str | None) -> int:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.errors import BusyError, RefusedError
+from gitmem.errors import RefusedError
 from gitmem.git.history import fork
 from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.remote import PushRacedError
 from gitmem.store.mergecommit import merge_commits, read_tree
 from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
+from gitmem.store.rounds import Options, in_rounds
 from gitmem.store.transcripts import FOLDER, SUFFIX, branch_of
 
 if TYPE_CHECKING:
     from gitmem.git.history import Fork
     from gitmem.git.remote import Connection, Remote
     from gitmem.store.store import Store
-    from gitmem.store.sync import Options
 
 REMOTE_REF = "refs/heads/gitmem-l1"  # on every remote: one may be a project's own repository
 _REGULAR = "100644"
@@ -28,18 +28,11 @@ _REGULAR = "100644"
 
 def sync_transcripts(store: Store, remote: Remote, connection: Connection, options: Options) -> None:
     """Sync the l1 branch with a remote. Raises as `gitmem.store.sync.sync` does."""
-    from gitmem.store.sync import pause
-
-    for number in range(1, options.attempts + 1):
-        if _round(store, remote, connection):
-            return
-        options.chance.sleep(pause(number, options.chance.random()))
-    raise BusyError(
-        f"Others were quicker {options.attempts} times to push transcripts to {remote.name}.", "Sync again."
-    )
+    in_rounds(lambda _: _round(store, remote, connection) or None, options, remote.name)
 
 
 def _round(store: Store, remote: Remote, connection: Connection) -> bool:
+    """Try once; False where another machine was quicker."""
     git, branch = store.repository.git, branch_of(store)
     held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
     local = read_refs(git, branch).get(branch)

@@ -52,6 +52,7 @@ def run_gitmem(
     env: Mapping[str, str] | None = None,
     stdin: bytes = b"",
     bound: bool = False,
+    seconds: float = _SECONDS,
     limits: Mapping[int, int] | None = None,
 ) -> Done:
     """Run the real command in a process of its own; with `bound`, permissions bind it even if it is root's."""
@@ -71,7 +72,7 @@ def run_gitmem(
         env=environment(env),
         input=stdin,
         capture_output=True,
-        timeout=_SECONDS,
+        timeout=seconds,
         check=False,
         preexec_fn=limit if limits or bound else None,
     )

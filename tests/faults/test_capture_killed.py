@@ -142,7 +142,7 @@ class Sessions:
         assert exchanges == set(asked), where
         ops = self.project.git("log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
         assert ops.count("turn") == len(asked), where
-        assert self.waiting() == [], where
+        assert self.waiting() == [], (where, self.failures())
         stored = self.project.git("ls-tree", "-r", "--name-only", "l1").split("\n")
         assert sorted(path.rpartition("-sess-")[2] for path in stored) == sorted(
             f"{session.number}.l1.jsonl" for session in self.all

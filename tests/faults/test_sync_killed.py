@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from tests.faults.conftest import Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+PATIENCE = 1800.0  # seconds for one among many that are all in each other's way, on one machine
 SETTINGS = f"{NO_PACKING}sync:\n  auto: 'off'\n"
 
 
@@ -97,7 +98,7 @@ def test_a_sync(clones: Callable[[int], list[Project]], victims: Victims, remote
 def _save_and_sync(machine: Project, saves: int) -> None:
     for _ in range(saves):
         machine.save(machine.text(f"said in {machine.root.name}"))
-        done = machine.gitmem("sync")
+        done = machine.gitmem("sync", seconds=PATIENCE)
         assert done.code in {0, ExitCode.BUSY}, done
 
 

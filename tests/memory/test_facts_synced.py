@@ -15,8 +15,9 @@ from gitmem.model.turns import Turn
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.rounds import Chance, Options
 from gitmem.store.store import Store
-from gitmem.store.sync import Chance, Options, sync
+from gitmem.store.sync import sync
 
 if TYPE_CHECKING:
     from pathlib import Path

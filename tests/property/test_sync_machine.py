@@ -33,8 +33,9 @@ from gitmem.store.context import Context
 from gitmem.store.incoming import Accept
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.rounds import Chance, Options
 from gitmem.store.store import Store
-from gitmem.store.sync import Chance, Options, sync
+from gitmem.store.sync import sync
 from gitmem.store.undo import undo
 
 USER = {

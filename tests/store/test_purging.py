@@ -20,7 +20,7 @@ from gitmem.store.init import Place
 from gitmem.store.purge import plan_purge
 from gitmem.store.purge import purge as carry_out
 from gitmem.store.remotes import find_remote
-from gitmem.store.sync import Options
+from gitmem.store.rounds import Options
 from gitmem.store.synctranscripts import sync_transcripts
 from gitmem.store.transcripts import put, read
 from tests.store.test_sync import Machine, converge, machine, remote  # noqa: F401

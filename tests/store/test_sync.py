@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
@@ -19,8 +20,9 @@ from gitmem.model.log import entry_ids
 from gitmem.store.context import Context
 from gitmem.store.incoming import Accept
 from gitmem.store.remotes import add_remote, find_remote
+from gitmem.store.rounds import Chance, Options, Step
 from gitmem.store.store import Store
-from gitmem.store.sync import Chance, Options, Step, sync
+from gitmem.store.sync import sync
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -284,10 +286,11 @@ def test_others_that_are_always_quicker_are_not_raced_for_ever(pair: tuple[Machi
 
     second.save("one")
     pauses: list[float] = []
-    chance = Chance(random=lambda: 1.0, sleep=pauses.append)
+    times = itertools.count()
+    chance = Chance(random=lambda: 1.0, sleep=pauses.append, clock=lambda: next(times) * 3.0)
     with pytest.raises(BusyError, match="quicker 4 times"):
         second.sync(progress=interrupt, attempts=4, chance=chance)
-    assert pauses == sorted(pauses)
+    assert pauses == [3.0, 6.0, 12.0], "up to a round's time, which doubles; none where nothing follows"
     second.sound()
     converge(*pair)
 

@@ -23,8 +23,9 @@ from gitmem.model.kinds import MemoryType
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.remotes import add_remote, find_remote, remotes
+from gitmem.store.rounds import Options
 from gitmem.store.store import Store
-from gitmem.store.sync import Options, sync
+from gitmem.store.sync import sync
 from tests.store.test_sync import QUICK, Machine, converge, machine, pair, remote  # noqa: F401  # fixtures
 
 if TYPE_CHECKING:
