@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
 # Characters of a section that is one hit; a longer one is cut at blank lines, about where this much is full.
 LONGEST_SECTION = 3_000
-# A heading, or an entry; also one without an id, as people write them: dated items of a list.
-_START = r"\n(?=#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] )"
+# A heading, or an entry; also one without an id, as people write them: dated items of a list. And what may be a fence
+# of code, in which neither counts.
+_START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
+_FENCE = "`~"
 _FIELD = r"(?m)^([A-Za-z_][\w-]*):"
 _OPENING = r"\ufeff?---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
@@ -37,7 +39,7 @@ def cut(path: str, text: str) -> list[Span]:
         if closing:
             body = closing.end()
             spans += _fields(text, opening.end(), closing.start(), summary=is_summary(path))
-    starts = [found.end() for found in re.compile(_START).finditer(text, max(body - 1, 0))]
+    starts = [found.start() + 1 for found in re.compile(_START).finditer(text, max(body - 1, 0))]
     if not body and re.match(_START, f"\n{text[:100]}"):
         starts.insert(0, 0)
     starts = _outside_fences(text, starts)
@@ -58,13 +60,14 @@ def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]
 
 
 def _outside_fences(text: str, starts: list[int]) -> list[int]:
-    """Return the starts that are none of code's."""
-    if "```" not in text and "~~~" not in text:
+    """Return the starts that are neither a fence nor between two."""
+    outside = [start for start in starts if text[start] not in _FENCE]
+    if len(outside) == len(starts):
         return starts
     from gitmem.model.log import fences
 
     spans = fences(text)
-    return [start for start in starts if not any(begin <= start < end for begin, end in spans)]
+    return [start for start in outside if not any(begin <= start < end for begin, end in spans)]
 
 
 def _add(spans: list[Span], text: str, start: int, end: int) -> None:

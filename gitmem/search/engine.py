@@ -179,7 +179,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
 def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:
     """Return what the ranking must know of the whole, from the part of it that was read."""
     units = sum(map(len, pool.read))
-    characters = sum(one.total() for one in pool.read)
+    characters = sum(one.total for one in pool.read)
     frequencies = [0.0] * terms
     for of_file in found:
         for unit in of_file.values():

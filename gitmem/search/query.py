@@ -30,8 +30,7 @@ _EDGES = ".,;:!?\"'()[]{}<>`*"
 _HEAD_SYLLABLES = 2
 _FILTERS = ("path", "type", "tag", "since", "until", "session")
 _PIECE = re.compile(
-    rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>{"|".join(_FILTERS)}):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)',
-    re.IGNORECASE,
+    rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(_FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
 )
 # What joins the parts of an identifier, a path, `node.js`, `utf-8`.
 _JOINT = r"[^\W\d_][^\w\s]*[._\-/:@#+][^\w\s]*\w|\w[._\-/:@#+]+[^\W\d_]|_"
@@ -145,14 +144,18 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
 
 def _joined(words: list[str]) -> tuple[Term, ...]:
     """Return what two words next to each other are in an identifier or a compound: `read_only`, `filename`."""
-    stop, plain = stop_words(), re.compile(r"[a-z]{2,}")
+    stop = stop_words()
     parts = [(group, fold(word.strip(_EDGES))) for group, word in enumerate(words[:MAX_TERMS])]
     parts = [(group, part) for group, part in parts if part not in stop]
     return tuple(
         Term((Needle(one + two, INSIDE), Needle(f"{one}_{two}", INSIDE)), JOINED, group)
         for (group, one), (_, two) in pairwise(parts)
-        if plain.fullmatch(one) and plain.fullmatch(two)
+        if _is_plain(one) and _is_plain(two)
     )
+
+
+def _is_plain(word: str) -> bool:
+    return len(word) > 1 and word.isascii() and word.isalpha()
 
 
 def _literal_terms(words: list[str]) -> tuple[Term, ...]:
@@ -189,8 +192,9 @@ def _latin_terms(text: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle
     word = fold(text)
     if word in stop:
         return
-    parts = [fold(part) for part in re.findall(_HUMP, text)] if text.isascii() else []
-    if len(parts) > 1 and not (text.isupper() or text.islower() or text[1:].islower()):  # getUserName
+    one_case = text.isupper() or text.islower() or text[1:].islower()
+    parts = [] if one_case or not text.isascii() else [fold(part) for part in re.findall(_HUMP, text)]
+    if len(parts) > 1:  # getUserName
         yield (Needle(word, INSIDE), Needle("_".join(parts), INSIDE)), 1.0
         for part in parts:
             if part not in stop and len(part) > 1:

@@ -65,10 +65,11 @@ def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) ->
         for needle in term.needles:
             if any(text in needle.text for text in absent):  # nor does what holds it stand there
                 continue
-            if needle.text not in units.low:
+            first = units.low.find(needle.text)
+            if first < 0:
                 absent.append(needle.text)
                 continue
-            for position, weight in _places(units, needle, loosely=loosely):
+            for position, weight in _places(units, needle, first, loosely=loosely):
                 index = units.at(position)
                 if index < 0:
                     continue
@@ -81,10 +82,10 @@ def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) ->
     return found
 
 
-def _places(units: Units, needle: Needle, *, loosely: bool) -> Iterator[tuple[int, float]]:
-    """Yield where a needle stands as it must, with what it counts there."""
+def _places(units: Units, needle: Needle, first: int, *, loosely: bool) -> Iterator[tuple[int, float]]:
+    """Yield where a needle stands as it must, with what it counts there; `first` is where it stands at all."""
     low, text, size = units.low, units.text, len(needle.text)
-    position = low.find(needle.text)
+    position = first
     known: dict[str, float] = {}
     while position >= 0:
         weight = needle.weight

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 MOST_FILES = 60  # that are read and ranked
+FEW_BYTES = 2_000_000  # of a store that is read as a whole: ripgrep takes longer to begin than it would spare
 MANY_BYTES = 8_000_000  # of a store in which a query of common words gets a budget
 MANY_FILES = 400  # that are read where a query is narrowed by what only reading tells
 BUDGET = 2_000  # lines that are looked for in one
@@ -62,17 +63,28 @@ def work_tree(
     """Look at the files as they are now, with the best scanner there is if none is given; `most` of them are read."""
     paths = list_paths(store.root)
     size = estimate_size(store.root, paths)
+    share = 1.0
     estimated: dict[int, float] = {}
-    if size > MANY_BYTES and len(literals) > 1:
-        literals, estimated = within_budget(store.root, paths, size, terms, literals)
-    scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
-    lines = scanner.scan(store.root, paths, literals)
-    lines = {path: found for path, found in lines.items() if allow(path)}
-    chosen, share = choose_files(lines, terms, most)
-    files = [file for path in chosen if (file := look_at(store.root, path)) is not None]
-    read = [load(store.root, file) for file in files]
-    read_size = sum(file.size for file in files)
-    return Pool(read, max(size / read_size, 1.0) if read_size else 1.0, share, estimated)
+    if scanner is None and len(paths) <= MOST_FILES and size <= FEW_BYTES:
+        everything = _load_all(store.root, filter(allow, paths))
+        read = [units for units in everything if any(literal in units.low for literal in literals)]
+    else:
+        if size > MANY_BYTES and len(literals) > 1:
+            literals, estimated = within_budget(store.root, paths, size, terms, literals)
+        scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
+        lines = scanner.scan(store.root, paths, literals)
+        chosen, share = choose_files({path: found for path, found in lines.items() if allow(path)}, terms, most)
+        read = _load_all(store.root, chosen)
+    return Pool(read, _times(size, sum(units.size for units in read)), share, estimated)
+
+
+def _load_all(root: str, paths: Iterable[str]) -> list[Units]:
+    return [load(root, file) for path in paths if (file := look_at(root, path)) is not None]
+
+
+def _times(whole: float, part: float) -> float:
+    """Return how many times a part, which may be nothing, is in the whole."""
+    return max(whole / part, 1.0) if part else 1.0
 
 
 def estimate_size(root: str, paths: Sequence[str]) -> float:
@@ -207,8 +219,7 @@ def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable
     found = [file for file in files if file.path in matching and allow(file.path)]
     contents = blobs(store.repository.git, [file.oid for file in found])
     read = [Units(file.path, data) for file, data in zip(found, contents, strict=True)]
-    size = sum(file.size for file in found)
-    return Pool(read, max(sum(file.size for file in files) / size, 1.0) if size else 1.0)
+    return Pool(read, _times(sum(file.size for file in files), sum(file.size for file in found)))
 
 
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:

@@ -66,6 +66,30 @@ def test_deep_finds_what_only_a_transcript_has(shelf):
     assert shelf.search("zebra") == []
 
 
+@pytest.mark.parametrize(
+    "query", ["zebra", "ZEBRAS of äpfel", "환불을", "path:b.md the zebra", "zeb", "nowhere", "the"]
+)
+def test_a_small_store_that_is_read_as_a_whole_answers_as_a_scanned_one(shelf, query):
+    shelf.put("memory.md", "# Memory\n\n- [10:00:00] **Note**: the Zebra ^0123456789abcdefghjk\n")
+    shelf.put("knowledge/a.md", "# A\n\nthe zebra and the horse\n\n# Äpfel\n\nÄpfel\n")
+    shelf.put("knowledge/b.md", "# B\n\n환불 테스트, zebras\n" * 20)
+    shelf.put("knowledge/c.md", "# C\n\nfiller of the other kind\n" * 30)
+
+    assert shelf.search(query) == shelf.search(query, scanner=PythonScanner())
+
+
+def test_only_a_small_store_is_read_as_a_whole(shelf, monkeypatch):
+    for number in range(sources.MOST_FILES):
+        shelf.put(f"knowledge/part-{number:03}.md", "# Part\n\n" + ("zebra" if number == 7 else "horse") + "\n")
+    read = []
+    monkeypatch.setattr(
+        sources, "load", lambda root, file, load=sources.load: read.append(file.path) or load(root, file)
+    )
+
+    assert shelf.paths("zebra") == ["knowledge/part-007.md"]
+    assert read == ["knowledge/part-007.md"]
+
+
 @pytest.fixture
 def large(shelf, monkeypatch):
     monkeypatch.setattr(sources, "MANY_BYTES", 1000)
