@@ -5,15 +5,18 @@ Whatever goes wrong is no error here but the reason why there is no answer: the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from gitmem.git.repository import read_text
 from gitmem.llm.asking import cost_of, fenced, make_model
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, RefusalError
 from gitmem.llm.replies import ReplyError, parse_reply
+from gitmem.memory.headers import FOLDER
 from gitmem.model.tokens import estimate_tokens
 from gitmem.store.ledger import Asking, Ledger, Limits, Spent, SpentError, day_of
 from gitmem.store.redact import redact
@@ -30,6 +33,7 @@ T = TypeVar("T")
 
 MOST_CHARACTERS = 300_000  # of a material that are sent, half from either end
 _COOL_DOWN = timedelta(hours=1)  # after which what failed is asked again behind a hook
+_MOST_SETTLED = 5_000
 _LEFT_OUT = "\n\n[… left out …]\n\n"
 
 
@@ -178,6 +182,25 @@ class _Tries:
         tokens = estimate_tokens(self._request.system + self._request.text)
         price = self._model.price(self._request.size, tokens)
         return Spent(tokens + self._request.most_tokens, cost_of(price, tokens, self._request.most_tokens), seconds)
+
+
+class Settled:
+    """What a model was asked about and has answered, by a line each in a file beside the caches: it is asked once."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._path = os.path.join(store.private, FOLDER, name)
+        self._subjects = dict.fromkeys(read_text(self._path).splitlines())
+
+    def __contains__(self, subject: object) -> bool:
+        return subject in self._subjects
+
+    def add(self, subject: str) -> None:
+        """Note that a question is answered; where that cannot be written, it may be asked again."""
+        self._subjects[subject] = None
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
+            with open(self._path, "w", encoding="utf-8") as file:
+                file.writelines(f"{line}\n" for line in list(self._subjects)[-_MOST_SETTLED:])
 
 
 def _ledger(store: Store) -> Ledger:

@@ -147,11 +147,12 @@ class _Steps:
         self._unmark(session)
 
     def improve(self, late: Callable[[], bool]) -> None:
-        """Have the model of the settings, if there is one, sum up archives and sessions (R6, V1), weigh facts (V6)."""
+        """Have the model of the settings sum up archives, sessions (R6, V1), sort concepts (V3), weigh facts (V6)."""
         from gitmem.memory.asking import is_worth_asking
         from gitmem.memory.improve import improve
         from gitmem.memory.improve_session import improve_sessions
         from gitmem.memory.judging import judge
+        from gitmem.memory.naming import name_concepts
         from gitmem.memory.summarize import pending_archives
 
         for why in improve_sessions(self._store, late):
@@ -159,6 +160,8 @@ class _Steps:
         for archive in pending_archives(self._store):
             if not late() and is_worth_asking(self._store, archive) and (why := improve(self._store, archive).why):
                 self._note("summarize", f"{archive} keeps its offline summary: {why}")
+        for why in name_concepts(self._store, late):
+            self._note("concept", why)
         for why in judge(self._store, late):
             self._note("contradiction", why)
 

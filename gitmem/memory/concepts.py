@@ -18,6 +18,7 @@ from gitmem.model.concept import (
     joined,
     line_of,
     lines_of,
+    parse_concept,
     renamed,
     render_changed,
     render_new,
@@ -167,6 +168,22 @@ def split(store: Store, concept: KnownConcept, exchanges: Sequence[str], name: s
             part.path: render_new(part, lines),
         }
         transaction.commit(_about(f"Split {name} off concept {concept.name}", [concept.id, part.id]), changes)
+
+    return store.transact(plan, purpose="concepts").commits
+
+
+def rename(store: Store, concept: KnownConcept, name: str, method: str) -> tuple[str, ...]:
+    """Give a concept the name that a model found; its id and its file's name stay. Returns the commits."""
+
+    def plan(transaction: Transaction) -> None:
+        data = transaction.read(concept.path)
+        there = parse_concept(data, concept.path) if data is not None else None
+        if data is None or there is None or there.name != concept.name:
+            return  # it is gone, or a person was quicker
+        changed = Document.parse(render_changed(data, concept._replace(name=name), ())).set("method", method)
+        message = _about(f"Name a concept: {name}", [concept.id])
+        message = message._replace(trailers=(*message.trailers, (Trailer.MODEL.value, method)))
+        transaction.commit(message, {concept.path: changed.render()})
 
     return store.transact(plan, purpose="concepts").commits
 

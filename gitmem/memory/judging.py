@@ -7,18 +7,14 @@ it is. What it decides is a commit that `gitmem undo` takes back.
 
 from __future__ import annotations
 
-import contextlib
-import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.git.repository import read_text
 from gitmem.llm.asking import Question, Size
 from gitmem.llm.replies import ReplyError
-from gitmem.memory.asking import ask, is_worth_asking
+from gitmem.memory.asking import Settled, ask, is_worth_asking
 from gitmem.memory.factediting import change_facts
 from gitmem.memory.facts import WEIGHED
-from gitmem.memory.headers import FOLDER
 from gitmem.memory.knownfacts import KnownFact, in_force, known_facts
 from gitmem.memory.nearfacts import near_pairs
 from gitmem.model.fact import MAX_DESCRIPTION
@@ -28,7 +24,7 @@ from gitmem.model.message import one_line
 from gitmem.resources import read_resource
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterator, Mapping
 
     from gitmem.llm.http import Patience
     from gitmem.model.fact import Fact
@@ -48,7 +44,6 @@ SCHEMA = {
 AT_ONCE = 10  # pairs of one run
 _NEWEST = 50  # facts that are compared with all that were there before
 _SEEN = "judged"  # beside the caches: pairs that were asked about, a line each
-_MOST_SEEN = 5_000
 _LONGEST = 500  # characters of a merged fact
 
 
@@ -68,10 +63,9 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
         GitmemError: what was decided could not be committed.
 
     """
-    path = os.path.join(store.private, FOLDER, _SEEN)
-    seen = dict.fromkeys(read_text(path).splitlines())
+    settled = Settled(store, _SEEN)
     failed = []
-    for old, new in list(pairs(store, seen))[:AT_ONCE]:
+    for old, new in list(pairs(store, settled))[:AT_ONCE]:
         subject = f"{old.id} {new.id}"
         if late() or not is_worth_asking(store, subject):
             break
@@ -83,15 +77,11 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
             failed.append(f"{old.id} and {new.id} wait for a person: {asked.why}")
             continue
         apply(store, old, new, asked.value)
-        seen[subject] = None
-        with contextlib.suppress(OSError):
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in list(seen)[-_MOST_SEEN:])
+        settled.add(subject)
     return failed
 
 
-def pairs(store: Store, seen: Mapping[str, object]) -> Iterator[tuple[KnownFact, KnownFact]]:
+def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[KnownFact, KnownFact]]:
     """Yield the pairs to weigh, the older fact first: those that wait for a person, then those about the same.
 
     Of the latter those that share words come before those that are only near by their vectors.
@@ -109,7 +99,7 @@ def pairs(store: Store, seen: Mapping[str, object]) -> Iterator[tuple[KnownFact,
     given: set[frozenset[str]] = set()
     for one, other in (*waiting, *alike, *near_pairs(store, facts)):
         old, new = sorted((one, other), key=lambda fact: (fact.created, fact.id))
-        if f"{old.id} {new.id}" not in seen and frozenset((old.id, new.id)) not in given:
+        if f"{old.id} {new.id}" not in settled and frozenset((old.id, new.id)) not in given:
             given.add(frozenset((old.id, new.id)))
             yield old, new
 

@@ -72,8 +72,8 @@ def concept_path(identifier: str, name: str) -> str:
     return f"{FOLDER}/{identifier}{f'-{words}' if words else ''}.md"
 
 
-def affinity(exchange: Exchange, concept: KnownConcept) -> float:
-    """Return how much an exchange and a concept have in common, from 0 to 1 (spec V3).
+def affinity(exchange: Exchange | KnownConcept, concept: KnownConcept) -> float:
+    """Return how much an exchange, or another concept, and a concept have in common, from 0 to 1 (spec V3).
 
     Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
     case and 0 where one is empty; where neither has files, keywords are all there is.
@@ -142,9 +142,16 @@ def joined(concept: KnownConcept, exchange: Exchange) -> KnownConcept:
 
 def renamed(before: KnownConcept, after: KnownConcept) -> KnownConcept:
     """Return a young concept under the name its words now give; one that a person named keeps its name."""
-    if len(before.exchanges) >= _NAMED_AFTER or before.name != name_of(before.keywords, before.files, before.name):
+    if has_own_name(before):
         return after
     return after._replace(name=name_of(after.keywords, after.files, after.name))
+
+
+def has_own_name(concept: KnownConcept) -> bool:
+    """Say whether a concept's name follows its words no more: it has grown, or a person or a model named it."""
+    return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(
+        concept.keywords, concept.files, concept.name
+    )
 
 
 def line_of(exchange: Exchange, link: str) -> str:
