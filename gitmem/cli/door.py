@@ -125,9 +125,9 @@ class Door(Value):
         """Print `value` as JSON where `--json` was given, else `text`."""
         shown = text
         if args.json:
-            import json
+            from gitmem.jsontext import dumps
 
-            shown = json.dumps(value, ensure_ascii=False, indent=2)
+            shown = dumps(value, margin="")
         if shown:
             print(shown, file=self.out)
 

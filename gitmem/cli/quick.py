@@ -6,8 +6,6 @@ have read in the same way (a test compares the two).
 
 from __future__ import annotations
 
-from gitmem.model.kinds import MemoryType
-
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -48,6 +46,8 @@ def parse(argv: Sequence[str]) -> Namespace | None:
 
 def _parse_save(words: list[str]) -> dict[str, object] | None:
     """Read what follows the word `save`, last word first."""
+    from gitmem.model.kinds import MemoryType  # a search does without
+
     texts: list[str] = []
     tags: list[str] = []
     found: dict[str, object] = {"file": None, "type": MemoryType.NOTE.value, "session": ""}

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 import sys
-from array import array
 
-from gitmem.llm.errors import AnswerError, ProviderError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Mapping, Sequence
     from typing import Protocol
 
@@ -102,6 +101,8 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     provider = choose(config, environ).provider
     if provider == NONE:
         return None
+    from gitmem.llm.errors import ProviderError  # each search asks `choose`, few need an embedder
+
     if provider == LOCAL:
         from gitmem.llm.local import LocalEmbedder
 
@@ -136,6 +137,10 @@ def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
         AnswerError: it is not `count` vectors of numbers, all of one dimension, none of them zero.
 
     """
+    from array import array
+
+    from gitmem.llm.errors import AnswerError
+
     if not isinstance(given, list) or len(given) != count:
         got = len(given) if isinstance(given, list) else type(given).__name__
         raise AnswerError(f"{name} gave {got} vectors for {count} texts.")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 
-# Those that turn the direction of text around are as good at hiding something as an escape sequence.
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Those that turn the direction of text around are as good at hiding something as an escape sequence. Compiled where it
+# is used: not in a command that answers with JSON.
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def plain(text: str) -> str:
     """Return a text with its control characters written out, but for line ends and tabs."""
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    return re.sub(_CONTROL, lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))

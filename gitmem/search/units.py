@@ -151,6 +151,7 @@ class Excerpts(Units):
         self.gone = gone
         texts = [" ".join(text.split("\n")) for _, text in lines]
         self.text = "\n".join(texts)
+        self.size = len(self.text)
         self.low = fold(self.text)
         self._numbers = [number for number, _ in lines]
         starts = [0, *accumulate(len(text) + 1 for text in texts[:-1])]
