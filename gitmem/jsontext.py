@@ -6,12 +6,13 @@ _ESCAPES = {code: f"\\u{code:04x}" for code in range(0x20)}
 _ESCAPES |= {ord(character): f"\\{letter}" for character, letter in zip('"\\\b\f\n\r\t', '"\\bfnrt', strict=True)}
 _CONSTANTS = {None: "null", False: "false", True: "true"}
 _INFINITE = float("inf")
+_LONGEST = 10_000  # characters of a text; for a longer one the import pays, as `json` is written in C
 
 
 def dumps(value: object, margin: str | None = None) -> str:
     """Return what `json.dumps(value, ensure_ascii=False)` returns; with `margin=""`, what `indent=2` makes of it."""
     kind = type(value)
-    if kind is str:
+    if kind is str and len(str(value)) <= _LONGEST:
         return f'"{str(value).translate(_ESCAPES)}"'
     if kind is int or (isinstance(value, float) and kind is float and -_INFINITE < value < _INFINITE):
         return repr(value)

@@ -22,7 +22,9 @@ def test_it_is_what_json_makes_of_it(value):
     assert dumps(value, margin="") == json.dumps(value, ensure_ascii=False, indent=2)
 
 
-@pytest.mark.parametrize("value", [MemoryType.NOTE, [MemoryType.NOTE], (1, "a"), {1: 2}, {None: [True]}, [[{1: [2]}]]])
+@pytest.mark.parametrize(
+    "value", [MemoryType.NOTE, [MemoryType.NOTE], (1, "a"), {1: 2}, {None: [True]}, [[{1: [2]}]], ['"\n가' * 10_000]]
+)
 def test_what_only_looks_plain_is_left_to_json(value):
     assert dumps(value) == json.dumps(value, ensure_ascii=False)
     assert dumps(value, margin="") == json.dumps(value, ensure_ascii=False, indent=2)
