@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from functools import cached_property
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
-from gitmem.git.process import Git
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from gitmem.git.objects import Objects
+    from gitmem.git.process import Git
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
@@ -141,8 +142,15 @@ class Repository:
 
     def __init__(self, layout: Layout, environ: Mapping[str, str]) -> None:
         self.layout = layout
-        self.git = Git(layout.git_dir, layout.work_tree, environ)
+        self._environ = environ
         self._objects: Objects | None = None
+
+    @cached_property
+    def git(self) -> Git:
+        """The way to start git; made when it is asked for, as a search, for one, gets by without."""
+        from gitmem.git.process import Git
+
+        return Git(self.layout.git_dir, self.layout.work_tree, self._environ)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Objects]:

@@ -7,11 +7,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from gitmem.config import Config, load_config
 from gitmem.errors import BusyError, GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
-from gitmem.git.worktree import WorkTree
 from gitmem.model.paths import CONFIG, FORMAT, TEMPORARY
 from gitmem.store.spool import Spool
 from gitmem.values import Value
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from gitmem.git.identity import IdentityLookup
     from gitmem.git.locks import Lock, LockKind
+    from gitmem.git.worktree import WorkTree
     from gitmem.store.context import Context
     from gitmem.store.transaction import Transaction
 
@@ -70,13 +71,19 @@ class Store:
         self.root = work_tree
         self.context = context
         self.repository = Repository(layout, context.environ)
-        self.files = WorkTree(work_tree, self.repository.git, TEMPORARY)
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = self._load_config()
         self._asked: IdentityLookup | None = None
         self._lock_kind: LockKind | None = None  # found out once
         self.check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")
+
+    @cached_property
+    def files(self) -> WorkTree:
+        """The files of the work tree, as those see them who change them."""
+        from gitmem.git.worktree import WorkTree
+
+        return WorkTree(self.root, self.repository.git, TEMPORARY)
 
     @property
     def own_repository(self) -> bool:
