@@ -23,8 +23,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has
     "how, kills",
     [
         ("alone", 9),
-        pytest.param("alone", 150, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
-        pytest.param("group", 150, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
+        pytest.param("alone", 40, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
+        pytest.param("group", 40, marks=[pytest.mark.slow, pytest.mark.timeout(3600)]),
     ],
 )
 def test_a_purge(projects: Callable[..., Project], victims: Victims, how: str, kills: int):
