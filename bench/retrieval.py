@@ -31,7 +31,7 @@ from gitmem.llm.local import LocalEmbedder
 from gitmem.model.entry import Entry, clean_text, render_entry
 from gitmem.model.ids import make_id
 from gitmem.search import query, rank, similar
-from gitmem.search.engine import search
+from gitmem.search.engine import answer
 from gitmem.search.filling import fill
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
@@ -155,7 +155,7 @@ def run(
             questions = [q for q in row["queries"] if q["category"] != "adversarial"][::every]
             for question in questions:
                 begun = time.perf_counter()
-                hits = search(store, question["text"], limit=DEPTH)
+                hits = answer(store, question["text"], limit=DEPTH).hits
                 results["ms"].append((time.perf_counter() - begun) * 1000)
                 found = list(dict.fromkeys(filter(None, (begins.get((hit.path, hit.start)) for hit in hits))))
                 gold = set(question["gold"])
@@ -165,9 +165,9 @@ def run(
                 results["MRR"].append(1 / rank if rank else 0.0)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
-    answer = {key: statistics.fmean(values) for key, values in results.items() if key != "ms"}
+    means = {key: statistics.fmean(values) for key, values in results.items() if key != "ms"}
     times = sorted(results["ms"])
-    return {**answer, "n": len(times), "p50": times[len(times) // 2], "p95": times[int(len(times) * 0.95)]}
+    return {**means, "n": len(times), "p50": times[len(times) // 2], "p95": times[int(len(times) * 0.95)]}
 
 
 def with_vectors(sets: list[str], data: Path, every: int, weights: list[int], cache: Path) -> int:

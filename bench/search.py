@@ -24,7 +24,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.search.engine import literals_of, search
+from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import list_paths
 from gitmem.search.query import parse_query
 from gitmem.search.scanning import make_scanner
@@ -141,11 +141,11 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
         count = fill(Path(store.root), docs, size * MEGABYTE, random.Random(7))
         print(f"{size} MB in {count} files, {len(questions)} questions", flush=True)
         begun = time.perf_counter()
-        search(store, questions[0])
+        answer(store, questions[0])
         print(f"  the first search ever             {(time.perf_counter() - begun) * 1000:7.1f} ms")
         for question in questions[:5]:
-            search(store, question)
-        ours = timed(lambda question: search(store, question), questions)
+            answer(store, question)
+        ours = timed(lambda question: answer(store, question), questions)
         print(f"  gitmem, in process                {figures(ours)}", flush=True)
         beside = None
         rg = find_rg({"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])})
@@ -153,7 +153,7 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
             print("  rg: skipped, there is none on this machine")
         else:
             scanner = RgScanner(rg, environ)
-            times = timed(lambda question: search(store, question, scanner=scanner), questions)
+            times = timed(lambda question: answer(store, question, scanner=scanner), questions)
             beside = times[len(times) // 2]
             print(f"  the same ranking with the rg binary {figures(times)}")
             paths = list_paths(store.root)

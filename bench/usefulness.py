@@ -38,7 +38,7 @@ from gitmem.model.replaying import hook_events
 from gitmem.model.turn_text import relative_files
 from gitmem.model.turns import Turn, fold
 from gitmem.model.words import keywords
-from gitmem.search.engine import search
+from gitmem.search.engine import answer
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
@@ -67,7 +67,7 @@ def said_in(turns: list[Turn]) -> set[str]:
 
 
 def hits(store: Store, query: str) -> str:
-    found = search(store, query, limit=BEST) if query.strip() else ()
+    found = answer(store, query, limit=BEST).hits if query.strip() else ()
     return "\n".join(hit.text for hit in found)
 
 

@@ -59,9 +59,10 @@ def run_search(args: argparse.Namespace, door: Door) -> int:
 
     """
     hits, _, _ = _find(args, door, deep=args.deep, history=args.history)
-    if args.by == "layer":
+    by_layer = args.by == "layer"
+    if by_layer:
         hits.sort(key=lambda hit: list(_LAYERS).index(hit.layer))
-    text = hits_text(hits, _marks(args, door), by_layer=args.by == "layer", colour=door.colour())
+    text = "" if args.json else hits_text(hits, _marks(args, door), by_layer=by_layer, colour=door.colour())
     door.answer(args, [hit_value(hit) for hit in hits], text)
     if not hits and not args.json:
         door.notices(("Nothing of this is remembered.",))
@@ -170,9 +171,9 @@ def run_keywords(args: argparse.Namespace, door: Door) -> int:
     """
     store = settled(args, door)
     if args.word is not None:
-        from gitmem.search.engine import search
+        from gitmem.search.engine import answer
 
-        hits = search(store, args.word, limit=0 if args.limit is None else args.limit)
+        hits = answer(store, args.word, limit=0 if args.limit is None else args.limit).hits
         text = hits_text(hits, fold_words(args.word), by_layer=False, colour=door.colour())
         door.answer(args, [hit_value(hit) for hit in hits], text)
         return ExitCode.OK

@@ -15,7 +15,7 @@ from mcp.types import INTERNAL_ERROR, Annotations, Resource
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.mcp.words import clean
 from gitmem.model.paths import MEMORY
-from gitmem.search.engine import search
+from gitmem.search.engine import answer
 from gitmem.search.files import list_files
 from gitmem.search.passage import read_passage
 from gitmem.search.recall import recall
@@ -77,7 +77,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
     def recall_prompt(topic: str) -> str:
         """Put what is remembered about a topic before the agent."""
         try:
-            found = recall(topic, search(memory.open(), topic, limit=_CANDIDATES), _BUDGET)
+            found = recall(topic, answer(memory.open(), topic, limit=_CANDIDATES).hits, _BUDGET)
         except GitmemError as error:
             raise MCPError(INTERNAL_ERROR, clean(f"{error.message} {error.remedy}".strip())) from error
         if not found.text:

@@ -38,20 +38,6 @@ class Answer(Value):
     without_vectors: str
 
 
-def search(
-    store: Store,
-    text: str,
-    *,
-    limit: int = LIMIT,
-    deep: bool = False,
-    history: bool = False,
-    at: str | None = None,
-    scanner: Scanner | None = None,
-) -> list[Hit]:
-    """Return the hits that `answer` finds."""
-    return answer(store, text, limit=limit, deep=deep, history=history, at=at, scanner=scanner).hits
-
-
 def answer(
     store: Store,
     text: str,

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitmem.search.units import Unit, Units
 
 _SESSION_TAG = r"[0-9a-f]{8}"
-_DAY = r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])"
+_DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
 _SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
 _HEADER = 4096  # characters in which a document says when it was made

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 50
-_WORD = re.compile(r"[A-Za-z][A-Za-z_-]*[A-Za-z0-9]|[\uac00-\ud7a3]+|[^\W\d_a-zA-Z\uac00-\ud7a3]{2,}")
+_WORD = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?|[\uac00-\ud7a3]+|[^\W\d_a-zA-Z\uac00-\ud7a3]{2,}")
 _SHORTEST = 3  # letters of a keyword in a script with letters
 _COMMON = 0.5  # of all units: a word in more of them tells none from another
 _FEW = 8  # units below which no word is too common

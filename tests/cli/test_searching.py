@@ -198,3 +198,9 @@ def test_the_ids_of_entries_are_no_keywords(cli):
     cli("save", "Argon for all of them")
     words = [word["word"] for word in json.loads(cli("keywords", "--json", "--limit", "0")[1])]
     assert sorted(words) == ["argon", "passwords"]
+
+
+def test_a_word_with_digits_in_it_is_one_keyword(cli):
+    cli("save", "Hash with argon2id on x86-64, as utf8_decode of py3 does- 2fa")
+    words = {word["word"] for word in json.loads(cli("keywords", "--json", "--limit", "0")[1])}
+    assert words == {"hash", "argon2id", "x86-64", "utf8_decode", "py3"}

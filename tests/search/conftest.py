@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.search.engine import search
+from gitmem.search.engine import answer
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 
@@ -32,7 +32,7 @@ class Shelf:
         (self.root / path).write_bytes(text.encode() if isinstance(text, str) else text)
 
     def search(self, query: str, **options) -> list[Hit]:
-        return search(self.store, query, **options)
+        return answer(self.store, query, **options).hits
 
     def places(self, query: str, **options) -> list[tuple[str, int]]:
         return [(hit.path, hit.start) for hit in self.search(query, **options)]
