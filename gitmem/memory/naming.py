@@ -80,7 +80,7 @@ def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None
         asked = ask(store, question, subject, partial(_read, store, candidates), tries)
         if asked.value is None:
             failed.append(f"{concept.name} stays as it is: {asked.why}")
-            continue
+            break  # the others would hardly fare better; they are asked about the next time
         if asked.value.part_of:
             merge(store, asked.value.part_of, concept)
         else:
