@@ -33,7 +33,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.noise import human_text
 from gitmem.model.paths import MEMORY, session_path
 from gitmem.model.replaying import hook_events
-from gitmem.model.turn_text import remember
+from gitmem.model.turn_text import exchange_of
 from gitmem.model.turns import fold
 from gitmem.store.history import last_version
 from gitmem.values import Value
@@ -75,8 +75,7 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
     for turn in turns:
         clean = redacted(turn, allow)
         read = clean._replace(prompt=clean.prompt[:_READ], answer=clean.answer[:_READ])
-        what = remember(read, (project, turn.cwd), boot)
-        entry = next((placed.entry for placed in what.memory if placed.entry.label == LABEL), None) if what else None
+        entry = exchange_of(read, (project, turn.cwd), boot)
         answer = human_text(clean.answer)
         if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
             brief = clean._replace(prompt=_cut(human_text(clean.prompt)), answer=_cut(answer), sources=())

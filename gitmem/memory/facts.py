@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from gitmem.memory.projectcode import ProjectCode
     from gitmem.model.entry import Entry
-    from gitmem.model.factfinding import Fix
     from gitmem.model.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -65,22 +64,21 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     project = os.path.dirname(store.root)
     clean = [redacted(turn, store.config.redaction.allow) for turn in turns]
     findings = find_facts(clean, (project,), boot_lines(store))
-    fixes = find_fixes(clean)
     code = project_code(project, store.context.environ)
     when = turns[-1].ended if turns else store.context.clock()
-    lesson = _Lesson(session, host, tuple(findings), tuple(fixes), when)
+    lesson = _Lesson(session, host, tuple(findings), tuple(clean), when)
     outcome = store.transact(_Learning(store, lesson, code).plan, purpose="learn")
     known_facts(store)  # so that the next session's start finds them in the cache
     return outcome.commits[-1] if outcome.value else None
 
 
 class _Lesson(Value):
-    """What a session states, and when it ended."""
+    """What a session states, its turns without secrets, and when it ended."""
 
     session: str
     host: str
     findings: tuple[Finding, ...]
-    fixes: tuple[Fix, ...]
+    turns: tuple[Turn, ...]
     when: datetime
 
 
@@ -209,10 +207,11 @@ class _Learning:
 
     def _resolve(self, transaction: Transaction) -> None:
         """Note of open issues that a later fix is about what they are about."""
-        for known in list(self._known.values()):
-            if known.kind != FactKind.ISSUE.value or known.status != FactStatus.OPEN.value:
-                continue
-            fix = next((fix for fix in self._lesson.fixes if fix.mends(known.description)), None)
+        is_issue = FactKind.ISSUE.value, FactStatus.OPEN.value
+        issues = [fact for fact in self._known.values() if (fact.kind, fact.status) == is_issue]
+        fixes = find_fixes(self._lesson.turns) if issues else []
+        for known in issues:
+            fix = next((fix for fix in fixes if fix.mends(known.description)), None)
             fact = self._read(transaction, known) if fix else None
             if fix is not None and fact is not None and fix.at > fact.created:
                 text = f"{fact.text}\n\n**Resolved:** {fix.text}"

@@ -10,13 +10,14 @@ import re
 from collections.abc import Collection, Iterable
 
 from gitmem.model.entry import FIRST_LINE, Entry, FoundEntry, find_by_digest, find_entries, render_entry
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import ALPHABET, LENGTH, TIME_LENGTH
 from gitmem.values import Value
 
 # Compiled where they are used.
 _HEADING = r"(?m)^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$"
 # What follows three backticks may not hold another one, or it is code within a line.
 _FENCE = r"(?m)^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$"
+_ANY_ID = rf"(?m) \^([{ALPHABET}]{{{LENGTH}}})\r?$"  # at the end of a line, an entry's first one or not
 _BLANK = " \t\r\n"
 
 
@@ -176,6 +177,9 @@ def _start_of_later(text: str, section: str, identifier: str) -> int | None:
     """Return where the first entry of a section with a later id starts."""
     place = find_section(text, section)
     if place is None:
+        return None
+    # Mostly there is none, which looking for ids alone tells in a fraction of the time.
+    if all(found[1] <= identifier for found in re.compile(_ANY_ID).finditer(text, place.start, place.end)):
         return None
     lines = re.compile(FIRST_LINE).finditer(text, place.start, place.end)
     return next((line.start() for line in lines if line["id"] > identifier), None)

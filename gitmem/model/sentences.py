@@ -96,7 +96,11 @@ def _forms() -> _Forms:
 
 def split(text: str) -> list[str]:
     """Return the sentences of a markdown text, in order, each on one line."""
-    return [sentence for block in blocks(text) if block.kind is not Kind.HEADING for sentence in sentences_of(block)]
+    return list(_sentences(text))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    return (sentence for block in blocks(text) if block.kind is not Kind.HEADING for sentence in sentences_of(block))
 
 
 def shorten(text: str, limit: int) -> str:
@@ -105,12 +109,12 @@ def shorten(text: str, limit: int) -> str:
     A first sentence that does not fit is cut at a word. A text without a sentence (code, a heading) gives its
     first line.
     """
-    found = split(text)
-    if not found:
+    found = _sentences(text)  # of a long text only the first few are needed
+    shortened = next(found, "")
+    if not shortened:
         lines = (" ".join(line.strip("#`~*|-> \t\r").split()) for line in text.split("\n"))
         return _cut(next(filter(None, lines), ""), limit)
-    shortened = found[0]
-    for sentence in found[1:]:
+    for sentence in found:
         longer = shortened + _joint(shortened) + sentence
         if len(longer) > limit:
             break

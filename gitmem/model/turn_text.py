@@ -111,6 +111,35 @@ def remember(
     agent's own boot files say (`noise.content_lines`). Without `exchange`, the host's model writes what goes into
     `memory.md`.
     """
+    read = _read(turn, roots, boot_lines)
+    if read is None:
+        return None
+    turn, asked, done, files = read
+    found = _cues(turn, done, boot_lines)
+    daily = (*_timeline(turn, asked, done, files), *found)
+    head = shorten(asked or done, ASKED_LENGTH) or _list(files, ENGLISH)
+    memory = memory_entries(found)
+    state = None
+    if exchange and _is_told(turn, done):
+        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended), *memory)
+        state = _state(turn, head, files)
+    return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
+
+
+def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
+    """Return the exchange among what `remember` returns, and nothing else; None where there is none."""
+    read = _read(turn, roots, boot_lines)
+    return _exchange(*read) if read is not None and _is_told(read[0], read[2]) else None
+
+
+def _is_told(turn: Turn, done: str) -> bool:
+    return bool(turn.tools or _whole(done, DONE_LENGTH))
+
+
+def _read(
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
+) -> tuple[Turn, str, str, tuple[str, ...]] | None:
+    """Return a turn as it is told, what was asked, done, its files as a person says them; None if it was idle."""
     turn = turn._replace(
         failures=tuple(_told_from(failure, roots) for failure in turn.failures if _error(failure.error))
     )
@@ -123,16 +152,7 @@ def remember(
     idle = not turn.files and not turn.failures
     if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
         return None
-    files = relative_files(turn.files, roots)
-    found = _cues(turn, done, boot_lines)
-    daily = (*_timeline(turn, asked, done, files), *found)
-    head = shorten(asked or done, ASKED_LENGTH) or _list(files, ENGLISH)
-    memory = memory_entries(found)
-    state = None
-    if exchange and (_whole(done, DONE_LENGTH) or turn.tools):
-        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended), *memory)
-        state = _state(turn, head, files)
-    return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
+    return turn, asked, done, relative_files(turn.files, roots)
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
