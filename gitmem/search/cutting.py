@@ -31,7 +31,10 @@ _TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
 
 
 def cut(path: str, text: str) -> list[Span]:
-    """Return the units of a file in order, each as its start, its end and its kind."""
+    """Return the units of a file in order, each as its start, its end and its kind.
+
+    A section may be a heading only: see `kind_of`.
+    """
     spans: list[Span] = []
     body = 0
     if text.startswith(("---", "\ufeff---")) and (opening := re.match(_OPENING, text)):
@@ -80,9 +83,18 @@ def _add(spans: list[Span], text: str, start: int, end: int) -> None:
         start = entry
     if end - start > LONGEST_SECTION:
         start = _add_long(spans, text, start, end)
-    told = text[start:end].rstrip()
-    if told:
-        spans.append((start, end, HEADING if told[0] == "#" and "\n" not in told else SECTION))
+    if text.startswith("#", start, end) or text[start:end].strip():
+        spans.append((start, end, SECTION))
+
+
+def kind_of(text: str, span: Span) -> str:
+    """Return what a unit is: a section in which nothing stands below its heading is a heading.
+
+    A search asks this of the few units it finds, out of thousands that it cuts.
+    """
+    start, end, kind = span
+    bare = kind == SECTION and text.startswith("#", start) and "\n" not in text[start:end].rstrip()
+    return HEADING if bare else kind
 
 
 def _entry_end(text: str, start: int, end: int) -> int:

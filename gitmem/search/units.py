@@ -13,7 +13,7 @@ from functools import cache, cached_property
 from itertools import accumulate
 
 from gitmem.model.ids import LENGTH, is_id
-from gitmem.search.cutting import ENTRY, FIELD, SECTION, cut
+from gitmem.search.cutting import ENTRY, FIELD, SECTION, cut, kind_of
 from gitmem.search.files import TRANSCRIPTS, layer_of
 from gitmem.search.query import fold
 from gitmem.values import Value
@@ -70,13 +70,14 @@ class Units:
 
     def unit(self, index: int) -> Unit:
         """Return a unit by its place in the file."""
-        start, end, kind = self._spans[index]
+        start, end, _ = self._spans[index]
+        kind = self.kind(index)
         name = self.text[start : self.text.find(":", start)] if kind == FIELD else ""
         return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
         """Return what a unit is."""
-        return self._spans[index][2]
+        return kind_of(self.text, self._spans[index])
 
     def _heading(self, index: int) -> str:
         """Return the title of the section a unit stands in: of the last unit that begins with a heading."""
@@ -160,6 +161,10 @@ class Excerpts(Units):
             (start, start + len(text), ENTRY if first.match(text) else SECTION)
             for start, text in zip(starts, texts, strict=True)
         ]
+
+    def kind(self, index: int) -> str:
+        """Return what a unit is; a line of a file may be a heading, and says what it says all the same."""
+        return self._spans[index][2]
 
     def lines(self, unit: Unit) -> tuple[int, int]:
         """Return the line of a unit in the file it is from, as the first and the last."""
