@@ -28,17 +28,16 @@ from gitmem.model.legacy import (
     read_json,
     stamp_of,
     text_of,
-    texts_of,
 )
 from gitmem.model.legacy_facts import NAME as FACTS
 from gitmem.model.legacy_facts import plan_facts
 from gitmem.model.legacy_memory import note, plan_memory
 from gitmem.model.paths import SUMMARIES, archive_path
-from gitmem.model.summary import OPEN, RESOLVED, Issue, KeyDecision, Summary, Theme, cleaned, render_document
+from gitmem.model.summary import Summary, from_json, render_document
 from gitmem.model.transcript import MAX_LINE, objects
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from gitmem.model.legacy import SourceFile
@@ -134,37 +133,8 @@ def _summary(file: SourceFile, archive: str) -> Summary | None:
         given = fields_of(read_json(file.data))
     except ValueError:
         return None
-    days = fields_of(given.get("dateRange"))
-    count = given.get("sectionCount")
-    summary = Summary(
-        archive=archive,
-        date_range=(text_of(days.get("first")), text_of(days.get("last"))),
-        section_count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
-        themes=tuple(
-            Theme(text_of(one.get("name")), text_of(one.get("summary")), texts_of(one.get("sessions")))
-            for one in _each(given.get("themes"))
-        ),
-        key_decisions=tuple(
-            KeyDecision(text_of(one.get("decision")), text_of(one.get("reason")), text_of(one.get("date")))
-            for one in _each(given.get("keyDecisions"))
-        ),
-        issues=tuple(
-            Issue(
-                text_of(one.get("issue")),
-                RESOLVED if one.get("status") == RESOLVED else OPEN,
-                text_of(one.get("date")),
-            )
-            for one in _each(given.get("issues"))
-        ),
-        overall_summary=text_of(given.get("overallSummary")),
-        method=SUMMARIZER,
-    )
-    summary = cleaned(summary)
+    summary = from_json(given, archive, SUMMARIZER)
     return summary if summary.overall_summary or summary.themes or summary.key_decisions or summary.issues else None
-
-
-def _each(given: object) -> Iterator[Mapping[str, object]]:
-    return (one for one in given if isinstance(one, dict)) if isinstance(given, list) else iter(())
 
 
 def plan_transcript(kind: Kind, file: SourceFile, name: str) -> Found:

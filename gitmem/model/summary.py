@@ -224,24 +224,31 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
     """
     from gitmem.model.sentences import split
 
-    overall = _text(given.get("overallSummary")).strip()
+    summary = from_json(given, offline.archive, method)
     fewest = min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary)))
-    if len(split(overall)) < fewest:
+    if len(split(summary.overall_summary)) < fewest:
         raise ValueError(f"has fewer than {fewest} sentences in overallSummary")
-    days = given.get("dateRange")
-    first, last = (_text(days.get(name)) if isinstance(days, Mapping) else "" for name in ("first", "last"))
+    first, last = summary.date_range
     known = _DAY.fullmatch(first) and _DAY.fullmatch(last) and first <= last
+    return summary._replace(
+        date_range=summary.date_range if known else offline.date_range, section_count=offline.section_count
+    )
+
+
+def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary:
+    """Return what a summary in the seed's shape says of an archive; what is missing or of another form is empty."""
+    days, count = given.get("dateRange"), given.get("sectionCount")
     return cleaned(
         Summary(
-            archive=offline.archive,
-            date_range=(first, last) if known else offline.date_range,
-            section_count=offline.section_count,
+            archive=archive,
+            date_range=(_text(days.get("first")), _text(days.get("last"))) if isinstance(days, Mapping) else ("", ""),
+            section_count=count if isinstance(count, int) and not isinstance(count, bool) else 0,
             themes=_read(given.get("themes"), lambda one: Theme(one("name"), one("summary"), _sessions(one.given))),
             key_decisions=_read(
                 given.get("keyDecisions"), lambda one: KeyDecision(one("decision"), one("reason"), one("date"))
             ),
             issues=_read(given.get("issues"), lambda one: Issue(one("issue"), one("status"), one("date"))),
-            overall_summary=overall,
+            overall_summary=_text(given.get("overallSummary")),
             method=method,
         )
     )
