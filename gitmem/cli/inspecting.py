@@ -133,13 +133,14 @@ def run_doctor(args: argparse.Namespace, door: Door) -> int:
       gitmem doctor --json
 
     """
-    from gitmem.cli.installing import examine_host
+    from gitmem.cli.installing import examine_host, examine_server
     from gitmem.store.checks import DEEP, FULL, examine
     from gitmem.store.findings import Level
 
     store = door.open(args)
     with Progress(door.err) as progress:
-        found = [*examine(store, DEEP if args.deep else FULL, progress.step), examine_host(args, door)]
+        found = examine(store, DEEP if args.deep else FULL, progress.step)
+        found = [*found, examine_host(args, door), *examine_server(args, door)]
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": [asdict(finding) for finding in found]}

@@ -224,6 +224,23 @@ def examine_host(args: argparse.Namespace, door: Door) -> Finding:
     return Finding("host", Level.OK, f"{claude_code.TITLE}'s sessions are remembered, by hooks in {details[0]}.")
 
 
+def examine_server(args: argparse.Namespace, door: Door) -> list[Finding]:
+    """Say for `gitmem doctor` whether the MCP server that the host starts can run; nothing where it starts none."""
+    from gitmem.cli.serving import EXTRA, has_sdk
+
+    listings = [
+        path for path, place in (_servers_file(args, door, scope) for scope in Scope) if is_registered(path, place)
+    ]
+    if not listings:
+        return []
+    if not has_sdk():
+        message = f"{claude_code.TITLE} starts gitmem's MCP server, which needs the official SDK, and that is missing."
+        remedy = f"{EXTRA} brings it; 'gitmem uninstall claude' takes the server out of the list."
+        return [Finding("mcp", Level.WARNING, message, remedy, tuple(listings))]
+    told = f"{claude_code.TITLE} has the tools of the memory, by the MCP server in {listings[0]}."
+    return [Finding("mcp", Level.OK, told)]
+
+
 def _on_path(door: Door) -> bool:
     return shutil.which("gitmem", path=door.environ.get("PATH")) is not None
 

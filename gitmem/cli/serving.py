@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.mcp.documents import DocumentServer
 
-_EXTRA = "pip install 'gitmem-store[mcp]'"
-NEEDS_EXTRA = f"The MCP server needs the official SDK, which is not installed: {_EXTRA}."
+EXTRA = "pip install 'gitmem-store[mcp]'"
+NEEDS_EXTRA = f"The MCP server needs the official SDK, which is not installed: {EXTRA}."
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
 
 
@@ -48,7 +48,7 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
         from gitmem.mcp.calls import Memory
         from gitmem.mcp.server import make_server
     except ImportError as error:  # it is not there, or of another age
-        raise GitmemError(f"The MCP server needs the official SDK: {error}.", f"{_EXTRA} brings it.") from error
+        raise GitmemError(f"The MCP server needs the official SDK: {error}.", f"{EXTRA} brings it.") from error
 
     session = "" if args.http else door.environ.get(SESSION, "")
     server = make_server(Memory(lambda: settled(args, door), door.maintain_later, session))

@@ -231,6 +231,27 @@ def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ):
     assert finding()[0] == "note"
 
 
+@pytest.mark.parametrize("words", [(), ("--local",), ("--user",)])
+def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
+    def findings():
+        checks = json.loads(gitmem("doctor", "--json")[1])["checks"]
+        return [(check["level"], check["message"], check["remedy"]) for check in checks if check["check"] == "mcp"]
+
+    gitmem("install", "claude", *words)
+    assert findings() == []
+    gitmem("install", "claude", "--mcp", *words)
+    monkeypatch.setattr("gitmem.cli.serving.has_sdk", lambda: True)
+    [(level, message, remedy)] = findings()
+    assert (level, remedy) == ("ok", "")
+    assert "has the tools of the memory" in message
+    monkeypatch.setattr("gitmem.cli.serving.has_sdk", lambda: False)
+    [(level, message, remedy)] = findings()
+    assert level == "warning"
+    assert "pip install 'gitmem-store[mcp]'" in remedy
+    gitmem("uninstall", "claude", *words)
+    assert findings() == []
+
+
 def servers(path) -> dict:
     return json.loads(path.read_text())["mcpServers"]
 
