@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
@@ -22,8 +23,9 @@ _SHOWN = 20  # files that a preview lists
 def configure_purge(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem purge`."""
     which = parser.add_mutually_exclusive_group(required=True)
+    which.add_argument("text", nargs="?", metavar="TEXT", help="the text, as it is; '-' reads it from standard input")
     which.add_argument(
-        "pattern", nargs="?", metavar="TEXT", help="the text, as it is; '-' reads it from standard input"
+        "--regex", metavar="PATTERN", help="all that a pattern matches within a line, in Python's syntax"
     )
     which.add_argument("--secret", action="store_true", help="every secret that redaction finds in history today")
     parser.add_argument("--dry-run", action="store_true", help="only say what would be purged")
@@ -41,6 +43,7 @@ def run_purge(args: argparse.Namespace, door: Door) -> int:
 
     Examples:
       gitmem purge --secret --dry-run
+      gitmem purge --regex 'customer-[0-9]+' --dry-run
       gitmem purge - < leaked-key.txt
       gitmem purge "hunter2-staging" --yes && gitmem sync
 
@@ -48,11 +51,11 @@ def run_purge(args: argparse.Namespace, door: Door) -> int:
     from gitmem.cli.progress import Progress
     from gitmem.store.purge import plan_purge, purge
 
-    pattern = _pattern(args, door)
+    what = _wanted(args, door)
     store = door.settled(args)
     with Progress(door.err) as progress:
         progress.step("looking through history")
-        plan = plan_purge(store, pattern)
+        plan = plan_purge(store, what)
     if args.dry_run or not plan.needed:
         door.answer(args, _value(plan.purge, dry_run=args.dry_run), _preview(plan))
         return ExitCode.OK
@@ -68,9 +71,16 @@ def run_purge(args: argparse.Namespace, door: Door) -> int:
     return ExitCode.OK
 
 
-def _pattern(args: argparse.Namespace, door: Door) -> str | None:
-    if args.pattern != "-":
-        return None if args.secret else str(args.pattern)
+def _wanted(args: argparse.Namespace, door: Door) -> str | re.Pattern[str] | None:
+    if args.regex is not None:
+        try:
+            return re.compile(args.regex)
+        except re.error as error:
+            raise UsageError(
+                f"{args.regex!a} is no regular expression: {error}.", "gitmem purge --regex PATTERN"
+            ) from error
+    if args.text != "-":
+        return None if args.secret else str(args.text)
     text = door.stdin.read().strip("\r\n")
     if not text:
         raise UsageError("There is no text on standard input.", "gitmem purge - < FILE")

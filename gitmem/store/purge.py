@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
@@ -25,6 +26,8 @@ from gitmem.store.redact import redact
 from gitmem.store.remotes import remotes
 
 if TYPE_CHECKING:
+    import re
+
     from gitmem.git.rewrite import Found, Written
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
@@ -63,16 +66,18 @@ class Plan:
     needed: bool
 
 
-def plan_purge(store: Store, pattern: str | None) -> Plan:
-    """Find a text in the store and its history; without `pattern` every secret that redaction would find today.
+def plan_purge(store: Store, what: str | re.Pattern[str] | None) -> Plan:
+    """Find a text in the store and its history, all that a pattern matches in a line, or, with None, every secret.
+
+    Secrets are what redaction would find today.
 
     Raises:
-        RefusedError: the text is too short, or gitmem itself needs it.
+        RefusedError: the text is too short, or gitmem itself needs it; or too many different ones match.
 
     """
     git = store.repository.git
     walked = history(git, [commit for _, commit in refs_of(store).values() if commit])
-    texts = secrets_in(store, walked) if pattern is None else {_checked(pattern)}
+    texts = {_checked(what)} if isinstance(what, str) else _found_in(store, walked, what)
     replacer = Replacer(texts)
     found = find(git, walked, replacer)
     forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
@@ -105,25 +110,33 @@ def purge(store: Store, plan: Plan) -> Purge:
     return replace(plan.purge, rewritten=done.commits, objects=done.objects, notices=notices)
 
 
-def secrets_in(store: Store, walked: Sequence[Written]) -> set[bytes]:
-    """Return the secrets that redaction finds in some commits today; each line is looked at once."""
-    allow, seen = store.config.redaction.allow, set[bytes]()
-    found: set[bytes] = set()
-    for data in (*(one.raw.partition(b"\n\n")[2] for one in walked), *_files(store, walked)):
+def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:
+    """Return what a pattern matches in some commits, without one the secrets in them; each line is looked at once."""
+    find = partial(_secrets, allow=store.config.redaction.allow) if pattern is None else partial(_matches, pattern)
+    seen, found = set[bytes](), set[bytes]()
+    paths = sorted({change.path for one in walked for change in one.changes})
+    for data in (*(one.raw.partition(b"\n\n")[2] for one in walked), b"\n".join(paths), *_files(store, walked)):
         fresh: list[bytes] = []
         for line in (*data.split(b"\n"), b""):
             if line and line not in seen:
                 fresh.append(line)
                 seen.add(line)
             elif fresh and line in seen:
-                found |= _secrets(b"\n".join(fresh), allow)
+                found |= find(b"\n".join(fresh))
                 fresh = []
-        found |= _secrets(b"\n".join(fresh), allow)
+        found |= find(b"\n".join(fresh))
+    if pattern is not None and len(found) > MOST_TEXTS:
+        raise RefusedError(f"{len(found):,} different texts match; {MOST_TEXTS:,} are the most.", "Narrow the pattern.")
     return {text for text in found if LEAST <= len(text) <= MOST and not _is_own(text)}
 
 
 def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
     return (data for data, _ in contents(store.repository.git, walked))
+
+
+def _matches(pattern: re.Pattern[str], data: bytes) -> set[bytes]:
+    lines = data.decode("utf-8", "surrogateescape").split("\n")
+    return {found.group().encode("utf-8", "surrogateescape") for line in lines for found in pattern.finditer(line)}
 
 
 def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
@@ -72,6 +73,21 @@ def test_what_only_git_still_holds_is_purged_too(box: Box):
     box.git("reset", "-q", "--hard", "HEAD~1")
     _purge(box)
     _nowhere(box)
+
+
+def test_all_that_a_pattern_matches_in_a_line(box: Box):
+    box.put({"knowledge/b.md": "# 고객\nfor customer-0815 and\ncustomer-4711, 고객-42\n".encode()})
+    box.put({"knowledge/b.md": b"gone\n"}, subject="without customer-1234")
+    box.put({"knowledge/customer-5555.md": "".join(f"n-{one:05}\n" for one in range(1001)).encode()})
+    with pytest.raises(RefusedError, match="1,001 different texts match"):
+        plan_purge(box.store, re.compile("n-[0-9]+"))
+    plan = plan_purge(box.store, re.compile(r"(?:customer|고객)-\d+|no\nmatch"))
+    assert plan.purge.texts == 5
+    purge(box.store, plan)
+    for text in ("customer-0815", "customer-4711", "customer-1234", "customer-5555", "고객-42"):
+        _nowhere(box, text)
+    assert "for (purged) and" in box.git("log", "-p", "--format=%s", "--", "knowledge/b.md")
+    box.sound()
 
 
 def test_all_secrets_are_found_as_redaction_would_today(box: Box):
