@@ -75,7 +75,16 @@ def test_purge_reads_the_text_from_standard_input_and_answers_in_json(gitmem, tm
 
 
 @pytest.mark.parametrize(
-    "args, code", [((), 2), (("x", "--secret"), 2), (("-",), 2), (("abc",), 8), (("gitmem", "--yes"), 8)]
+    "args, code",
+    [
+        ((), 2),
+        (("x", "--secret"), 2),
+        (("x", "--regex", "y"), 2),
+        (("--regex", "("), 2),
+        (("-",), 2),
+        (("abc",), 8),
+        (("gitmem", "--yes"), 8),
+    ],
 )
 def test_purge_refuses_what_it_cannot_do(gitmem, args, code):
     assert gitmem("purge", *args)[0] == code
