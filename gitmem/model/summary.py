@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gitmem.model.yamlvalue import flow, plain_value
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -302,6 +301,8 @@ def _listed(name: str, items: Iterable[Theme | KeyDecision | Issue]) -> list[str
 
 
 def _yaml(value: object) -> str:
+    from gitmem.model.yamlvalue import flow, plain_value  # 9 ms, which who only reads a summary does not need
+
     return flow(plain_value(value))
 
 
