@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.memory.project import ProjectState
+    from gitmem.model.log import Section
     from gitmem.model.turns import Turn
     from gitmem.store.store import Store
 
@@ -54,15 +55,16 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
     body = Document.parse(store.read(MEMORY) or b"").body
     config = store.config.session
     facts = told_facts(store, without_ids(body[-_AT_HAND:]), project)
+    decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
     parts = [
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         *_newest_summary(store),
         Part("Facts", facts.lines, share=config.facts_percent),
         *concept_at_hand(store, body),
-        Part(CORE_DECISIONS, _entries(body, CORE_DECISIONS, facts.settled | facts.told, facts.texts)[::-1], share=30),
-        Part(KNOWN_ISSUES, _entries(body, KNOWN_ISSUES, facts.settled)[::-1], share=15),
-        Part("The end of memory.md", _end(body), keep_last=True),
+        Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
+        Part(KNOWN_ISSUES, _entries(body, issues, facts.settled)[::-1], share=15),
+        Part("The end of memory.md", _end(body, [one for one in (decisions, issues) if one]), keep_last=True),
         Part("Summaries to be written", _pending(pending)),
         Part("Sync with other machines", tuple(failures(store.private))),
     ]
@@ -80,12 +82,13 @@ def _safe(part: Part) -> Part:
     )
 
 
-def _entries(body: str, title: str, without: frozenset[str], said: frozenset[str] = frozenset()) -> tuple[str, ...]:
+def _entries(
+    body: str, place: Section | None, without: frozenset[str], said: frozenset[str] = frozenset()
+) -> tuple[str, ...]:
     """Return the entries of a section, and other lines a person wrote there, without ids.
 
     Those whose id `without` names are left out, and those that say no more than what is `said` already.
     """
-    place = find_section(body, title)
     if place is None:
         return ()
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[place.body : place.end])]
@@ -93,13 +96,11 @@ def _entries(body: str, title: str, without: frozenset[str], said: frozenset[str
     return tuple(piece for piece in told if plain_words(_HEAD.sub("", piece, count=1)) not in said)
 
 
-def _end(body: str) -> tuple[str, ...]:
-    """Return the last lines of `memory.md` in whole entries; what is told of its own elsewhere is left out."""
+def _end(body: str, told: Sequence[Section]) -> tuple[str, ...]:
+    """Return the last lines of `memory.md` in whole entries, without the sections that are told of their own."""
     kept = body
-    for title in (CORE_DECISIONS, KNOWN_ISSUES):
-        place = find_section(kept, title)
-        if place is not None:
-            kept = kept[: place.start] + kept[place.end :]
+    for place in sorted(told, key=lambda one: one.start, reverse=True):
+        kept = kept[: place.start] + kept[place.end :]
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(without_ids(kept))]
     lines, first = 0, len(pieces)
     while first and lines < LAST_LINES:
