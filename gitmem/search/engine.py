@@ -128,7 +128,7 @@ def weigh(store: Store, item: Ranked) -> Ranked:
     date = facts_of(item.units, item.units.unit(item.index)).date if config.recency_percent else ""
     if date:
         share += config.recency_percent / 100 * 0.5 ** (_age(store, date) / config.recency_days)
-    return item._replace(score=item.score * (1 + share))
+    return Ranked(item.score * (1 + share), item.units, item.index, item.found, item.says)
 
 
 def _age(store: Store, date: str) -> float:
@@ -178,6 +178,8 @@ def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Cor
 
 def fits(item: Ranked, query: Query, filters: Filters) -> bool:
     """Say whether a ranked unit is one of those that the query asks for."""
+    if not (filters.by_unit or query.phrases or query.without_phrases):
+        return True
     unit = item.units.unit(item.index)
     return allowed_text(query, item.units, unit) and (not filters.by_unit or filters.allow(facts_of(item.units, unit)))
 

@@ -71,6 +71,22 @@ def look_at(root: str, path: str) -> File | None:
     return File(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
 
 
+def read_file(root: str, path: str) -> bytes:
+    """Return a file's bytes, b"" where it cannot be read any more."""
+    try:
+        descriptor = os.open(
+            os.path.join(root, path),
+            os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0),
+        )
+    except OSError:
+        return b""
+    try:
+        with open(descriptor, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
+
+
 def list_files(root: str) -> list[File]:
     """Return the documents in a store's work tree as they are now, in the order of their paths."""
     return [file for path in list_paths(root) if (file := look_at(root, path)) is not None]

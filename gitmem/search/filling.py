@@ -10,8 +10,7 @@ from gitmem.git.locks import LockKind, open_lock
 from gitmem.llm.embedding import choose, make_embedder
 from gitmem.llm.errors import ProviderError
 from gitmem.search.chunks import chunks
-from gitmem.search.files import list_files
-from gitmem.search.scanning import read_file
+from gitmem.search.files import list_files, read_file
 from gitmem.search.similar import safe_text
 from gitmem.search.units import Units
 from gitmem.search.vectorcache import MOST_BYTES, NOWHERE, Cache, Mapped

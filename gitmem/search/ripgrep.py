@@ -12,8 +12,8 @@ import contextlib
 import os
 import re
 
-from gitmem.search.files import File, look_at
-from gitmem.search.scanning import LONGEST_LINE, Line, PythonScanner, by_folder, read_file
+from gitmem.search.files import File, look_at, read_file
+from gitmem.search.scanning import LONGEST_LINE, Line, PythonScanner, by_folder
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

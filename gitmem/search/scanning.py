@@ -6,9 +6,9 @@ files it is given and no others, the lines in which a literal occurs without reg
 
 from __future__ import annotations
 
-import os
 import re
 
+from gitmem.search.files import read_file
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -73,22 +73,6 @@ def _make_rg(store: Store) -> Scanner | None:
 
     rg = find_rg(store.context.environ)
     return RgScanner(rg, store.context.environ) if rg else None
-
-
-def read_file(root: str, path: str) -> bytes:
-    """Return a file's bytes, b"" where it cannot be read any more."""
-    try:
-        descriptor = os.open(
-            os.path.join(root, path),
-            os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0),
-        )
-    except OSError:
-        return b""
-    try:
-        with open(descriptor, "rb") as file:
-            return file.read()
-    except OSError:
-        return b""
 
 
 def _matches(data: bytes, pattern: re.Pattern[str]) -> list[Line]:

@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
-from gitmem.search.files import is_searched, list_paths, look_at
+from gitmem.search.files import is_searched, list_paths, look_at, read_file
 from gitmem.search.hits import day_of
 from gitmem.search.query import fold
-from gitmem.search.scanning import make_scanner, read_file
 from gitmem.search.units import Excerpts, Units
 from gitmem.values import Value
 
@@ -69,6 +68,8 @@ def work_tree(
         everything = _load_all(store.root, filter(allow, paths))
         read = [units for units in everything if any(literal in units.low for literal in literals)]
     else:
+        from gitmem.search.scanning import make_scanner
+
         if size > MANY_BYTES and len(literals) > 1:
             literals, estimated = within_budget(store.root, paths, size, terms, literals)
         scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
