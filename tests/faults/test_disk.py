@@ -251,6 +251,8 @@ def test_a_git_that_is_missing(project: Project, tmp_path: Path):
     assert done.code == ExitCode.FAILURE
     assert "no git on the PATH" in done.err
     assert "Install git" in done.err
+    assert "What you saved waits in the spool" in done.err
+    project.promised.add("a text")
     mend(project)
 
 
