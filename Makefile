@@ -22,10 +22,10 @@ try: $(READY)
 	@$(BIN)/python -m gitmem.cli.demo
 
 test: $(READY)
-	$(BIN)/python -m pytest -n auto -m 'not slow and not e2e'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not e2e'
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -n auto -m slow --timeout 600
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow --timeout 600
 
 test-e2e: $(READY)
 	$(BIN)/python -m pytest -m e2e

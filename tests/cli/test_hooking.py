@@ -467,6 +467,7 @@ def shim(host: Host, payload: dict) -> None:
         file.write(json.dumps(payload, ensure_ascii=False).encode())
 
 
+@pytest.mark.slow
 def test_ten_sessions_at_once_two_of_them_in_linked_work_trees(host, tmp_path, bare_git, environ):
     """Some deliver through the shell, some through gitmem, some both; each turn is one commit, in its project."""
     folders = [host.project] * 8

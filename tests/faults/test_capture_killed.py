@@ -179,7 +179,7 @@ def sampled(fast: int, slow: int = 1) -> pytest.MarkDecorator:
     )
 
 
-@sampled(41, 3)
+@sampled(61, 3)
 def test_a_drain_killed_at_each_step(sessions: Sessions, how: str, every: int):
     sessions.whole()
     assert sessions.drain().code == 0

@@ -103,7 +103,7 @@ def repair(project: Project, victims: Victims, victim: Victim, number: int, wher
         raise AssertionError(f"{where}; then {done}") from error
 
 
-@sampled(alone=7, group=17)
+@sampled(alone=13, group=17)
 def test_a_save(project: Project, victims: Victims, how: str, every: int):
     project.save(project.text())
     for step, victim in each_step(victims, project, saving(project), how, every):
@@ -130,7 +130,7 @@ def test_a_save_under_a_lock_that_is_a_ref(project: Project, victims: Victims, h
         repair(project, victims, victim, step)
 
 
-@sampled(alone=13, slow=2)
+@sampled(alone=29, slow=2)
 def test_what_a_dead_command_started_may_still_run(project: Project, victims: Victims, how: str, every: int):
     """The next command does not wait for the git processes of the one that was killed."""
     prepare = saving(project)
@@ -165,7 +165,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
         assert len(project.archives()) == len(archives) + 1
 
 
-@sampled(alone=11, slow=3)
+@sampled(alone=17, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
     pytest.importorskip("gitmem.cli.undoing")
     project.save(project.text())
@@ -268,7 +268,7 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
 
 
 @KINDS
-@sampled(alone=41, slow=5)
+@sampled(alone=83, slow=5)
 def test_an_init(  # noqa: PLR0917
     home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
 ):
@@ -302,7 +302,7 @@ def branch_has_moved(steps: tuple[str, ...]) -> int:
     return next(number for number, step in enumerate(steps, 1) if step.startswith("os.rename") and "/.tmp/" in step)
 
 
-@sampled(alone=11, slow=3)
+@sampled(alone=23, slow=3)
 def test_the_repair_itself(project: Project, victims: Victims, how: str, every: int):
     """Killed when the branch has moved and nothing else, and the next command again, at each of its steps."""
     project.save(project.text())
