@@ -71,14 +71,14 @@ def read_headers(store: Store, folder: str, read: Read, most: int = 0, *, trusti
         if not line or not trusting:
             try:
                 status = entry.stat(follow_symlinks=False)
-            except OSError:  # it is gone
+                look = _look(status)
+                if not line.startswith(look):
+                    if (most and new >= most) or not stat.S_ISREG(status.st_mode):
+                        continue
+                    line = look + _read(store, path, read)
+                    new += 1
+            except OSError:  # it is gone, or cannot be read now, which is not to be remembered
                 continue
-            look = _look(status)
-            if not line.startswith(look):
-                if (most and new >= most) or not stat.S_ISREG(status.st_mode):
-                    continue
-                new += 1
-                line = look + _read(store, path, read)
         kept[path] = line
     if new or len(known) != len(kept):
         _save(cache, kept)
@@ -93,7 +93,7 @@ def _look(status: os.stat_result) -> str:
 def _read(store: Store, path: str, read: Read) -> str:
     try:
         data = store.read(path)
-    except (GitmemError, OSError):
+    except GitmemError:
         return _NONE
     said = None if data is None else read(data, path)
     if said is None:
