@@ -115,7 +115,7 @@ def _read_choices(text: str) -> Iterator[_Choice]:
         found = form.search(text)
         if found:
             sides = [stems_of(found[group]) if group else frozenset() for group in (chosen, rejected)]
-            if any(sides):
+            if any(sides) and not _meet(*sides):  # nobody chooses what they reject
                 yield _Choice(*sides)
                 return
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gitmem.model.factcompare import contradict, is_negated, may_concern, overlap, says_the_same
@@ -94,6 +94,7 @@ def test_the_same_in_other_words():
 
 
 @given(TEXTS, TEXTS)
+@example("말고 말고 말고", "")
 def test_both_sides_say_the_same_of_each_other(one, other):
     assert contradict(one, other) == contradict(other, one)
     assert says_the_same(one, other) == says_the_same(other, one)
