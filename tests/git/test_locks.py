@@ -82,14 +82,11 @@ while True:
 proc_needed = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the system does not tell")
 UNREADABLE = [
     b"",
-    b"{",
     b'{"pid": 1',
     b"\xff\xfe\x00",
     b"[" * 5000,
     b'{"pid": "x"}',
-    b"null",
     b'{"at": 1e999}',
-    b"0" * 9999,
 ]
 
 
@@ -103,7 +100,7 @@ class FakeTime:
         return Clock(monotonic=lambda: self.now, wall=lambda: 1_700_000_000.0, sleep=self.sleep)
 
     def sleep(self, seconds: float) -> None:
-        self.now += max(seconds, 0.5)
+        self.now += max(seconds, 1.0)
 
 
 class Other:
