@@ -25,7 +25,9 @@ _ROOT_IDENTITY = {
 }
 # For the user's own git commands in the store: no surprise jobs, readable names.
 _BUILDING = ".git.new-"
-_ATTEMPTS = 20  # a tenth of a second each, to move a branch that another git is moving
+_ATTEMPTS = 20  # a tenth of a second each, to change what another git is changing
+# What git says of a lock that is there already: of a ref's, which it names, and of its settings, which it does not.
+_LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
 
 
@@ -65,19 +67,38 @@ def seed_branch(git: Git, ref: str = f"refs/heads/{BRANCH}") -> None:
 
 
 def _begin_branch(git: Git, ref: str, start: str) -> None:
-    """Make a branch, past the lock of a git that was killed when it was about to."""
+    run_past_lock(git, "update-ref", "-m", "gitmem init", ref, start, "")
+
+
+def run_past_lock(git: Git, *args: str) -> None:
+    """Run a git command that changes a ref or a setting, past the lock of one that was killed when it was about to.
+
+    Raises:
+        BusyError: another git command holds the lock, or was killed a moment ago.
+        GitFailedError: git failed in another way.
+
+    """
     lock = ""
     for _ in range(_ATTEMPTS):
         try:
-            git.run("update-ref", "-m", "gitmem init", ref, start, "")
+            git.run(*args)
         except GitFailedError as error:
-            lock, found, _ = error.stderr.partition("Unable to create '")[2].partition("': File exists")
-            if not found:
+            lock = _lock_in_the_way(error.stderr)
+            if not lock:
                 raise
             clear_left_behind(lock)
         else:
             return
     raise BusyError(f"Another git command holds {lock}.", "If none is running, remove that file.")
+
+
+def _lock_in_the_way(stderr: str) -> str:
+    """Return the lock file that git says is there already, "" where it says something else."""
+    for before, after, suffix in _LOCKED:
+        lock, found, _ = stderr.partition(before)[2].partition(after)
+        if found:
+            return lock + suffix
+    return ""
 
 
 def make_root(git: Git) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gitmem.git.setup import run_past_lock
 from gitmem.model.merge import Status, merge
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ _COMMAND = "gitmem merge-driver %O %A %B %P || git merge-file --marker-size=%L %
 def install_driver(store: Store) -> None:
     """Have git in this store merge documents as gitmem does."""
     if store.own_repository and not driver_installed(store):
-        store.repository.git.run("config", f"{_SECTION}.name", _NAME)
-        store.repository.git.run("config", f"{_SECTION}.driver", _COMMAND)
+        run_past_lock(store.repository.git, "config", f"{_SECTION}.name", _NAME)
+        run_past_lock(store.repository.git, "config", f"{_SECTION}.driver", _COMMAND)
 
 
 def uninstall_driver(store: Store) -> bool:
@@ -33,7 +34,7 @@ def uninstall_driver(store: Store) -> bool:
         return False
     said = store.repository.git.run("config", "--get-regexp", r"^merge\.gitmem\.", ok=(0, 1))
     if said:
-        store.repository.git.run("config", "--remove-section", _SECTION)
+        run_past_lock(store.repository.git, "config", "--remove-section", _SECTION)
     return bool(said)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.remote import Remote, check_url, is_ssh
+from gitmem.git.setup import run_past_lock
 from gitmem.store.store import REMOTES_FILE
 
 if TYPE_CHECKING:
@@ -97,10 +98,10 @@ def remove_remote(store: Store, name: str) -> None:
         find_remote(store, name)
     file = _file(store)
     git = _git(store)
-    git.run("config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
+    run_past_lock(git, "config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
     branch = _branch(store)
     if file is None and _config(store, f"branch.{branch}.remote", file=None) == [name]:
-        git.run("config", "--remove-section", f"branch.{branch}")
+        run_past_lock(git, "config", "--remove-section", f"branch.{branch}")
     known = read_refs(
         git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *([f"refs/remotes/{name}/"] if file is None else [])
     )
@@ -137,7 +138,7 @@ def _config(store: Store, key: str, *, file: str | None) -> list[str]:
 
 
 def _run(store: Store, file: str | None, key: str, value: str) -> None:
-    _git(store).run("config", *(("--file", file) if file else ()), key, value)
+    run_past_lock(_git(store), "config", *(("--file", file) if file else ()), key, value)
 
 
 def _git(store: Store) -> Git:

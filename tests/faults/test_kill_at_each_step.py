@@ -252,8 +252,8 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
     assert saved.code in {0, ExitCode.NO_STORE}, (where, saved)
     again = victims.run(project.root, "init", *options, "--json", env=environ)
     if again.code == ExitCode.BUSY:  # for some seconds, a lock of the git that was killed is not known from another's
-        left = project.root / ".git" / "refs" / "heads" / "gitmem.lock"
-        os.utime(left, (1, 1))
+        for left in (one for folder in (project.root, home) for one in folder.rglob("*.lock")):
+            os.utime(left, (1, 1))
         again = victims.run(project.root, "init", *options, "--json", env=environ)
     assert again.code == 0, (where, again)
     project.store = Path(again.said["store"])

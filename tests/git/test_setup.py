@@ -6,10 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.errors import GitFailedError, GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.process import Git
 from gitmem.git.repository import find_layout
-from gitmem.git.setup import add_linked_work_tree, exclude, make_repository, make_root, seed_branch
+from gitmem.git.setup import (
+    add_linked_work_tree,
+    exclude,
+    make_repository,
+    make_root,
+    run_past_lock,
+    seed_branch,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,6 +134,26 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, environ):
 
 
 # Branches
+
+
+@pytest.mark.parametrize(
+    "locked, args",
+    [
+        ("config", ("config", "merge.gitmem.name", "a b")),
+        ("refs/heads/other", ("update-ref", "refs/heads/other", "HEAD")),
+    ],
+)
+def test_the_lock_of_a_git_that_was_killed_is_passed_and_a_fresh_one_is_named(project, environ, locked, args):
+    lock = project / ".git" / f"{locked}.lock"
+    lock.touch()
+    git = Git(str(project / ".git"), str(project), environ)
+    with pytest.raises(BusyError, match=rf"{locked}\.lock"):
+        run_past_lock(git, *args)
+    os.utime(lock, (1, 1))
+    run_past_lock(git, *args)
+    assert not lock.exists()
+    with pytest.raises(GitFailedError):
+        run_past_lock(git, args[0], "--no-such-option")
 
 
 def test_seeding_a_branch_that_is_there_changes_nothing(project, environ, bare_git):
