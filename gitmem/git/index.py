@@ -13,11 +13,11 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import sys
 import time
 
 from gitmem.errors import GitFailedError
 from gitmem.git.indexfile import Replacement, find_entries, replace_entries
+from gitmem.git.oid import SHA1_DIGITS, blob_id, sha1
 from gitmem.git.repository import clear_left_behind
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.child import Running
-    from gitmem.git.indexfile import Buffer, Hash, NewHash, Places
+    from gitmem.git.indexfile import Buffer, Places
     from gitmem.git.process import Git
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
@@ -39,8 +39,6 @@ _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getat
 # Git commands hold `index.lock` for milliseconds, but for a `git commit -a` whose editor is open, and those that died.
 _PAUSE = 0.02
 _PATIENCE = 1.0
-SHA1_DIGITS = 40  # of an object id; in a repository of longer ones every update is git's to make
-_LARGE = 1 << 19  # bytes from which on OpenSSL's SHA-1, eight times as fast, is worth the 3 ms that importing it takes
 
 
 def clear_left_lock(git_dir: str) -> None:
@@ -224,7 +222,7 @@ class IndexUpdate:
         self._git = git
         self._process: Running | None = None
         self._places: Places | None = None
-        self._oids = {path: _blob_id(data) for path, data in contents.items()}
+        self._oids = {path: bytes.fromhex(blob_id(data, "0" * SHA1_DIGITS)) for path, data in contents.items()}
         with contextlib.suppress(OSError):  # somebody holds the lock: `finish` waits for it
             self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
             try:
@@ -274,7 +272,7 @@ class IndexUpdate:
             return None
         try:
             index = self._draft.read()
-            return find_entries(index, map(os.fsencode, self._oids), _sha1(len(index)))
+            return find_entries(index, map(os.fsencode, self._oids), sha1(len(index)))
         except FileNotFoundError:  # there is no index yet
             return None
 
@@ -285,33 +283,10 @@ class IndexUpdate:
             if path not in self._oids or not stat.S_ISREG(status.st_mode):
                 return False
             entries[os.fsencode(path)] = Replacement(status, self._oids[path])
-        index = replace_entries(places, entries, _sha1(len(places.index)))
+        index = replace_entries(places, entries, sha1(len(places.index)))
         if index is not None:
             self._draft.write(index)
         return index is not None
-
-
-def _sha1(size: int) -> NewHash:
-    """Return what makes a hash for so many bytes."""
-    if size > _LARGE or "hashlib" in sys.modules:
-        from hashlib import sha1
-    else:
-        try:
-            from _sha1 import sha1  # type: ignore[import-not-found,no-redef,unused-ignore]
-        except ImportError:
-            from hashlib import sha1
-
-    def new_hash() -> Hash:
-        return sha1(usedforsecurity=False)
-
-    return new_hash
-
-
-def _blob_id(data: bytes) -> bytes:
-    hash_ = _sha1(len(data))()
-    hash_.update(b"blob %d\0" % len(data))
-    hash_.update(data)
-    return hash_.digest()
 
 
 def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:

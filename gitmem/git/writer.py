@@ -15,6 +15,7 @@ import time
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
 from gitmem.git.branch import BranchLockedError, BranchMovedError, Move, is_plain
 from gitmem.git.identity import GITMEM
+from gitmem.git.oid import blob_id
 from gitmem.git.process import failure
 from gitmem.moment import datetime
 from gitmem.values import Value
@@ -128,7 +129,8 @@ class Writer:
     loose objects: in a repository that is the user's, whose `git gc` counts packs.
     """
 
-    def __init__(self, git: Git, ref: str, tip: str | None, *, keep_pack: bool = True) -> None:
+    def __init__(self, git: Git, ref: str, tip: str | None, *, keep_pack: bool = True, first: str = "") -> None:
+        """Start it; `first` is the path that is read first, if that is known: it is asked for while git starts."""
         self._git = git
         self._ref = ref
         self._base = tip
@@ -140,6 +142,13 @@ class Writer:
         self._process = git.spawn(*_SYNC, *_QUICK, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
         self._plain = keep_pack and tip is not None and git.git_dir is not None and is_plain(git.git_dir, ref)
         self._mover: Running | None = None
+        self._asked: list[str] = []
+        try:
+            if first:
+                self._ask(first)
+        except BaseException:
+            self._end()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -147,8 +156,11 @@ class Writer:
     def __exit__(self, *exc: object) -> None:
         self._end()
 
-    def read(self, path: str) -> Blob | None:
+    def read(self, path: str, held: bytes | None = None) -> Blob | None:
         """Return the file at `path` in the tip, None where there is none.
+
+        `held` is what the work tree has there: where the tip has the same, as mostly, its id says so, and git is not
+        asked for the content.
 
         Raises:
             RefusedError: there is a folder, a symbolic link or a submodule under this name.
@@ -156,17 +168,32 @@ class Writer:
         """
         if self._base is None:
             return None
-        self._send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
+        if path not in self._asked:
+            self._ask(path)
+        self._pass_over(self._asked.index(path))
         meta = self._line().partition(b"\t")[0].split(b" ")
         if meta[0] == b"missing":
             return None
         mode, oid = meta[0].decode(), meta[2].decode()
         if mode not in _MODES:
             raise RefusedError(f"{path} is not a file in the store, but a folder, a link or a submodule (mode {mode}).")
+        if held is not None and blob_id(held, oid) == oid:
+            return Blob(mode, oid, held)
         self._send(b"cat-blob %s\n" % oid.encode())
         size = int(self._line().split(b" ")[2])
         data = self._exactly(size + 1)[:-1]
         return Blob(mode, oid, data)
+
+    def _ask(self, path: str) -> None:
+        if self._base is not None:
+            self._send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
+            self._asked.append(path)
+
+    def _pass_over(self, number: int) -> None:
+        """Take so many answers that nobody waits for, and the next one as taken, if it comes."""
+        for _ in range(number):
+            self._line()
+        del self._asked[: number + 1]
 
     def commit(self, commit: NewCommit) -> None:
         """Add a commit on top of the tip or the one before; the branch does not move yet.
@@ -267,6 +294,7 @@ class Writer:
         raise self._failure(_UPDATE_REF, mover.wait(), stderr)
 
     def _read_ids(self) -> None:
+        self._pass_over(len(self._asked))
         while self._awaited:
             self._ids.append(self._line().strip().decode())
             self._awaited -= 1

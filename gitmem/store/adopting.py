@@ -11,9 +11,10 @@ import os
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
+from gitmem.git.oid import blob_id
 from gitmem.git.refs import move_refs
 from gitmem.store.attempt import check_held, publish
-from gitmem.store.recovery import ARRIVING, blob_id
+from gitmem.store.recovery import ARRIVING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

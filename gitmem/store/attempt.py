@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
-from gitmem.git.index import SHA1_DIGITS
+from gitmem.git.oid import SHA1_DIGITS
 from gitmem.git.writer import TipMovedError, Writer
 from gitmem.model.paths import FORMAT
 from gitmem.store.recovery import recover, remove_litter
@@ -54,7 +54,7 @@ def attempt(
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _begin(store, branch)
     with (
-        Writer(store.repository.git, branch, tip, keep_pack=store.own_repository) as writer,
+        Writer(store.repository.git, branch, tip, keep_pack=store.own_repository, first=FORMAT) as writer,
         store.files.look() as look,
     ):
         if scan and store.marked() == tip:  # else a repair may make what is to be found
@@ -63,7 +63,7 @@ def attempt(
         if meanwhile is not None:
             meanwhile()
         # While this one waited for the lock, a newer gitmem may have migrated the store.
-        blob = writer.read(FORMAT)
+        blob = writer.read(FORMAT, store.format_document)
         store.check_format(b"" if blob is None else blob.data)
         transaction = _repaired(store, writer, tip, repaired)
         if scan:

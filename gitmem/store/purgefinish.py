@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.expunge import every_object, forget_moves, remove_unreachable, stash_again
 from gitmem.git.index import follow_tip
+from gitmem.git.oid import blob_id
 from gitmem.model.paths import TEMPORARY
 from gitmem.model.purge import Record, Replacer, Seeker
 from gitmem.store.purgestate import Journal, State, write_state
 from gitmem.store.purging import Applied, move
-from gitmem.store.recovery import blob_id
 from gitmem.store.store import PURGING
 
 if TYPE_CHECKING:

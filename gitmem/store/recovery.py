@@ -13,6 +13,7 @@ import time
 
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git.index import DRAFT, clear_left_lock
+from gitmem.git.oid import blob_id
 from gitmem.git.repository import clear_left_behind, read_text
 from gitmem.git.writer import CRASH_REPORT
 
@@ -204,14 +205,3 @@ def _left_keeps(folder: str) -> list[str]:
     except FileNotFoundError:
         return []
     return [path for path in paths if read_text(path) in {"", "fast-import"}]
-
-
-def blob_id(content: bytes, like: str) -> str:
-    """Return the id git gives a file's content, in the kind of hash that the id `like` is of."""
-    import hashlib
-
-    sha256 = len(like) == len(hashlib.sha256().hexdigest())
-    digest = hashlib.new("sha256" if sha256 else "sha1", usedforsecurity=False)
-    digest.update(b"blob %d\0" % len(content))
-    digest.update(content)
-    return digest.hexdigest()

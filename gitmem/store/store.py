@@ -76,7 +76,8 @@ class Store:
         self.config = self._load_config()
         self._asked: IdentityLookup | None = None
         self._lock_kind: LockKind | None = None  # found out once
-        self.check_format(_read_small(os.path.join(work_tree, FORMAT)) or b"")
+        self.format_document = _read_small(os.path.join(work_tree, FORMAT)) or b""
+        self.check_format(self.format_document)
 
     @cached_property
     def files(self) -> WorkTree:

@@ -137,7 +137,7 @@ class Transaction:
         file = self._work_tree.load(path)
         disk = self._on_disk[path] = None if file is None else file.data
         try:
-            blob = self._writer.read(path)
+            blob = self._writer.read(path, disk)
         except RefusedError:
             # The tip has a folder, a link or a submodule there, and a person has put a file in its place, or nothing.
             blob, replaced = None, True

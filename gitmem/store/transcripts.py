@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
 from gitmem.git.identity import IdentityLookup
+from gitmem.git.oid import blob_id
 from gitmem.git.repository import clear_left_behind
 from gitmem.git.setup import make_root
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.git.writer import NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import check_path, slug
-from gitmem.store.recovery import blob_id
 from gitmem.store.redact import redact
 
 if TYPE_CHECKING:

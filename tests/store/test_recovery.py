@@ -10,7 +10,6 @@ from gitmem.errors import BusyError, NotSavedError
 from gitmem.git.worktree import WorkTree
 from gitmem.git.writer import Writer
 from gitmem.model.message import Message
-from gitmem.store.recovery import blob_id
 
 POINTS = (
     "no file is written",
@@ -481,11 +480,6 @@ def test_a_crash_while_a_store_of_a_branch_is_written(tmp_path, boxes, bare_git,
     box.settle()
     saved(box)
     box.sound()
-
-
-@pytest.mark.parametrize("content", [b"", b"x", b"\r\n\0\xff" * 1000])
-def test_the_id_of_a_blob(box, content):
-    assert blob_id(content, "0" * 40) == box.git("hash-object", "--stdin", stdin=content)
 
 
 def test_a_copy_of_a_store_that_was_cut_off(box, crashed, tmp_path, boxes):
