@@ -23,6 +23,7 @@ import tempfile
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import list_paths
@@ -32,10 +33,14 @@ from gitmem.search.standins import RgScanner, find_rg
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
 SETS = ("locomo-turn", "korquad", "cosqa")
 FILE_BYTES = 20_000
 MEGABYTE = 1_000_000
+OURS, BESIDE = "gitmem, in process", "the same ranking with the rg binary"
 TARGETS = {1: 10.0, 10: 30.0, 100: 105.0}
 
 
@@ -84,13 +89,16 @@ def marked(text: str, copy: int) -> str:
     return re.sub(r"\w{7,}", mark, text) if copy else text
 
 
-def timed(run, questions: list[str]) -> list[float]:
-    times = []
-    for question in questions:
-        begun = time.perf_counter()
-        run(question)
-        times.append((time.perf_counter() - begun) * 1000)
-    return sorted(times)
+def timed(runs: dict[str, Callable[[str], object]], questions: list[str]) -> dict[str, list[float]]:
+    """Return the times of each, sorted; they take turns, and who begins, so that a noisy machine is noisy for all."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for number, question in enumerate(questions):
+        names = [*runs][:: -1 if number % 2 else 1]
+        for name in names:
+            begun = time.perf_counter()
+            runs[name](question)
+            times[name].append((time.perf_counter() - begun) * 1000)
+    return {name: sorted(found) for name, found in times.items()}
 
 
 def figures(times: list[float]) -> str:
@@ -145,30 +153,29 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
         print(f"  the first search ever             {(time.perf_counter() - begun) * 1000:7.1f} ms")
         for question in questions[:5]:
             answer(store, question)
-        ours = timed(lambda question: answer(store, question), questions)
-        print(f"  gitmem, in process                {figures(ours)}", flush=True)
-        beside = None
+        runs: dict[str, Callable[[str], object]] = {OURS: lambda question: answer(store, question)}
         rg = find_rg({"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])})
         if rg is None:
             print("  rg: skipped, there is none on this machine")
         else:
-            scanner = RgScanner(rg, environ)
-            times = timed(lambda question: answer(store, question, scanner=scanner), questions)
-            beside = times[len(times) // 2]
-            print(f"  the same ranking with the rg binary {figures(times)}")
+            scanner, bindings = RgScanner(rg, environ), make_scanner(store)
+            runs[BESIDE] = lambda question: answer(store, question, scanner=scanner)
             paths = list_paths(store.root)
             literals = {question: literals_of(parse_query(question).terms) for question in questions}
-            alone = {"rg alone, the same pattern": scanner, "the bindings alone, same pattern": make_scanner(store)}
-            for name, one in alone.items():
-                times = timed(lambda question, one=one: one.scan(store.root, paths, literals[question]), questions)
-                print(f"  {name:<33} {figures(times)}", flush=True)
+            runs["rg alone, the same pattern"] = lambda asked: scanner.scan(store.root, paths, literals[asked])
+            runs["the bindings alone, same pattern"] = lambda asked: bindings.scan(store.root, paths, literals[asked])
+        times = timed(runs, questions)
+        for name, found in times.items():
+            print(f"  {name:<35} {figures(found)}", flush=True)
+        beside = times[BESIDE][len(questions) // 2] if BESIDE in times else None
         base, seconds, megabytes = index_fts(folder, Path(store.root))
         print(
-            f"  FTS5, its index built             {figures(timed(lambda question: ask_fts(base, question), questions))}"
+            f"  {'FTS5, its index built':<35} "
+            + figures(timed({"fts": lambda question: ask_fts(base, question)}, questions)["fts"])
         )
-        print(f"  FTS5, building the index          {seconds:7.1f} s, {megabytes:.0f} MB")
+        print(f"  {'FTS5, building the index':<35} {seconds:7.1f} s, {megabytes:.0f} MB")
         base.close()
-        p50 = ours[len(ours) // 2]
+        p50 = times[OURS][len(questions) // 2]
         if size == 1:
             bare, whole = whole_process(folder, project, environ)
             most = 3 * bare + p50
