@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError
-from gitmem.git.repository import clear_left_behind
+from gitmem.git.repository import clear_left_behind, lock_in_the_way
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 _ATTEMPTS = 20  # a tenth of a second each, where another git holds the ref's lock
-_LOCKED = "Unable to create '"
 _MOVED = ("but expected", "already exists", "unable to resolve reference")
 
 
@@ -44,10 +43,10 @@ def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why:
         except GitFailedError as error:
             if any(words in error.stderr for words in _MOVED):
                 return False
-            lock = error.stderr.partition(_LOCKED)[2].partition("': File exists")
-            if not lock[1] or attempt + 1 == _ATTEMPTS:
+            lock = lock_in_the_way(error.stderr)
+            if not lock or attempt + 1 == _ATTEMPTS:
                 raise
-            clear_left_behind(lock[0])
+            clear_left_behind(lock)
         else:
             break
     return True

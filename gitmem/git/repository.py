@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
 LEFT_BEHIND_SECONDS = 10.0
+# What git says of a lock that is there already: of a ref's, which it names, and of its settings, which it does not.
+_LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
 _MOMENT = 0.1
 MEMORY_BRANCH = "gitmem"
 # What git leaves in its folder while an operation of the user's waits for them, what it is called, and what ends it.
@@ -98,6 +100,15 @@ def read_text(path: str) -> str:
             return file.read(65536)
     except OSError:
         return ""
+
+
+def lock_in_the_way(stderr: str) -> str:
+    """Return the lock file that git says is there already, "" where it says something else."""
+    for before, after, suffix in _LOCKED:
+        lock, found, _ = stderr.partition(before)[2].partition(after)
+        if found:
+            return lock + suffix
+    return ""
 
 
 def clear_left_behind(lock: str) -> None:

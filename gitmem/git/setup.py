@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.process import Git, git_version, git_without_repository
-from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, read_text
+from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, lock_in_the_way, read_text
 
 BRANCH = MEMORY_BRANCH
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
@@ -26,8 +26,6 @@ _ROOT_IDENTITY = {
 # For the user's own git commands in the store: no surprise jobs, readable names.
 _BUILDING = ".git.new-"
 _ATTEMPTS = 20  # a tenth of a second each, to change what another git is changing
-# What git says of a lock that is there already: of a ref's, which it names, and of its settings, which it does not.
-_LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
 
 
@@ -83,22 +81,13 @@ def run_past_lock(git: Git, *args: str) -> None:
         try:
             git.run(*args)
         except GitFailedError as error:
-            lock = _lock_in_the_way(error.stderr)
+            lock = lock_in_the_way(error.stderr)
             if not lock:
                 raise
             clear_left_behind(lock)
         else:
             return
     raise BusyError(f"Another git command holds {lock}.", "If none is running, remove that file.")
-
-
-def _lock_in_the_way(stderr: str) -> str:
-    """Return the lock file that git says is there already, "" where it says something else."""
-    for before, after, suffix in _LOCKED:
-        lock, found, _ = stderr.partition(before)[2].partition(after)
-        if found:
-            return lock + suffix
-    return ""
 
 
 def make_root(git: Git) -> str:

@@ -17,6 +17,7 @@ from gitmem.git.branch import BranchLockedError, BranchMovedError, Move, is_plai
 from gitmem.git.identity import GITMEM
 from gitmem.git.oid import blob_id
 from gitmem.git.process import failure
+from gitmem.git.repository import lock_in_the_way
 from gitmem.moment import datetime
 from gitmem.values import Value
 
@@ -286,9 +287,8 @@ class Writer:
         _, stderr = mover.communicate(f"update {self._ref} {last} {base}\n".encode())
         if mover.returncode == 0:
             return
-        lock = stderr.partition(b"Unable to create '")[2].partition(b"': File exists")
-        if lock[1]:
-            raise TipLockedError(os.fsdecode(lock[0]))
+        if lock := lock_in_the_way(os.fsdecode(stderr)):
+            raise TipLockedError(lock)
         if any(words in stderr for words in _MOVED):
             raise TipMovedError
         raise self._failure(_UPDATE_REF, mover.wait(), stderr)
