@@ -202,8 +202,10 @@ def _find(
     """Return hits, the query, and why vectors were left out; that is told, too, once an hour."""
     from gitmem.search.engine import answer
 
-    store = settled(args, door)
     query = " ".join(args.query)
+    if not query.strip():
+        raise UsageError("There is nothing in the query to look for.", "Give words, or a filter such as type:decision.")
+    store = settled(args, door)
     at = _commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, at=at)
     if found.without_vectors:

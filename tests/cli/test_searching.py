@@ -77,6 +77,13 @@ def test_by_score_the_best_comes_first(filled):
     assert len(filled.json("search", "zebra", "-n", "2")) == 2
 
 
+@pytest.mark.parametrize("command", ["search", "recall"])
+def test_a_query_of_nothing_is_an_error(filled, command):
+    code, out, err = filled(command, " ")
+    assert (code, out) == (2, "")
+    assert "nothing in the query" in err
+
+
 def test_nothing_found_is_an_empty_list_and_no_failure(filled):
     assert filled.json("search", "giraffe") == []
     assert filled("search", "giraffe") == (0, "", "gitmem: Nothing of this is remembered.\n")
