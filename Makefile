@@ -3,22 +3,28 @@
 #   make test   the test suite
 # `make test-e2e` runs the real Claude Code against it, offline, and clients of MCP that are not ours; npm brings them
 # (690 MB).
-# The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes.
+# The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone, and
+# what its tests and checks need as soon as one of these is asked for.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
 .PHONY: try test test-slow test-e2e lint types layers format clean
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gitmem needs Python 3.11 or later; say PYTHON=python3.13 make ...")'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $(INSTALLED)
+
+$(READY): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $(READY)
 
-try: $(READY)
+try: $(INSTALLED)
 	@$(BIN)/python -m gitmem.cli.demo
 
 test: $(READY)

@@ -134,7 +134,7 @@ class FakeProvider:
     def __init__(self) -> None:
         self.behave: list[str] = []
         self.asked: list[dict] = []
-        self.headers: list[dict[str, str]] = []
+        self.headers: list[http.client.HTTPMessage] = []  # names without regard to case
         self.same: dict[str, str] = {}
         self.released = threading.Event()
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -163,7 +163,7 @@ class FakeProvider:
             def do_POST(self) -> None:
                 value = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 provider.asked.append({**value, "path": self.path})
-                provider.headers.append(dict(self.headers))
+                provider.headers.append(self.headers)
                 behave = provider.behave.pop(0) if provider.behave else "right"
                 provider.answer(self, value, *behave.partition(":")[::2])
 
@@ -192,8 +192,8 @@ class FakeProvider:
         if how == "redirect":
             self._send(request, 302, {}, {"Location": what})
             return
-        if how == "text":
-            self._send(request, 200, b"<html>not JSON</html>")
+        if how in {"text", "json"}:
+            self._send(request, 200, what.encode() or b"<html>not JSON</html>")
             return
         self.right(request, value, how)
 

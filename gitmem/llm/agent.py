@@ -14,8 +14,8 @@ import subprocess  # noqa: TID251  # a program of the person's own that is asked
 import sys
 import time
 
-from gitmem.llm.asking import AGENT, Answer, Request, Size
-from gitmem.llm.chat import MOST_BYTES, counted
+from gitmem.llm.asking import AGENT, MOST_BYTES, Answer, Request, Size
+from gitmem.llm.chat import counted
 from gitmem.llm.embedding import field
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
 from gitmem.model.plaintext import plain

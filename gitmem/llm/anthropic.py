@@ -1,11 +1,6 @@
 """Anthropic's Messages API.
 
 https://platform.claude.com/docs/en/api/messages, structured outputs by `output_config.format`.
-
-Not through the official SDK, though a library beats our own code elsewhere: `anthropic` 2.12 takes 54 MB with what it
-needs, where all of gitmem is to stay below 15, and 0.9 s to import, which the work behind a hook would pay each time;
-what it would save is the forty lines below. Deadlines, limits and what is told of errors are those of
-`gitmem.llm.http`, for all providers alike.
 """
 
 from __future__ import annotations
@@ -13,10 +8,11 @@ from __future__ import annotations
 import json
 
 from gitmem.llm.asking import ANTHROPIC, Answer, Request, Size
-from gitmem.llm.chat import MOST_BYTES, counted
+from gitmem.llm.chat import counted
 from gitmem.llm.embedding import field
 from gitmem.llm.errors import AnswerError
-from gitmem.llm.http import is_private, post_json
+from gitmem.llm.http import is_private
+from gitmem.llm.server import MESSAGES, Server
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -52,9 +48,8 @@ class AnthropicModel:
         }
         base = config.base_url or BASE_URL
         self.remote = not is_private(base)
-        self._url = f"{base.rstrip('/').removesuffix('/v1')}/v1/messages"
-        self._headers = {"x-api-key": key, "anthropic-version": VERSION}
-        self._environ = environ
+        headers = {"x-api-key": key, "anthropic-version": VERSION}
+        self._server = Server(MESSAGES, base.rstrip("/").removesuffix("/v1"), key, headers, environ)
 
     def name(self, size: Size) -> str:
         """See `Model.name`."""
@@ -74,9 +69,7 @@ class AnthropicModel:
             "messages": [{"role": "user", "content": request.text}],
             "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
         }
-        said = post_json(
-            self._url, asked, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
-        )
+        said = self._server.post(asked, deadline=deadline)
         content = field(said, "content")
         blocks = content if isinstance(content, list) else []
         texts = [text for block in blocks if isinstance(text := field(block, "text"), str)]

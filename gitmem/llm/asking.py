@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI = "offline", "host", "agent", "anthropic", "openai"
 PROVIDERS = (OFFLINE, HOST, AGENT, ANTHROPIC, OPENAI)
 KEYS = {ANTHROPIC: "ANTHROPIC_API_KEY", OPENAI: "OPENAI_API_KEY"}
+MOST_BYTES = 2_000_000  # of an answer, with all that it comes in
 _FENCE_BYTES = 16
 _MILLION = 1_000_000
 

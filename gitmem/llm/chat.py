@@ -10,7 +10,8 @@ import json
 from gitmem.llm.asking import OPENAI, Answer, Request, Size
 from gitmem.llm.embedding import field
 from gitmem.llm.errors import AnswerError, ProviderError, StatusError
-from gitmem.llm.http import is_private, post_json
+from gitmem.llm.http import is_private
+from gitmem.llm.server import COMPLETIONS, Server
 from gitmem.model.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -23,7 +24,6 @@ BASE_URL = "https://api.openai.com/v1"
 MODELS = {Size.SMALL: "gpt-5-mini", Size.LARGE: "gpt-6.1-sol"}
 # US dollars a million tokens, as of 2026-11.
 PRICES = {"gpt-5-mini": (0.25, 2.0), "gpt-6.1-terra": (1.0, 5.0), "gpt-6.1-sol": (2.0, 10.0)}
-MOST_BYTES = 2_000_000  # of an answer
 _BAD_REQUEST = (400, 422)
 
 
@@ -42,9 +42,8 @@ class ChatModel:
         }
         base = config.base_url or BASE_URL
         self.remote = not is_private(base)
-        self._url = f"{base.rstrip('/')}/chat/completions"
-        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._environ = environ
+        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._server = Server(COMPLETIONS, base.rstrip("/"), key, headers, environ)
 
     def name(self, size: Size) -> str:
         """See `Model.name`."""
@@ -68,16 +67,12 @@ class ChatModel:
         }
         form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": request.schema}}
         try:
-            return self._answer(request, self._post({**asked, "response_format": form}, deadline))
+            return self._answer(request, self._server.post({**asked, "response_format": form}, deadline=deadline))
         except StatusError as error:
             if self._own or error.status not in _BAD_REQUEST:
                 raise
-        return self._answer(request, self._post(asked, deadline))  # a server that knows no schemas; it was told of it
-
-    def _post(self, asked: object, deadline: float) -> object:
-        return post_json(
-            self._url, asked, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
-        )
+        # The server knows no schemas; its model was told of this one.
+        return self._answer(request, self._server.post(asked, deadline=deadline))
 
     def _answer(self, request: Request, said: object) -> Answer:
         choices = field(said, "choices")

@@ -16,7 +16,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from http.client import HTTPResponse
     from socket import socket
 
@@ -71,7 +71,8 @@ def post_json(
     failures = 0
     while True:
         try:
-            return _answer(url, _ask(url, body, headers=headers, deadline=deadline, environ=environ or {}, most=most))
+            data = _ask(url, body, headers=headers, deadline=deadline, environ=environ or {}, most=most)
+            return read_answer(where_of(url), data)
         except ProviderError as error:
             failures += 1
             if not error.passing or failures >= patience.tries:
@@ -80,6 +81,11 @@ def post_json(
             if time.monotonic() + pause >= deadline:
                 raise
             patience.sleep(pause)
+
+
+def where_of(url: str) -> str:
+    """Return the server a URL names, as it may be told: without a user and a password."""
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def is_private(url: str) -> bool:
@@ -109,8 +115,7 @@ def _ask(
     url: str, body: bytes, *, headers: Mapping[str, str], deadline: float, environ: Mapping[str, str], most: int
 ) -> bytes:
     """Make one request; the bytes of a good answer."""
-    parts = _address(url)
-    where = parts.netloc.rpartition("@")[2]
+    parts, where = _address(url), where_of(url)
     left = deadline - time.monotonic()
     if left <= 0:
         raise DeadlineError(f"There was no time left to ask {where}.")
@@ -128,7 +133,9 @@ def _ask(
                     raise DeadlineError(f"{where} did not answer in time.")
                 if response.length:  # http.client does not mind an answer that breaks off
                     raise UnreachableError(f"The answer of {where} breaks off.")
-                _check_status(response, data, where, headers)
+                if response.status // 100 != 2:  # noqa: PLR2004  # RFC 9110, 15.3
+                    asked = response.getheader("Retry-After", "")
+                    raise refused(where, response.status, data, asked, list(headers.values()))
                 return data
     except ValueError:  # whose message may hold a header
         raise ProviderError(f"The request to {where} cannot be made.", "Look at the key and the address.") from None
@@ -196,12 +203,10 @@ def _read(response: HTTPResponse, where: str, most: int) -> bytes:
     return b"".join(blocks)
 
 
-def _check_status(response: HTTPResponse, data: bytes, where: str, headers: Mapping[str, str]) -> None:
-    status = response.status
-    if status // 100 == 2:  # noqa: PLR2004  # RFC 9110, 15.3
-        return
+def refused(where: str, status: int, data: bytes, retry_after: str, secrets: Sequence[str]) -> StatusError:
+    """Return the error that a status is (RFC 9110, 15), with what the server says of it, but none of the secrets."""
     if status // 100 == 3:  # noqa: PLR2004  # RFC 9110, 15.4
-        raise StatusError(f"{where} answers from elsewhere ({status}).", "Name the right address.", status=status)
+        return StatusError(f"{where} answers from elsewhere ({status}).", "Name the right address.", status=status)
     remedy = {
         401: "Look at the key.",
         403: "Look at the key and what it may do.",
@@ -209,9 +214,9 @@ def _check_status(response: HTTPResponse, data: bytes, where: str, headers: Mapp
         429: "Its limits are reached; try again later.",
     }.get(status, "")
     said = _said(data)
-    for key in headers.values():  # some servers repeat it
-        said = said.replace(key.removeprefix("Bearer "), "[key]")
-    raise StatusError(f"{where} refused: {status} {said}".strip(), remedy, status=status, wait=_wait(response))
+    for secret in secrets:  # some servers repeat it
+        said = said.replace(secret.removeprefix("Bearer "), "[key]")
+    return StatusError(f"{where} refused: {status} {said}".strip(), remedy, status=status, wait=_wait(retry_after))
 
 
 def _said(data: bytes) -> str:
@@ -225,9 +230,9 @@ def _said(data: bytes) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SAID]
 
 
-def _wait(response: HTTPResponse) -> float:
-    """Return the seconds a server asks to wait (RFC 9110, 10.2.3), 0 where it does not."""
-    given = response.getheader("Retry-After", "").strip()
+def _wait(asked: str) -> float:
+    """Return the seconds a server asks to wait by `Retry-After` (RFC 9110, 10.2.3), 0 where it does not."""
+    given = asked.strip()
     if given.isdigit():
         return float(given[:9])
     from email.utils import parsedate_to_datetime
@@ -238,10 +243,15 @@ def _wait(response: HTTPResponse) -> float:
         return 0.0
 
 
-def _answer(url: str, data: bytes) -> object:
+def read_answer(where: str, data: bytes) -> object:
+    """Return the JSON value that was answered.
+
+    Raises:
+        AnswerError: it is none.
+
+    """
     try:
         value: object = json.loads(data)
     except (ValueError, RecursionError):
-        where = urlsplit(url).netloc.rpartition("@")[2]
         raise AnswerError(f"The answer of {where} is not JSON.", raw=data.decode("utf-8", "replace")) from None
     return value

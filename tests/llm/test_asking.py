@@ -102,7 +102,7 @@ def agent(tmp_path):
 
 
 @pytest.fixture(params=[chat, anthropic], ids=["openai", "anthropic"])
-def ask(request, model_server):
+def ask(request, model_server, way):
     """Give a function that asks the fake server through one of the APIs."""
     model_server.reply = lambda _: {"says": "uv"}
     model = request.param(model_server)
@@ -159,6 +159,7 @@ def test_an_answer_without_end_is_not_read_to_its_end(ask, model_server):
         ask()
 
 
+@pytest.mark.usefixtures("way")
 def test_what_is_asked_of_a_server_like_openai(model_server):
     chat(model_server).ask(fenced(question(), TOKEN), soon())
     asked = model_server.asked[0]
@@ -169,6 +170,7 @@ def test_what_is_asked_of_a_server_like_openai(model_server):
     assert asked["max_tokens"] == 6_000
 
 
+@pytest.mark.usefixtures("way")
 def test_a_server_that_knows_no_schemas_is_asked_without(model_server):
     model_server.reply = lambda _: {"says": "uv"}
     model_server.behave = ["status:400:"]
@@ -177,11 +179,12 @@ def test_a_server_that_knows_no_schemas_is_asked_without(model_server):
     assert '"says"' in model_server.asked[1]["messages"][0]["content"]
 
 
-def test_what_is_asked_of_anthropic(model_server):
+def test_what_is_asked_of_anthropic(model_server, way):
     anthropic(model_server).ask(fenced(question(size=Size.LARGE), TOKEN), soon())
     asked = model_server.asked[0]
     assert asked["path"] == "/v1/messages"
-    assert model_server.headers[0]["x-api-key"] == "sk-secret"
+    sent = model_server.headers[0]
+    assert sent["Authorization"] == "Bearer sk-secret" if way == "sdk" else sent["x-api-key"] == "sk-secret"
     assert asked["output_config"]["format"]["schema"] == SCHEMA
     assert asked["model"] == "claude-sonnet-5-5"
     assert "Sum up what happened." in asked["system"]

@@ -57,10 +57,8 @@ def test_what_is_no_answer_is_an_error_that_says_so(embedder, provider, how):
 
 
 @pytest.mark.parametrize("answer", ["[]", "3", '{"data": 3}', '{"data": [3]}', '{"embeddings": {}}', "null"])
-def test_json_of_another_shape_is_an_error(embedder, monkeypatch, answer):
-    import json
-
-    monkeypatch.setattr(f"{type(embedder).__module__}.post_json", lambda *_, **__: json.loads(answer))
+def test_json_of_another_shape_is_an_error(embedder, provider, answer):
+    provider.behave = [f"json:{answer}"]
     with pytest.raises(AnswerError):
         embedder.embed_documents(["one"], soon())
 
