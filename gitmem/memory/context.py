@@ -56,14 +56,15 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
     config = store.config.session
     facts = told_facts(store, without_ids(body[-_AT_HAND:]), project)
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
+    open_issues = _entries(body, issues, facts.settled)[::-1]
     parts = [
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        *_newest_summary(store),
+        *_newest_summary(store, facts.texts.union(map(_said, open_issues))),
         Part("Facts", facts.lines, share=config.facts_percent),
         *concept_at_hand(store, body),
         Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
-        Part(KNOWN_ISSUES, _entries(body, issues, facts.settled)[::-1], share=15),
+        Part(KNOWN_ISSUES, open_issues, share=15),
         Part("The end of memory.md", _end(body, [one for one in (decisions, issues) if one]), keep_last=True),
         Part("Summaries to be written", _pending(pending)),
         Part("Sync with other machines", tuple(failures(store.private))),
@@ -93,7 +94,12 @@ def _entries(
         return ()
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[place.body : place.end])]
     told = [without_ids(piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
-    return tuple(piece for piece in told if plain_words(_HEAD.sub("", piece, count=1)) not in said)
+    return tuple(piece for piece in told if _said(piece) not in said)
+
+
+def _said(entry: str) -> str:
+    """Return what an entry says, without its head."""
+    return plain_words(_HEAD.sub("", entry, count=1))
 
 
 def _end(body: str, told: Sequence[Section]) -> tuple[str, ...]:
@@ -123,7 +129,8 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(without_ids(text) for text in told)
 
 
-def _newest_summary(store: Store) -> list[Part]:
+def _newest_summary(store: Store, told: frozenset[str]) -> list[Part]:
+    """Return the newest archive's summary without the sentences that say what is told elsewhere in the same words."""
     names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
     data = store.read(f"{SUMMARIES}/{max(names)}") if names else None
     if not data:
@@ -132,8 +139,9 @@ def _newest_summary(store: Store) -> list[Part]:
 
     first, last = days_of(data)
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
-    sentences = tuple(_SENTENCE_END.split(Document.parse(data).body.strip()))
-    return [Part(title, sentences, share=store.config.session.summary_percent)]
+    sentences = _SENTENCE_END.split(Document.parse(data).body.strip())
+    new = tuple(sentence for sentence in sentences if plain_words(sentence) not in told)
+    return [Part(title, new, share=store.config.session.summary_percent)]
 
 
 def _pending(archives: Sequence[str]) -> tuple[str, ...]:

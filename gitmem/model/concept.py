@@ -112,7 +112,7 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
     """Return a name that says what a concept is about: a file and its most telling words, else what was done."""
     file = files[0].rpartition("/")[2] if files else ""
     words = [word for word in keywords if len(word) > 1 and word.casefold() not in _EMPTY]
-    words = [word for word in words if word.casefold() not in file.casefold()]
+    words = [word for word in words if word.rpartition("/")[2].casefold() not in file.casefold()]
     named = [word for word in words if any(mark in word for mark in "._/-") or word[1:] != word[1:].lower()]
     words = list(dict.fromkeys((*named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
     if file and words:

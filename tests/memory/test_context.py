@@ -178,13 +178,30 @@ def test_a_memory_of_any_bytes(desk, content):
     text.encode("utf-8", "replace")
 
 
+def put_fact(desk, text: str) -> None:
+    fact = make_fact(FactKind.DECISION, text, desk.clock.now, confidence=0.8)
+    path = Path(desk.store.root, fact.path)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(render_fact(fact))
+
+
+def test_a_summary_does_not_say_again_what_is_told_as_a_fact_or_an_issue(desk):
+    put_fact(desk, "Use uv, not pip.")
+    save(desk.store, desk.save("The importer drops BOMs.", MemoryType.ISSUE))
+    folder = Path(desk.store.root, "summaries")
+    folder.mkdir()
+    said = "use  uv, not pip. The importer drops BOMs. It was tried with 3 files.\n"
+    (folder / "memory_20260101_000000.summary.md").write_text(f"---\nid: x\n---\n{said}", encoding="utf-8")
+    text = told(desk)
+    assert text.casefold().count("not pip") == 1
+    assert text.count("The importer drops BOMs.") == 1
+    assert "## Summary of what came before\nIt was tried with 3 files." in text
+
+
 def test_a_decision_that_is_told_as_a_fact_is_told_once(desk):
     save(desk.store, desk.save("Use uv,  not pnpm.", MemoryType.DECISION))
     save(desk.store, desk.save("Keep the spool local", MemoryType.DECISION))
-    fact = make_fact(FactKind.DECISION, "use uv, not pnpm", desk.clock.now, confidence=0.8)
-    path = Path(desk.store.root, "facts", "decision", f"{fact.id}-use-uv.md")
-    path.parent.mkdir(parents=True)
-    path.write_bytes(render_fact(fact))
+    put_fact(desk, "use uv, not pnpm")
     text = told(desk)
     assert text.casefold().count("not pnpm") == 1
     assert "Keep the spool local" in text
