@@ -29,6 +29,7 @@ _READ = 8_000  # characters of an answer
 _SHORTEST, _LONGEST = 12, 280  # characters of a sentence that stands for an exchange
 _ASKED = 80  # characters of the request where it stands before
 _FEWEST = 2.0  # the score below which a sentence says nothing of what was done
+_ITEM = 0.6  # what an item of a list is behind a sentence of its own, unless it tells of something done
 _NAMED = 3  # files or programs
 _SHORTEST_WORD = 2
 _WORDS = {
@@ -36,16 +37,26 @@ _WORDS = {
     True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
 }
 _DID = re.compile(
-    r"\b(?:add|fix|implement|creat|updat|chang|refactor|remov|delet|replac|renam|mov|configur|install|migrat|merg|commit"
-    r"|push|deploy|releas|resolv|solv|correct|improv|optimi[sz]|convert|extract|enabl|disabl|upgrad|document|verifi"
-    r"|identif|confirm|analy[sz]|investigat|switch|clean|simplif|extend|introduc|rewrot|rewritt)(?:e?d|ied|ten|e)\b"
-    r"|\b(?:wrote|written|built|made|found|set up|split|cut|put)\b"
+    r"\b(?:add|fix|implement|creat|updat|chang|refactor|remov|delet|replac|renam|mov|configur|install|migrat|merg|committ"
+    r"|dropp|reduc|push|deploy|releas|resolv|solv|address|correct|improv|optimi[sz]|convert|extract|enabl|disabl|upgrad|document|verifi"
+    r"|identif|confirm|analy[sz]|investigat|switch|clean|simplif|extend|introduc)(?:e?d|ied)\b"
+    r"|\b(?:wrote|written|kept|rewrote|rewritten|built|made|found|set up|split|cut|put)\b"
     r"|\bnow (?:\w+ )?(?:works?|uses?|reads?|returns?|supports?"
     r"|handles?|runs?|pass(?:es)?|shows?)\b|\b(?:is|are) (?:now )?(?:done|complete|in place|ready|fixed)\b"
     r"|(?:추가|수정|변경|구현|생성|작성|삭제|제거|교체|이동|개선|해결|적용|설정|설치|반영|정리|업데이트|리팩터링|리팩토링|완료|배포|통과)"
     r"(?:을|를)?\s?(?:했|하였|됐|되었|함|됨|완료|합니다|됩니다)|고쳤|바꿨|바꾸었|바꿔|만들었|옮겼|넣었|뺐|나눴|줄였"
     r"|(?:追加|修正|変更|実装|作成|削除|更新|完了)(?:し|さ)",
     re.IGNORECASE,
+)
+# "All 4 comments are addressed:" says it, and what follows are the details; "Here is what was changed:" says nothing.
+_LEADING = re.compile(r"\s*[:\uff1a]$")
+_LEADS_ON = re.compile(
+    r"\b(?:following|below|these|follows|the changes?|what)\b|\b(?:so|because|like|such as|and|or)\W*$"
+    r"|다음|아래|이하|以下|次の",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(
+    r"(?:recommendation|conclusion|verdict|root cause|결론|추천|권장|結論)\b[^:.]{0,20}[:\uff1a]", re.IGNORECASE
 )
 _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
 _ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
@@ -109,8 +120,10 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
     about, names = stems(asked), {_base(name).casefold() for name in files}
     worth = {cue.text: _ROLES[cue.type] for cue in find_cues(answer[:_READ]) if cue.type in _ROLES}
     found = []
-    for index, sentence in enumerate(_statements(answer)):
-        score = 2.0 * bool(_DID.search(sentence)) + min(len(about & stems(sentence)), 3) * 0.7
+    for index, (sentence, item) in enumerate(_statements(answer)):
+        did = bool(_DID.search(sentence))
+        score = 2.0 * did - _ITEM * (item and not did) + min(len(about & stems(sentence)), 3) * 0.7
+        score += 1.5 * bool(_CONCLUDES.match(sentence))
         score += 1.0 * any(name in sentence.casefold() for name in names)
         score += max((bonus for text, bonus in worth.items() if sentence in text or text in sentence), default=0.0)
         score += 0.5 / (1 + index) - 0.02 * index - max(0, len(sentence) - 180) / 100
@@ -123,14 +136,15 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
     return sentence
 
 
-def _statements(answer: str) -> Iterator[str]:
-    """Yield the sentences of an answer that tell something and can stand alone."""
+def _statements(answer: str) -> Iterator[tuple[str, bool]]:
+    """Yield the sentences of an answer that tell something and can stand alone, and whether each is a list's."""
     for block in blocks(_MARKUP.sub("", answer[:_READ])):
         if block.kind in {Kind.HEADING, Kind.QUOTE}:
             continue
-        for sentence in sentences_of(block):
+        for said in sentences_of(block):
+            sentence = _LEADING.sub("", said) if _DID.search(said) and not _LEADS_ON.search(said) else said
             if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
-                yield sentence
+                yield sentence, block.kind is Kind.ITEM
 
 
 def _first_sentence(text: str) -> str:

@@ -48,6 +48,34 @@ PASSED = (Run("pytest", "3 passed", failed=False),)
             "go on → Fixed the parser of dates so that it reads time zones.",
         ),
         ("", "", ("a.py",), (), "changed a.py, broken off"),
+        (
+            "I believe we have 4 unresolved comments",
+            "All 4 comments are addressed:\n\n- `a.py`: no limit any more\n- `b.py`: the fetch per item stays as it is",
+            ("a.py",),
+            (),
+            "All 4 comments are addressed",
+        ),
+        (
+            "쿠키 오류와 로그 문제를 고쳐줘",
+            "다음을 수정했습니다:\n\n- 쿠키 만료 시간\n- 로그 형식\n\n쿠키 오류와 로그 문제를 해결했습니다:\n\n- 첫째",
+            ("web.py",),
+            (),
+            "쿠키 오류와 로그 문제를 해결했습니다",
+        ),
+        (
+            "how did he end up with the conflict?",
+            "- The session starts a branch\n- It gets a commit\n\nThe session ends with a conflict on the branch.",
+            (),
+            (),
+            "The session ends with a conflict on the branch.",
+        ),
+        (
+            "are the tests any good?",
+            "I looked at both of them. They cover the same expression. Recommendation: keep one of them.",
+            (),
+            (),
+            "are the tests any good? → Recommendation: keep one of them.",
+        ),
     ],
 )
 def test_one_sentence_says_what_was_done(asked, answer, files, runs, summary):
