@@ -6,6 +6,7 @@ What a concept is known by stays small, so that one that has grown does not draw
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 
 from gitmem.model.document import Document
@@ -38,6 +39,7 @@ _NOT_TELLING = """
     프롬프트 더 최신 最新 更新
 """
 _EMPTY = frozenset(_NOT_TELLING.split())
+_NO_NAME = r"[0-9]{5}|^[\w-]+\.(?:com|org|net|io|dev)/"  # a comment's number, an address: no names
 _NAMED_AFTER = 8  # exchanges; from then on the name stays
 _WORDS_OF_A_NAME = 3
 _SUMMARY = 160  # characters of an exchange in a concept's list
@@ -112,6 +114,7 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
     """Return a name that says what a concept is about: a file and its most telling words, else what was done."""
     file = files[0].rpartition("/")[2] if files else ""
     words = [word for word in keywords if len(word) > 1 and word.casefold() not in _EMPTY]
+    words = [word for word in words if not re.search(_NO_NAME, word)]
     words = [word for word in words if word.rpartition("/")[2].casefold() not in file.casefold()]
     named = [word for word in words if any(mark in word for mark in "._/-") or word[1:] != word[1:].lower()]
     words = list(dict.fromkeys((*named, *words)))[: _WORDS_OF_A_NAME - bool(file)]

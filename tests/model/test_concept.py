@@ -111,6 +111,7 @@ def test_a_name_says_what_it_is_about():
         name_of(("commit", "ListSessions", "archived"), ("cli/session.go",), "") == "session.go: ListSessions, archived"
     )
     assert name_of(("tests/conftest.py", "port"), ("tests/conftest.py",), "") == "conftest.py: port"
+    assert name_of(("github.com/a/b/pull/112", "discussion_r2738948818", "reader", "nil"), (), "") == "reader, nil"
     assert name_of(("start", "skip"), (), "The parser reads CRLF.") == "The parser reads CRLF."
     assert name_of(("파서", "줄바꿈", "속도", "캐시"), (), "") == "파서, 줄바꿈, 속도"
 
