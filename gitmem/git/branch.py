@@ -4,12 +4,16 @@
 one that moves what is not plain: a branch that is not born, packed, or not what HEAD names, a repository with reftables
 or a linked work tree, one whose reflogs are off or not begun, a system without POSIX's rename. Source: the order of
 git's own refs/files-backend (locks, check, value, reflogs, rename), gitrepository-layout(5) and `git help reflog`.
+
+HEAD's lock, which is only held, says whose it is and what the branch's will hold, so that who comes after a gitmem that
+was killed need not wait until such locks are so old that no git can hold them.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import time
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -18,9 +22,11 @@ if TYPE_CHECKING:
 
 _LOCK = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _LOG = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+_MOMENT = 1.0  # seconds
 _NEW_FILE = 0o666  # as git makes them: what the umask leaves of it
 _LONGEST = 4096  # bytes of a ref: more is none
 _HEAD = "HEAD"
+_MINE = b"gitmem "  # how a lock of HEAD's that is ours begins; the branch's new value follows
 
 
 class BranchLockedError(Exception):
@@ -69,8 +75,8 @@ class Move:
             self._locks = stack.pop_all() if self.ready else stack
 
     def _prepare(self, stack: contextlib.ExitStack) -> bool:
+        _write(stack.enter_context(_locked(_head_lock(self._git_dir))), _MINE + b"%s\n" % self._new.encode())
         lock = stack.enter_context(_locked(f"{self._path}.lock"))
-        stack.enter_context(_locked(os.path.join(self._git_dir, f"{_HEAD}.lock")))
         value = _read(self._path)
         if not is_plain(self._git_dir, self._ref) or value is None or len(value) != len(self._old) + 1:
             return False
@@ -100,6 +106,29 @@ class Move:
         for name in (self._ref, _HEAD):
             _append(_log(self._git_dir, name), line)
         os.rename(f"{self._path}.lock", self._path)
+
+
+def clear_left_move(git_dir: str, ref: str) -> None:
+    """Remove the locks of a `Move` whose gitmem was killed; only under the store's lock.
+
+    A lock of the branch's that holds anything else is that of a git command, and stays. An empty one may be: git fills
+    it at once, and gives up on HEAD's within a tenth of a second.
+    """
+    head, lock = _head_lock(git_dir), os.path.join(git_dir, *f"{ref}.lock".split("/"))
+    said = _read(head) or b""
+    if not said.startswith(_MINE):
+        return
+    with contextlib.suppress(OSError):
+        held = _read(lock)
+        if held == b"" and time.time() - os.lstat(lock).st_mtime < _MOMENT:
+            return
+        if held in {b"", said.removeprefix(_MINE)}:
+            os.unlink(lock)
+        os.unlink(head)
+
+
+def _head_lock(git_dir: str) -> str:
+    return os.path.join(git_dir, f"{_HEAD}.lock")
 
 
 @contextlib.contextmanager

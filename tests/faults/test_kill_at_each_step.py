@@ -123,7 +123,7 @@ def test_a_save_on_a_branch_of_the_project(projects: Callable[..., Project], vic
         repair(project, victims, victim, step)
 
 
-@sampled(alone=13, slow=3)
+@sampled(alone=29, slow=3)
 def test_a_save_under_a_lock_that_is_a_ref(project: Project, victims: Victims, how: str, every: int):
     project.configure("lock:\n  kind: ref\n")
     for step, victim in each_step(victims, project, saving(project), how, every):

@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.git.branch import BranchLockedError, BranchMovedError, Move, is_plain
+from gitmem.git.branch import BranchLockedError, BranchMovedError, Move, clear_left_move, is_plain
 from gitmem.git.process import Git
 
 if TYPE_CHECKING:
@@ -213,3 +214,50 @@ def test_of_many_that_move_it_from_one_commit_one_does(repository):
     assert sum(said) == 1
     assert len(repository.reflog(REF)) == 2
     assert repository.locks() == []
+
+
+def left_by_a_killed_gitmem(repository: Repository) -> None:
+    """Leave both locks as they are when a process ends between two steps."""
+    moving = Move(str(repository.dir), REF, repository.old, repository.new)
+    left = {path: path.read_bytes() for path in repository.dir.rglob("*.lock")}
+    moving.__exit__()
+    for path, content in left.items():
+        path.write_bytes(content)
+
+
+def test_the_locks_of_a_gitmem_that_was_killed_are_known_by_what_they_say(repository):
+    left_by_a_killed_gitmem(repository)
+    assert repository.locks() == ["HEAD.lock", "gitmem.lock"]
+    clear_left_move(str(repository.dir), REF)
+    assert repository.locks() == []
+    assert repository.move()
+
+
+def test_a_lock_of_the_branch_s_that_a_git_command_holds_stays(repository):
+    left_by_a_killed_gitmem(repository)
+    (repository.dir / f"{REF}.lock").write_bytes(b"0123456789" * 4 + b"\n")
+    clear_left_move(str(repository.dir), REF)
+    assert repository.locks() == ["gitmem.lock"]
+
+
+def test_an_empty_lock_of_the_branch_s_is_a_git_command_s_for_a_moment(repository):
+    left_by_a_killed_gitmem(repository)
+    lock = repository.dir / f"{REF}.lock"
+    lock.write_bytes(b"")
+    clear_left_move(str(repository.dir), REF)
+    assert repository.locks() == ["HEAD.lock", "gitmem.lock"]
+    os.utime(lock, (time.time() - 2, time.time() - 2))
+    clear_left_move(str(repository.dir), REF)
+    assert repository.locks() == []
+
+
+def test_a_lock_of_head_s_that_a_git_command_holds_stays(repository):
+    for name in ("HEAD.lock", f"{REF}.lock"):
+        (repository.dir / name).write_bytes(repository.new.encode() + b"\n")
+    clear_left_move(str(repository.dir), REF)
+    assert repository.locks() == ["HEAD.lock", "gitmem.lock"]
+
+
+def test_nothing_was_left(repository):
+    clear_left_move(str(repository.dir), REF)
+    assert repository.tip() == repository.old
