@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import re
+import shutil
 import subprocess
 import threading
 import time
@@ -15,9 +16,15 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import settings
 
+from gitmem.store.init import Place, init_store
+from gitmem.store.store import Store
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
+    from datetime import datetime
     from pathlib import Path
+
+    from gitmem.store.context import Context
 
 # A busy machine is no failure; in CI the same examples every time, on a desk new ones.
 settings.register_profile("desk", deadline=None)
@@ -120,6 +127,29 @@ def bare_git() -> RunsGit:
         return run.stdout.decode("utf-8", "surrogateescape").strip()
 
     return git
+
+
+class StoreCopies:
+    """Gives projects stores that are copies of ones made once: `init` takes thirty times as long."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[object, Path] = {}
+
+    def __call__(self, project: Path, context: Context, at: datetime) -> Store:
+        """Give a folder that is no git repository a store, as `init_store` would have at that time."""
+        made_by = (context.machine, at)
+        if made_by not in self._made:
+            template = self._made[made_by] = self._folder / str(len(self._made))
+            template.mkdir()
+            init_store(str(template), context._replace(clock=lambda: at), Place.PROJECT)
+        shutil.copytree(self._made[made_by] / ".gitmem", project / ".gitmem", symlinks=True)
+        return Store(str(project / ".gitmem"), context)
+
+
+@pytest.fixture(scope="session")
+def new_store(tmp_path_factory: pytest.TempPathFactory) -> StoreCopies:
+    return StoreCopies(tmp_path_factory.mktemp("stores"))
 
 
 class FakeProvider:

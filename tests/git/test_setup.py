@@ -143,7 +143,10 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path, environ):
         ("refs/heads/other", ("update-ref", "refs/heads/other", "HEAD")),
     ],
 )
-def test_the_lock_of_a_git_that_was_killed_is_passed_and_a_fresh_one_is_named(project, environ, locked, args):
+def test_the_lock_of_a_git_that_was_killed_is_passed_and_a_fresh_one_is_named(
+    project, environ, locked, args, monkeypatch
+):
+    monkeypatch.setattr("gitmem.git.setup._ATTEMPTS", 3)
     lock = project / ".git" / f"{locked}.lock"
     lock.touch()
     git = Git(str(project / ".git"), str(project), environ)

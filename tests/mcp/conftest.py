@@ -13,11 +13,12 @@ from mcp import Client
 from gitmem.mcp.calls import Memory as Served
 from gitmem.mcp.server import make_server
 from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.conftest import StoreCopies
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -75,9 +76,8 @@ class Memory:
 
 
 @pytest.fixture
-def memory(home: Path, environ: dict[str, str], tmp_path: Path) -> Memory:
+def memory(home: Path, environ: dict[str, str], tmp_path: Path, new_store: StoreCopies) -> Memory:
     project = tmp_path / "프로젝트 one"
     project.mkdir()
     context = Context(environ, str(home), "box", lambda: NOW)
-    made = init_store(str(project), context, Place.PROJECT)
-    return Memory(project / ".gitmem", made.store.context)
+    return Memory(project / ".gitmem", new_store(project, context, NOW).context)

@@ -14,7 +14,6 @@ from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
 from gitmem.store.context import Context
 from gitmem.store.hook_spool import HookSpool
-from gitmem.store.init import Place, init_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,12 +53,12 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path, home, environ) -> Desk:
+def desk(tmp_path, home, environ, new_store) -> Desk:
     project = tmp_path / "프로젝트 with a blank"
     project.mkdir()
     clock = Clock()
     context = Context(environ, str(home), "desk-machine", clock)
-    return Desk(init_store(str(project), context, Place.PROJECT).store, clock)
+    return Desk(new_store(project, context, clock.now), clock)
 
 
 def saved_on(desk: Desk, day: str, text: str, kind: MemoryType = MemoryType.NOTE) -> Save:

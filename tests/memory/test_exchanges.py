@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.memory.asking import patience
 from gitmem.memory.background import settle, tend
 from gitmem.memory.improve_session import improve_sessions, wait_for_words
 from gitmem.memory.replay import replay
@@ -206,7 +207,8 @@ def test_a_model_puts_them_in_better_words_behind_the_hook(asking, recorder, mod
 
 
 def test_where_the_model_fails_the_offline_ones_stay_and_the_log_says_why(asking, recorder, model_server, monkeypatch):
-    monkeypatch.setattr("gitmem.llm.http.time.sleep", lambda _: None)
+    at_once = patience()._replace(sleep=lambda _: None)
+    monkeypatch.setattr("gitmem.memory.asking.patience", lambda: at_once)
     model_server.behave = ["status:401:"]
     closed(asking, recorder)
     tend(again(asking), lambda: False)

@@ -9,13 +9,13 @@ import pytest
 
 from gitmem.search.engine import answer
 from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from gitmem.search.hits import Hit
     from gitmem.store.store import Store
+    from tests.conftest import StoreCopies
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -42,8 +42,8 @@ class Shelf:
 
 
 @pytest.fixture
-def shelf(home: Path, environ: dict[str, str], tmp_path: Path) -> Shelf:
+def shelf(home: Path, environ: dict[str, str], tmp_path: Path, new_store: StoreCopies) -> Shelf:
     project = tmp_path / "project"
     project.mkdir()
-    made = init_store(str(project), Context(environ, str(home), "box", lambda: NOW), Place.PROJECT)
-    return Shelf(made.store, project / ".gitmem")
+    store = new_store(project, Context(environ, str(home), "box", lambda: NOW), NOW)
+    return Shelf(store, project / ".gitmem")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +12,6 @@ import pytest
 
 from gitmem.model.message import Message
 from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:
@@ -21,7 +19,10 @@ if TYPE_CHECKING:
 
     from gitmem.store.store import Outcome
     from gitmem.store.transaction import Transaction
-    from tests.conftest import RunsGit
+    from tests.conftest import RunsGit, StoreCopies
+
+
+BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
 
 class Crash(BaseException):
@@ -32,7 +33,7 @@ class Clock:
     """Time that moves on a minute at each look."""
 
     def __init__(self) -> None:
-        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+        self.now = BEGAN
 
     def __call__(self) -> datetime:
         self.now += timedelta(minutes=1)
@@ -129,24 +130,18 @@ class Box:
         assert not (self.root / ".tmp").exists() or os.listdir(self.root / ".tmp") == []
 
 
-@pytest.fixture(scope="session")
-def _template(tmp_path_factory: pytest.TempPathFactory, _isolated: Path) -> Path:
-    folder = tmp_path_factory.mktemp("template")
-    init_store(str(folder), make_context(dict(os.environ), _isolated), Place.PROJECT)
-    return folder / ".gitmem"
-
-
 @pytest.fixture
 def context(home: Path, environ: dict[str, str]) -> Context:
     return make_context(environ, home)
 
 
 @pytest.fixture
-def box(_template: Path, tmp_path: Path, context: Context, bare_git: RunsGit) -> Box:
+def box(new_store: StoreCopies, tmp_path: Path, context: Context, bare_git: RunsGit) -> Box:
     """A store with the files it begins with, of a project that is no git repository."""
-    root = tmp_path / "project" / ".gitmem"
-    shutil.copytree(_template, root)
-    return Box(root, context, bare_git)
+    project = tmp_path / "project"
+    project.mkdir()
+    new_store(project, context, BEGAN)
+    return Box(project / ".gitmem", context, bare_git)
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-import shutil
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from gitmem.memory.save import Save, save
 from gitmem.model.document import Document
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids
-from gitmem.store.context import Context
 from gitmem.store.incoming import Accept
 from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.rounds import Chance, Options, Step
@@ -29,19 +27,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gitmem.git.child import Running
+    from gitmem.store.context import Context
     from gitmem.store.sync import Synced
-    from tests.conftest import RunsGit
+    from tests.conftest import RunsGit, StoreCopies
 
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
 
 
 class Machine:
     """One clone of a memory, as one machine has it."""
 
-    def __init__(self, root: Path, name: str, environ: dict[str, str], home: Path, bare_git: RunsGit) -> None:
+    def __init__(self, root: Path, name: str, context: Context, bare_git: RunsGit) -> None:
         self.root, self.name = root, name
-        self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-        self.context = Context(environ, str(home), name, self.clock)
+        self.now = NOON
+        self.context = context._replace(machine=name, clock=self.clock)
         self._git = bare_git
         self._number = 0
         self.ids: set[str] = set()
@@ -110,14 +110,15 @@ def remote(tmp_path: Path, bare_git: RunsGit) -> Path:
 
 @pytest.fixture
 def machine(
-    _template: Path, tmp_path: Path, home: Path, environ: dict[str, str], bare_git: RunsGit, remote: Path
+    new_store: StoreCopies, context: Context, tmp_path: Path, bare_git: RunsGit, remote: Path
 ) -> Callable[[str], Machine]:
     """Give a function that makes one more machine with a new store that has the remote."""
 
     def make(name: str, *, url: str | None = None) -> Machine:
         root = tmp_path / name / ".gitmem"
-        shutil.copytree(_template, root)
-        made = Machine(root, name, environ, home, bare_git)
+        root.parent.mkdir()
+        new_store(root.parent, context, NOON)  # of one machine, so that all begin with the same commits
+        made = Machine(root, name, context, bare_git)
         add_remote(made.store, "origin", url or str(remote))
         return made
 
