@@ -118,6 +118,14 @@ def commits(git: Git, oids: Iterable[str]) -> dict[str, Commit]:
     return {commit.oid: commit for commit in _commits(said)}
 
 
+def count_commits(git: Git, commit: str, *, without: str | None) -> int:
+    """Count the commits, merges apart, that one commit has and another has not."""
+    if commit == without:
+        return 0
+    excluded = [f"^{without}"] if without else []
+    return int(git.run("rev-list", "--count", "--no-merges", commit, *excluded, "--"))
+
+
 @dataclass(frozen=True, slots=True)
 class Fork:
     """How two commits stand to each other: the commits that only one of them holds, and what both share.

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, UnreachableError
+from gitmem.git.history import count_commits
 from gitmem.git.locks import open_lock
 from gitmem.git.refs import read_refs
 from gitmem.git.remote import Connection
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.remotes import REFS, remotes
-from gitmem.store.sync import Synced, count_commits, sync
 from gitmem.store.syncrecords import Record, read_records, write_record
-from gitmem.store.synctranscripts import sync_transcripts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.git.remote import Remote
     from gitmem.store.rounds import Options
     from gitmem.store.store import Store
+    from gitmem.store.sync import Synced
 
 _FOLDER = "sync"
 BACKGROUND_SECONDS = 120.0  # for each conversation with a remote, when nobody waits
@@ -46,6 +46,9 @@ class RemoteState:
 
 def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float) -> Synced:
     """Sync with one remote, transcripts too where that is configured, and remember how it went. Raises as `sync`."""
+    from gitmem.store.sync import sync  # `states` needs none of it
+    from gitmem.store.synctranscripts import sync_transcripts
+
     layout = store.repository.layout
     connection = Connection(layout, store.context.environ, own=store.own_repository, asks=asks, seconds=seconds)
     now = store.context.clock()

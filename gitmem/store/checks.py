@@ -19,8 +19,6 @@ Check = Callable[["Store"], Iterator[Finding]]
 QUICK: tuple[Check, ...] = (
     repository.check_branch,
     files.check_config,
-    files.check_headers,
-    files.check_conflicts,
     files.check_spool,
     files.check_log,
     repository.check_maintenance,

@@ -22,7 +22,7 @@ from gitmem.store.journal import Journal
 from gitmem.store.redact import redact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gitmem.store.store import Store
 
@@ -44,29 +44,48 @@ def check_config(store: Store) -> Iterator[Finding]:
 
 def check_headers(store: Store) -> Iterator[Finding]:
     """Name documents whose front matter cannot be read, and where."""
-    broken = []
-    for path, data in _documents(store):
+    yield headers_finding(found for _, found in broken_headers(store, known_files(store.repository.git)))
+
+
+def broken_headers(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the documents among these files whose front matter cannot be read, each with where and why."""
+    for path, data in _documents(store, paths):
         problem = Document.parse(data).problem
         if problem is not None:
             line = _LINE.search(problem)
             # The header's first line is the file's second.
             place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
-            broken.append(f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}")
+            yield path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"
+
+
+def headers_finding(found: Iterable[str]) -> Finding:
+    """Return what is to be said of broken headers, given as sentences."""
+    broken = tuple(found)
     if broken:
         message = f"{count(len(broken), 'document')} with a header that cannot be read; the text below it is used."
-        yield Finding("headers", Level.PROBLEM, message, "Mend the lines between the two '---'.", tuple(broken))
-    else:
-        yield Finding("headers", Level.OK, "Every document's header can be read.")
+        return Finding("headers", Level.PROBLEM, message, "Mend the lines between the two '---'.", broken)
+    return Finding("headers", Level.OK, "Every document's header can be read.")
 
 
 def check_conflicts(store: Store) -> Iterator[Finding]:
     """Find conflict markers that a merge left in documents."""
-    found = [f"{path}, line {line}" for path, data in _documents(store) for line in _conflicts(data)]
+    yield conflicts_finding(found for _, found in conflicts(store, known_files(store.repository.git)))
+
+
+def conflicts(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield the documents among these files in which conflict markers stand, once for each, with the place."""
+    for path, data in _documents(store, paths):
+        for line in _conflicts(data):
+            yield path, f"{path}, line {line}"
+
+
+def conflicts_finding(places: Iterable[str]) -> Finding:
+    """Return what is to be said of conflict markers at these places."""
+    found = tuple(places)
     if found:
         remedy = "Keep what is right on both sides and remove the three marker lines."
-        yield Finding("conflicts", Level.PROBLEM, "Conflict markers stand in the memory.", remedy, tuple(found))
-    else:
-        yield Finding("conflicts", Level.OK, "No conflict markers.")
+        return Finding("conflicts", Level.PROBLEM, "Conflict markers stand in the memory.", remedy, found)
+    return Finding("conflicts", Level.OK, "No conflict markers.")
 
 
 def check_secrets(store: Store) -> Iterator[Finding]:
@@ -164,8 +183,8 @@ def _conflicts(data: bytes) -> Iterator[int]:
             begin, parted = 0, False
 
 
-def _documents(store: Store) -> Iterator[tuple[str, bytes]]:
-    for path in known_files(store.repository.git):
+def _documents(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    for path in paths:
         if path.endswith(".md"):
             data = _read(store, path)
             if data is not None:

@@ -13,15 +13,20 @@ from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.tokens import tokens_of_size
 from gitmem.store.autosync import RemoteState, states
 from gitmem.store.checks import QUICK, examine
+from gitmem.store.checks_changed import check_documents
 from gitmem.store.findings import Finding, Level
 from gitmem.store.history import records
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.reviewing import ToReview, to_review
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from gitmem.store.store import Store
+
+_SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
+_RECENT = 50  # commits among which there mostly is a save
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ def read_status(store: Store) -> Status:
     days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
     rotation = store.config.rotation
     hooks = HookSpool(store.private)
+    edited = _edited(store)
     return Status(
         store=store.root,
         branch=_branch(store),
@@ -81,10 +87,10 @@ def read_status(store: Store) -> Status:
         waiting=len(store.spool.names()),
         unfinished=hooks.unfinished(),
         aside=len(store.spool.aside()) + len(hooks.aside()),
-        edited=_edited(store),
+        edited=edited or (),
         remotes=tuple(states(store)) if born else (),
         review=tuple(to_review(store)) if born else (),
-        attention=tuple(finding for finding in examine(store, QUICK) if finding.level is not Level.OK),
+        attention=_attention(store, names if edited is None else edited),
     )
 
 
@@ -94,8 +100,10 @@ def _branch(store: Store) -> str:
 
 
 def _last_save(store: Store) -> LastSave | None:
-    found = (next(iter(records(store, op=op.value, limit=1)), None) for op in (Op.SAVE, Op.TURN, Op.EXTRACT))
-    newest = max((record for record in found if record), key=lambda record: record.committed, default=None)
+    found = [record for record in records(store, limit=_RECENT) if record.op in _SAVES]
+    if not found:  # one walk through all of history for each
+        found = [record for op in _SAVES for record in records(store, op=op, limit=1)]
+    newest = max(found, key=lambda record: record.committed, default=None)
     return None if newest is None else LastSave(newest.commit, newest.date, newest.subject)
 
 
@@ -106,8 +114,16 @@ def _size(store: Store) -> int:
         return 0
 
 
-def _edited(store: Store) -> tuple[str, ...]:
+def _edited(store: Store) -> tuple[str, ...] | None:
     try:
         return tuple(store.files.edited())
     except GitmemError:  # conflicts in the index; the branch is in the middle of a merge, which is said
-        return ()
+        return None
+
+
+def _attention(store: Store, edited: Iterable[str]) -> tuple[Finding, ...]:
+    def check_documents_that_changed(store: Store) -> Iterator[Finding]:
+        return check_documents(store, edited)
+
+    found = examine(store, (*QUICK, check_documents_that_changed))
+    return tuple(finding for finding in found if finding.level is not Level.OK)

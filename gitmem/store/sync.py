@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.git.history import Fork, fork
+from gitmem.git.history import Fork, count_commits, fork
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
@@ -24,7 +24,6 @@ from gitmem.store.rounds import Options, Step, in_rounds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.git.process import Git
     from gitmem.git.worktree import Look
     from gitmem.store.store import Store
 
@@ -198,11 +197,3 @@ class _Sync:
             came = count_commits(self._git, target, without=self._began)
             went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
         return Synced(self._remote.name, target, came, went, review, number, tuple(self._notices))
-
-
-def count_commits(git: Git, commit: str, *, without: str | None) -> int:
-    """Count the commits, merges apart, that one commit has and another has not."""
-    if commit == without:
-        return 0
-    excluded = [f"^{without}"] if without else []
-    return int(git.run("rev-list", "--count", "--no-merges", commit, *excluded, "--"))
