@@ -75,6 +75,13 @@ _SAID_FAILED = re.compile(
     r"|\btest result: FAILED|^Traceback \(most recent",
     re.MULTILINE,
 )
+# How an answer leads on to what was done: a summary of the changes is here, or follows.
+_LEADS_ON = re.compile(
+    r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
+    r"\s*[:\uff1a][\s;]*",
+    re.IGNORECASE,
+)
+_LOOSE = " :;.\uff1a"  # what is left over where a sentence was taken out
 _GAVE_UP = re.compile(
     r"\b(?:i|we) (?:could(?:n't| not)|can(?:'t|not)|was(?:n't| not) able to|were(?:n't| not) able to|failed to"
     r"|gave up)\b|\bunable to\b|\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
@@ -129,6 +136,13 @@ def parts_of_turn(text: str) -> tuple[str, str, tuple[str, ...], tuple[str, ...]
     asked = lines[0] if not lines[0].startswith(labels) else ""
     files = tuple(name for name in _listed(lines, _FILES) if not _MORE.fullmatch(name))
     return asked, _value(lines, _DONE), files, tuple(line for line in lines if line.startswith(_prefixes(_FAILED)))
+
+
+def details_without(done: str, sentence: str) -> str:
+    """Return what was done but for the sentence that is told above it, and for words that only lead on to the rest."""
+    before, _, after = done.partition(sentence) if sentence else ("", "", done)
+    rest = f"{before.rstrip()} {after.lstrip(_LOOSE)}".strip(" ;")
+    return " ".join(re.sub(_LEADS_ON, "", rest).split())
 
 
 def took_the_place(now: str, captured: str) -> bool:

@@ -12,6 +12,7 @@ from gitmem.model.exchange import (
     SCHEMA,
     Exchange,
     Outcome,
+    details_without,
     is_raw,
     new_session,
     outcome_of,
@@ -166,3 +167,22 @@ def test_a_model_may_say_it_in_other_words_and_nothing_else():
     odd = reworded(ONE, {"summary": "x", "files": 3, "keywords": None, "outcome": "great"})
     assert (odd.files, odd.keywords, odd.outcome) == (ONE.files, ONE.keywords, ONE.outcome)
     assert SCHEMA["required"] == ["exchanges"]
+
+
+@pytest.mark.parametrize(
+    "done, sentence, left",
+    [
+        ("All 4 are fixed: no limit; one fetch", "All 4 are fixed", "no limit; one fetch"),
+        ("Here's a summary of the changes: A. Fixed B. C", "Fixed B.", "A. C"),
+        ("Here's the summary: Fixed B; C; D", "Fixed B", "C; D"),
+        ("A; Fixed B; C", "Fixed B", "A; C"),
+        ("A; Fixed B", "Fixed B", "A"),
+        ("Summary: ; A", "", "A"),
+        ("변경 사항은 다음과 같습니다: 가; 나", "가", "나"),
+        ("Fixed B:", "Fixed B", ""),
+        ("The root: a cause. It is fixed.", "It is fixed.", "The root: a cause."),
+        ("", "", ""),
+    ],
+)
+def test_details_do_not_say_the_sentence_again(done, sentence, left):
+    assert details_without(done, sentence) == left
