@@ -9,6 +9,7 @@ holds for all requests holds for theirs: a deadline, a limit on the answer, no r
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from operator import attrgetter
@@ -40,6 +41,10 @@ MESSAGES = Endpoint("/v1/messages", "anthropic", "Anthropic", "messages")
 COMPLETIONS = Endpoint("/chat/completions", "openai", "OpenAI", "chat.completions")
 
 
+class _UnfitError(Exception):
+    """The SDK is one of another time: it has no such client, or does not know what is asked."""
+
+
 class Server(Value):
     """Where an endpoint is, the key it wants ("" for none), and the headers that carry it where no SDK does."""
 
@@ -53,7 +58,8 @@ class Server(Value):
         """Ask once, and return what is answered; `deadline` and errors are those of `post_json`."""
         sdk = _sdk(self.endpoint.package) if self.key else None  # an SDK insists on a key
         if sdk is not None:
-            return self._through(sdk, asked, deadline)
+            with contextlib.suppress(_UnfitError):
+                return self._through(sdk, asked, deadline)
         url = f"{self.base_url}{self.endpoint.path}"
         return post_json(*(url, asked), headers=self.headers, deadline=deadline, environ=self.environ, most=MOST_BYTES)
 
@@ -66,6 +72,8 @@ class Server(Value):
             data = _in_time(lambda: self._create(sdk, asked, left), left)
         except ProviderError:
             raise
+        except (AttributeError, TypeError):
+            raise _UnfitError from None
         except sdk.APIStatusError as error:
             asked_to_wait = error.response.headers.get("retry-after", "")
             raise refused(where, error.status_code, error.response.content, asked_to_wait, [self.key]) from None

@@ -122,6 +122,36 @@ def test_a_server_without_a_key_is_asked_without_an_sdk(model_server, monkeypatc
     assert "Authorization" not in model_server.headers[0]
 
 
+def test_an_sdk_of_another_time_is_as_good_as_none(model_server, monkeypatch):
+    class Old:
+        """Has nothing of what is asked for."""
+
+        APIStatusError = APITimeoutError = ValueError
+
+    class NotAsOld(Old):
+        """Has a client that knows less."""
+
+        DefaultHttpxClient = dict
+
+        class OpenAI:
+            def __init__(self, **_: object) -> None:
+                self.chat = self.completions = self.with_streaming_response = self
+
+            def __enter__(self):
+                return self
+
+            def __exit__(self, *_: object) -> None:
+                pass
+
+            def create(self, *, model: str) -> None:
+                """Know nothing of messages."""
+
+    for sdk in (Old, NotAsOld):
+        monkeypatch.setattr("gitmem.llm.server._sdk", lambda _, sdk=sdk: sdk)
+        assert "choices" in post(model_server.url)
+    assert len(model_server.asked) == 2
+
+
 def test_an_sdk_that_is_not_whole_is_none(tmp_path, monkeypatch):
     monkeypatch.undo()
     (tmp_path / "brokensdk.py").write_text("import a_module_that_nobody_has")
