@@ -39,7 +39,8 @@ _NOT_TELLING = """
     프롬프트 더 최신 最新 更新
 """
 _EMPTY = frozenset(_NOT_TELLING.split())
-_NO_NAME = r"[0-9]{5}|^[\w-]+\.(?:com|org|net|io|dev)/"  # a comment's number, an address: no names
+# A comment's number, an address, what is left of a verb in the past: no names.
+_NO_NAME = r"[0-9]{5}|^[\w-]+\.(?:com|org|net|io|dev)/|[가-힣][았었했됐났갔왔]$"
 _NAMED_AFTER = 8  # exchanges; from then on the name stays
 _WORDS_OF_A_NAME = 3
 _SUMMARY = 160  # characters of an exchange in a concept's list
@@ -120,7 +121,7 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
     words = list(dict.fromkeys((*named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
     if file and words:
         return f"{file}: {', '.join(words)}"
-    return ", ".join(words) if len(words) > 1 else one_line(fallback, 60)
+    return ", ".join(words) if len(words) > 1 else one_line(fallback.partition(" → ")[0], 60)
 
 
 def begun(exchange: Exchange) -> KnownConcept:
