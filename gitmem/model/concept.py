@@ -36,7 +36,7 @@ _SOON = 3_600_000  # milliseconds in which it does
 _NOT_TELLING = """
     start skip complete completed commit push draft comment comments list main step steps default case cases tool def
     requirement requirements question feedback reply prompt loc hook debug email summary session sessions medium low
-    프롬프트 더 최신 最新 更新
+    hmm thanks miss missing 프롬프트 더 최신 最新 更新
 """
 _EMPTY = frozenset(_NOT_TELLING.split())
 # A comment's number, an address, what is left of a verb in the past: no names.
