@@ -76,7 +76,7 @@ class Move:
 
     def _prepare(self, stack: contextlib.ExitStack) -> bool:
         _write(stack.enter_context(_locked(_head_lock(self._git_dir))), _MINE + b"%s\n" % self._new.encode())
-        lock = stack.enter_context(_locked(f"{self._path}.lock"))
+        lock = self._lock = stack.enter_context(_locked(f"{self._path}.lock"))
         value = _read(self._path)
         if not is_plain(self._git_dir, self._ref) or value is None or len(value) != len(self._old) + 1:
             return False
@@ -99,13 +99,18 @@ class Move:
         `reflog` is who, when and why, as a reflog has it: `Name <mail> seconds zone`, a tab, a message.
 
         Raises:
+            BranchMovedError: the lock is somebody else's by now, as this process stood still for so long that it was
+                taken for dead; the branch is theirs to move.
             OSError: as before; the branch is where it was.
 
         """
+        lock = f"{self._path}.lock"
+        if not os.path.lexists(lock) or not os.path.samestat(os.fstat(self._lock), os.lstat(lock)):
+            raise BranchMovedError
         line = b"%s %s %s\n" % (self._old.encode(), self._new.encode(), reflog)
         for name in (self._ref, _HEAD):
             _append(_log(self._git_dir, name), line)
-        os.rename(f"{self._path}.lock", self._path)
+        os.rename(lock, self._path)
 
 
 def clear_left_move(git_dir: str, ref: str) -> None:

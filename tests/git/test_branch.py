@@ -261,3 +261,17 @@ def test_a_lock_of_head_s_that_a_git_command_holds_stays(repository):
 def test_nothing_was_left(repository):
     clear_left_move(str(repository.dir), REF)
     assert repository.tip() == repository.old
+
+
+def test_who_was_taken_for_dead_does_not_move_the_branch(repository):
+    with Move(str(repository.dir), REF, repository.old, repository.new) as slow:
+        clear_left_move(str(repository.dir), REF)
+        with pytest.raises(BranchMovedError):
+            slow.finish(WHO)
+        with Move(str(repository.dir), REF, repository.old, repository.other) as quick:
+            with pytest.raises(BranchMovedError):
+                slow.finish(WHO)
+            quick.finish(WHO)
+    assert repository.tip() == repository.other
+    assert repository.locks() == []
+    assert repository.reflog(REF) == [f"{repository.other} gitmem", f"{repository.old} born"]
