@@ -103,20 +103,20 @@ def repair(project: Project, victims: Victims, victim: Victim, number: int, wher
         raise AssertionError(f"{where}; then {done}") from error
 
 
-@sampled(alone=13, group=17)
+@sampled(alone=29, group=37)
 def test_a_save(project: Project, victims: Victims, how: str, every: int):
     project.save(project.text())
     for step, victim in each_step(victims, project, saving(project), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=11, slow=2)
+@sampled(alone=29, slow=2)
 def test_a_save_that_finds_an_edit_by_hand(project: Project, victims: Victims, how: str, every: int):
     for step, victim in each_step(victims, project, saving(project, project.edit), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=11, slow=2)
+@sampled(alone=29, slow=2)
 def test_a_save_on_a_branch_of_the_project(projects: Callable[..., Project], victims: Victims, how: str, every: int):
     project = projects("project", "--branch")
     for step, victim in each_step(victims, project, saving(project), how, every):
@@ -141,7 +141,7 @@ def test_what_a_dead_command_started_may_still_run(project: Project, victims: Vi
 
 
 @pytest.mark.parametrize("command", ["check", "save"])
-@sampled(alone=17, group=31)
+@sampled(alone=41, group=61)
 def test_a_rotation(project: Project, victims: Victims, how: str, every: int, command: str):
     project.configure(ROTATES_SOON)
     project.save(project.text())
@@ -165,7 +165,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
         assert len(project.archives()) == len(archives) + 1
 
 
-@sampled(alone=17, slow=3)
+@sampled(alone=41, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
     pytest.importorskip("gitmem.cli.undoing")
     project.save(project.text())
@@ -192,7 +192,7 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
-@sampled(alone=47, slow=5)
+@sampled(alone=97, slow=5)
 def test_a_consolidation(project: Project, victims: Victims, how: str, every: int):
     """Killed at any step, a day stands in the store once: as its log, or in its week."""
     project.save(project.text())
@@ -226,7 +226,7 @@ def month(monday: date) -> str:
     return (monday + timedelta(days=3)).strftime("%Y-%m")
 
 
-@sampled(alone=23, slow=3)
+@sampled(alone=47, slow=3)
 def test_a_maintenance(project: Project, victims: Victims, how: str, every: int):
     def prepare() -> list[str]:
         for _ in range(2):
@@ -302,7 +302,7 @@ def branch_has_moved(steps: tuple[str, ...]) -> int:
     return next(number for number, step in enumerate(steps, 1) if step.startswith("os.rename") and "/.tmp/" in step)
 
 
-@sampled(alone=23, slow=3)
+@sampled(alone=47, slow=3)
 def test_the_repair_itself(project: Project, victims: Victims, how: str, every: int):
     """Killed when the branch has moved and nothing else, and the next command again, at each of its steps."""
     project.save(project.text())
