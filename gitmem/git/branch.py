@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LOCK = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
 _LOG = os.O_WRONLY | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
-_MOMENT = 1.0  # seconds
+_FILLED_WITHIN = 1.0  # seconds: git fills the lock of a branch as soon as it has made it
 _NEW_FILE = 0o666  # as git makes them: what the umask leaves of it
 _LONGEST = 4096  # bytes of a ref: more is none
 _HEAD = "HEAD"
@@ -125,7 +125,7 @@ def clear_left_move(git_dir: str, ref: str) -> None:
         return
     with contextlib.suppress(OSError):
         held = _read(lock)
-        if held == b"" and time.time() - os.lstat(lock).st_mtime < _MOMENT:
+        if held == b"" and time.time() - os.lstat(lock).st_mtime < _FILLED_WITHIN:
             return
         if held in {b"", said.removeprefix(_MINE)}:
             os.unlink(lock)
