@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from gitmem.store.redact import Redacted, redact  # noqa: E402
+from gitmem.redact.redact import Redacted, redact  # noqa: E402
 
 TRANSCRIPTS = ROOT.parent / "shared" / "data" / "transcripts"
 CHUNK = 10_240
@@ -115,12 +115,12 @@ def seconds(function: object, text: str) -> float:
 
 def measure_import() -> None:
     """Time the import beyond that of `re`, and the first redaction of a process, which compiles patterns."""
-    ours = ROOT / "gitmem" / "store" / "redact.py"
+    ours = ROOT / "gitmem" / "redact" / "redact.py"
     program = f"""
 import re, sys, time
 sys.path.insert(0, {str(ROOT)!r})
 start = time.perf_counter()
-from gitmem.store.redact import redact
+from gitmem.redact.redact import redact
 loaded = time.perf_counter()
 text = open({str(ours)!r}, encoding="utf-8").read()[:{CHUNK - 20}] + "password: hunter2x"
 begin = time.perf_counter()

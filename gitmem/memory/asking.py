@@ -18,8 +18,8 @@ from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, Refusal
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.memory.headers import FOLDER
 from gitmem.model.tokens import estimate_tokens
+from gitmem.redact.redact import redact
 from gitmem.store.ledger import Asking, Ledger, Limits, Spent, SpentError, day_of
-from gitmem.store.redact import redact
 from gitmem.values import Value
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from gitmem.model.turn_text import (
     joined_exchange,
     remember,
 )
+from gitmem.redact.redact import redact
 from gitmem.store.hook_spool import HookSpool
-from gitmem.store.redact import redact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

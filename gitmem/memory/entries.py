@@ -15,7 +15,7 @@ from gitmem.model.log import add_entry, entry_ids
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.moment import UTC, datetime, timedelta
-from gitmem.store.redact import redact
+from gitmem.redact.redact import redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from gitmem.model.factchain import supersede
 from gitmem.model.factfinding import fact_keywords
 from gitmem.model.message import one_line
 from gitmem.model.sentences import split
-from gitmem.store.redact import redact
+from gitmem.redact.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

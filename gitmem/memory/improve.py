@@ -14,8 +14,8 @@ from gitmem.model.entry import clean_text
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import raw_path, summary_path
 from gitmem.model.summary import OFFLINE, SCHEMA, Summary, from_answer
+from gitmem.redact.redact import redact
 from gitmem.resources import read_resource
-from gitmem.store.redact import redact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

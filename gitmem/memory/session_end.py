@@ -16,7 +16,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.noise import human_text
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, records
 from gitmem.model.turn_text import Placed, cue_entries, memory_entries
-from gitmem.store.redact import redact
+from gitmem.redact.redact import redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -145,6 +145,6 @@ def safe_text(text: str, embedder: Embedder, store: Store) -> str:
     text = text.encode("utf-8", "replace").decode()
     if not embedder.remote:
         return text
-    from gitmem.store.redact import redact
+    from gitmem.redact.redact import redact
 
     return redact(text, allow=store.config.redaction.allow).text or "-"

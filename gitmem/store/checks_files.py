@@ -16,10 +16,10 @@ from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.integrity import known_files
 from gitmem.model.document import Document
 from gitmem.model.paths import check_path, fold
+from gitmem.redact.redact import redact
 from gitmem.store.findings import Finding, Level, age, count
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Journal
-from gitmem.store.redact import redact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

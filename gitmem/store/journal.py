@@ -68,7 +68,7 @@ def _line(failure: Failure) -> bytes:
 
 
 def _clean(text: str) -> str:
-    from gitmem.store.redact import redact
+    from gitmem.redact.redact import redact
 
     return redact(text).text
 

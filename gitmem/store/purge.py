@@ -19,10 +19,10 @@ from gitmem.git.setup import ROOT_MESSAGE
 from gitmem.model.kinds import MemoryType
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
+from gitmem.redact.redact import redact
 from gitmem.resources import read_resource
 from gitmem.store.purgestate import Journal
 from gitmem.store.purging import apply, locked, oldest_found, record_path, records_at, refs_of
-from gitmem.store.redact import redact
 from gitmem.store.remotes import remotes
 
 if TYPE_CHECKING:

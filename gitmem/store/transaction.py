@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gitmem.git.identity import Identity
     from gitmem.git.worktree import WorkTree
     from gitmem.git.writer import Writer
-    from gitmem.store.redact import Redacted
+    from gitmem.redact.redact import Redacted
 
 
 class Draft(Value):
@@ -165,7 +165,7 @@ class Transaction:
         return self._redacted(path, before or b"", content)
 
     def _redact(self, text: str) -> Redacted:
-        from gitmem.store.redact import redact  # while git starts
+        from gitmem.redact.redact import redact  # while git starts
 
         return redact(text, allow=self._allow)
 

@@ -25,7 +25,7 @@ from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.git.writer import NewCommit, Signature, TipLockedError, TipMovedError, Writer
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import check_path, slug
-from gitmem.store.redact import redact
+from gitmem.redact.redact import redact
 
 if TYPE_CHECKING:
     from gitmem.git.locks import Lock

@@ -21,9 +21,9 @@ from gitmem.memory.save import Save, drain, save
 from gitmem.model.entry import clean_text, find_entries
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
+from gitmem.redact.redact import redact
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
-from gitmem.store.redact import redact
 from gitmem.store.store import Store
 
 LIKE_MARKDOWN = [

@@ -1,13 +1,13 @@
 """Secrets that are known by where they stand: key blocks, URLs, headers, command lines, and values of telling names.
 
-Formats (gitmem.store.secret_formats) need no context; here the context is all there is, and the value must earn it
-(gitmem.store.secret_values). Patterns are bounded, so time is linear in the text.
+Formats (gitmem.redact.formats) need no context; here the context is all there is, and the value must earn it
+(gitmem.redact.values). Patterns are bounded, so time is linear in the text.
 """
 
 from __future__ import annotations
 
-from gitmem.store.secret_names import values_of_names
-from gitmem.store.secret_values import MAX_VALUE, Span, compiled, looks_random, stands_in
+from gitmem.redact.names import values_of_names
+from gitmem.redact.values import MAX_VALUE, Span, compiled, looks_random, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ by anchored patterns of bounded length, so time is linear in the text.
 
 from __future__ import annotations
 
-from gitmem.store.secret_values import (
+from gitmem.redact.values import (
     MAX_VALUE,
     MEMBER,
     Span,

@@ -5,8 +5,8 @@ an assignment, a header or a command line only the value goes. The text may be p
 of a transcript): JSON stays JSON, since no marker has a character that JSON escapes and nothing beyond a string is
 touched.
 
-Secrets are found by the providers' documented formats (gitmem.store.secret_formats) and by where they stand
-(gitmem.store.secret_context). What is not found: a password in a sentence that does not say "password" right before
+Secrets are found by the providers' documented formats (gitmem.redact.formats) and by where they stand
+(gitmem.redact.context). What is not found: a password in a sentence that does not say "password" right before
 it, a machine's secret of letters only under a name in lower case, a phrase of several words, a cookie, whatever is
 split over several lines (but keys in PEM), encoded once more (base64 of a file of settings), or has no prefix and no
 name.
@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.store.secret_context import find_in_context
-from gitmem.store.secret_formats import FORMATS
-from gitmem.store.secret_values import Span, compiled
+from gitmem.redact.context import find_in_context
+from gitmem.redact.formats import FORMATS
+from gitmem.redact.values import Span, compiled
 from gitmem.values import Value
 
 _PASSES = 8

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gitmem
-from gitmem.store.redact import Redacted, redact
-from gitmem.store.secret_formats import FORMATS
+from gitmem.redact.formats import FORMATS
+from gitmem.redact.redact import Redacted, redact
 
 ALNUM = string.ascii_letters + string.digits
 URLSAFE = ALNUM + "_-"
@@ -388,8 +388,8 @@ def test_importing_compiles_nothing_and_stays_light():
     probe = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from gitmem.store import redact, secret_values
-print(secret_values.compiled.cache_info().currsize, *sys.modules.keys() & {"json", "dataclasses", "fnmatch"})
+from gitmem.redact import redact, values
+print(values.compiled.cache_info().currsize, *sys.modules.keys() & {"json", "dataclasses", "fnmatch"})
 """
     root = Path(gitmem.__file__).parents[1]
     done = subprocess.run([sys.executable, "-I", "-c", probe, root], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ may be read before it fails is bounded.
 
 Left out on purpose: identifiers that are no secret alone (Twilio's `AC…` and `SK…`, Stripe's `pk_…`), and formats
 that are only "32 hex digits" or the like (Datadog, Mailchimp, Discord bots): those are found by their name in an
-assignment (gitmem.store.secret_context).
+assignment (gitmem.redact.context).
 """
 
 from __future__ import annotations

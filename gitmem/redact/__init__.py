@@ -1,0 +1,1 @@
+"""Redaction: finds secrets and private passages in a text and takes them out; pure functions, without I/O."""
