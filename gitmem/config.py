@@ -33,7 +33,7 @@ class LockConfig(Value):
     """How writers of one store wait for each other (spec G4)."""
 
     kind: str = "auto"
-    wait_seconds: int = 30
+    wait_seconds: int = 10
 
 
 class MaintenanceConfig(Value):
@@ -172,7 +172,7 @@ RULES = {
     "rotation.archive_retention_days": Rule("days an archive stays in the tree, 0 for ever", maximum=36_500),
     "redaction.allow": Rule("texts or globs that are never redacted"),
     "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
-    "lock.wait_seconds": Rule("how long a command waits for another one's lock"),
+    "lock.wait_seconds": Rule("how long a command waits for another one's lock", maximum=10),  # spec X2
     "maintenance.automatic": Rule("pack the repository in the background when it is time"),
     "save.mode": Rule("who writes memory.md: gitmem, or the agent when asked", choices=("auto", "ask")),
     "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000),

@@ -20,7 +20,7 @@ DEFAULTS = {
     "rotation.archive_retention_days": 0,
     "redaction.allow": (),
     "lock.kind": "auto",
-    "lock.wait_seconds": 30,
+    "lock.wait_seconds": 10,
     "maintenance.automatic": True,
     "save.mode": "auto",
     "save.interval": 5,
@@ -225,3 +225,9 @@ def test_files_without_settings_load_no_yaml():
         "sys.exit('yaml' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def test_no_setting_has_a_command_wait_longer_for_another_than_ten_seconds():
+    config = of("lock:\n  wait_seconds: 11\n")
+    assert config.lock.wait_seconds == 10
+    assert "from 0 to 10" in config.problems[0]

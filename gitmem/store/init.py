@@ -53,7 +53,7 @@ class Made(Value):
     new: bool
 
 
-_PATIENCE = 30.0  # seconds, for another `init` of the same project
+_PATIENCE = 10.0  # seconds, for another `init` of the same project
 _ATTRIBUTES = ".gitattributes"
 _FILES = {
     FORMAT: "FORMAT.md",

@@ -21,7 +21,8 @@ T = TypeVar("T")
 
 ATTEMPTS = 40
 _SHORTEST_PAUSE = 0.05  # seconds: the least a round counts for
-_LONGEST_PAUSE = 16.0  # rounds: what sixteen machines need that all have something to push
+_MOST_ROUNDS = 16.0  # that a pause takes: what sixteen machines need that all have something to push
+_LONGEST_PAUSE = 10.0  # seconds
 
 
 class Step(StrEnum):
@@ -82,4 +83,4 @@ def pause(number: int, random: float, took: float) -> float:
     few come back together. A round is the measure, since who comes back sooner meets the same ones again, be they slow
     for their network or for their machine.
     """
-    return random * min(2.0 ** min(number - 1, 30), _LONGEST_PAUSE) * max(took, _SHORTEST_PAUSE)
+    return random * min(min(2.0 ** min(number - 1, 30), _MOST_ROUNDS) * max(took, _SHORTEST_PAUSE), _LONGEST_PAUSE)

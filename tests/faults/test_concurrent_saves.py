@@ -129,7 +129,7 @@ def test_all_at_once(project: Project, start: Callable[..., Saver], processes: i
 def test_all_at_once_under_a_lock_that_is_a_ref(
     project: Project, start: Callable[..., Saver], processes: int, saves: int
 ):
-    project.configure("lock:\n  kind: ref\n  wait_seconds: 100\n")
+    project.configure("lock:\n  kind: ref\n")
     run_all([start(project, f"saver-{number}", saves) for number in range(processes)])
     assert len(project.kept) == processes * saves
     project.check()
@@ -271,6 +271,27 @@ def test_a_lock_whose_holder_died_is_taken_at_once_and_a_living_holders_is_not(
         project.promised.add(text)
         project.save(project.text())
         project.check()
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGSTOP"), reason="nothing stops a process here")
+def test_a_save_behind_a_holder_that_stands_still_is_in_the_spool_and_says_so(project: Project):
+    project.configure("lock:\n  wait_seconds: 1\n")
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    holder = project.start("-c", HOLD, str(project.store), **pipes)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    holder.send_signal(signal.SIGSTOP)
+    text = project.text()
+    try:
+        busy = project.gitmem("save", text)
+        assert busy.code == ExitCode.BUSY
+        assert "waits in the spool" in busy.err
+    finally:
+        holder.kill()
+        holder.communicate()
+    project.promised.add(text)
+    project.save(project.text())
+    project.check()
 
 
 HOLD = """
