@@ -27,7 +27,7 @@ from pathlib import Path
 from unittest import mock
 
 from gitmem.config import SearchConfig
-from gitmem.llm.local import LocalEmbedder
+from gitmem.llm.providers.local import LocalEmbedder
 from gitmem.model.entry import Entry, clean_text, render_entry
 from gitmem.model.ids import make_id
 from gitmem.search import query, rank, similar

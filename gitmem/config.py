@@ -76,7 +76,7 @@ class SearchConfig(Value):
 
 
 class EmbeddingConfig(Value):
-    """Which vectors a search uses beside the text (spec J11): see `gitmem.llm.embedding`; empty is the provider's own.
+    """Which vectors a search uses beside the text (spec J11): see `gitmem.llm.embedders`; empty is the provider's own.
 
     These count in a person's own settings only. A store may come from elsewhere, and must not say where memory is sent
     or which variable of the environment is a key.
@@ -109,7 +109,7 @@ class SyncConfig(Value):
 
 
 class SummaryConfig(Value):
-    """Which model sums up archives and sessions (spec R6, V1): see `gitmem.llm.asking`; empty is the provider's own.
+    """Which model sums up archives and sessions (spec R6, V1): see `gitmem.llm.protocol`; empty is the provider's own.
 
     Each limit is for one store and day, 0 for none. These count in a person's own settings only: a store may come from
     elsewhere, and must not say where memory is sent, which variable of the environment is a key, or what may be spent.

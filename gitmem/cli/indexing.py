@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
-    from gitmem.llm.embedding import Embedder
+    from gitmem.llm.protocol import Embedder
     from gitmem.search.filling import Filled
     from gitmem.store.store import Store
 
@@ -27,7 +27,7 @@ _NICE = 19
 
 def configure_reindex(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem reindex`."""
-    from gitmem.llm.embedding import PROVIDERS
+    from gitmem.llm.embedders import PROVIDERS
 
     parser.add_argument("--afresh", action="store_true", help="forget the vectors there are and make all anew")
     parser.add_argument("--provider", choices=PROVIDERS, help="this one, whatever the settings say")
@@ -58,7 +58,7 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
       gitmem config embedding.base_url http://localhost:11434/v1 --user
 
     """
-    from gitmem.llm.embedding import VARIABLE, choose, make_embedder
+    from gitmem.llm.embedders import VARIABLE, choose, make_embedder
 
     store = door.open(args) if args.background else door.settled(args)
     environ = {**door.environ, VARIABLE: args.provider} if args.provider else door.environ

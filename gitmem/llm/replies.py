@@ -1,13 +1,16 @@
-"""What a model replied, as the value it was asked for: parsed as a whole, and checked against the schema."""
+"""Checks of replies: JSON of a schema, vectors of length 1."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
+    from gitmem.llm.protocol import Vector
 
 MOST = 400_000  # characters of a reply; what was asked for has some ten thousand
 _SHOWN = 3  # complaints that are told
@@ -56,8 +59,8 @@ def _no_constant(name: str) -> object:
 def _complaints(value: object, schema: Mapping[str, object], place: str) -> Iterator[str]:
     """Yield what a value lacks; what it has too much is left to who reads it.
 
-    These are the few words of JSON Schema that all providers take (`gitmem.llm.asking.Question`): a library for all of
-    it would be a dependency of every installation for what is read here in twenty lines.
+    These are the few words of JSON Schema that all providers take (`gitmem.llm.protocol.Question`): a library for all
+    of it would be a dependency of every installation for what is read here in twenty lines.
     """
     kind = schema.get("type")
     types = _TYPES.get(str(kind), (object,))
@@ -78,3 +81,35 @@ def _complaints(value: object, schema: Mapping[str, object], place: str) -> Iter
     if isinstance(value, list) and isinstance(items, dict):
         for index, item in enumerate(value):
             yield from _complaints(item, items, f"{place}[{index}]")
+
+
+def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
+    """Return what a provider gave as vectors of length 1.
+
+    Raises:
+        AnswerError: it is not `count` vectors of numbers, all of one dimension, none of them zero.
+
+    """
+    from array import array
+
+    from gitmem.llm.errors import AnswerError
+
+    if not isinstance(given, list) or len(given) != count:
+        got = len(given) if isinstance(given, list) else type(given).__name__
+        raise AnswerError(f"{name} gave {got} vectors for {count} texts.")
+    found: list[Vector] = []
+    for numbers in given:
+        try:
+            vector = array("f", numbers)
+            length = math.sqrt(math.fsum(number * number for number in vector))
+        except (TypeError, ValueError, OverflowError):
+            raise AnswerError(f"{name} gave a vector that does not consist of numbers.") from None
+        if not math.isfinite(length) or length == 0 or len(vector) != len(found[0] if found else vector):
+            raise AnswerError(f"{name} gave a vector that is none: of another dimension, zero or not finite.")
+        found.append(array("f", [number / length for number in vector]))
+    return found
+
+
+def field(value: object, name: str) -> object:
+    """Return a field of a JSON object, None where there is none."""
+    return value.get(name) if isinstance(value, dict) else None

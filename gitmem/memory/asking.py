@@ -13,8 +13,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from gitmem.git.repository import read_text
-from gitmem.llm.asking import cost_of, fenced, make_model
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, RefusalError
+from gitmem.llm.models import make_model
+from gitmem.llm.protocol import cost_of, fenced
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.memory.headers import FOLDER
 from gitmem.model.tokens import estimate_tokens
@@ -25,8 +26,8 @@ from gitmem.values import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from gitmem.llm.asking import Answer, Model, Question, Request
     from gitmem.llm.http import Patience
+    from gitmem.llm.protocol import Answer, Model, Question, Request
     from gitmem.store.store import Store
 
 T = TypeVar("T")
@@ -62,7 +63,7 @@ def patience() -> Patience:
 
 def is_worth_asking(store: Store, subject: str) -> bool:
     """Say whether to ask behind a hook: a model is named, nobody is asking already, and it did not just fail."""
-    from gitmem.llm.asking import HOST, OFFLINE
+    from gitmem.llm.protocol import HOST, OFFLINE
 
     config = store.config.summary
     if config.provider in {OFFLINE, HOST}:

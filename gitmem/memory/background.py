@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitmem.memory.waiting import Session, Waiting
     from gitmem.store.store import Store
 
-MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.asking.PROVIDERS`, which the way of a hook need not import
+MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which the way of a hook need not import
 _TENDED = "tended"  # the day on which what only age brings about was last done
 _MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
 

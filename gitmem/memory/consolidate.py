@@ -145,7 +145,7 @@ def _add(transaction: Transaction, step: Step) -> bool:
 
 def sentences(text: str, most: int) -> str:
     """Say a part of memory in a few sentences, a line each; the one place to change where a model is to do it."""
-    from gitmem.llm.offline import digest
+    from gitmem.offline.summary import digest
 
     return "\n".join(f"- {sentence}" for sentence in digest(text, most))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from datetime import UTC
 
-from gitmem.llm.offline_exchange import tell
 from gitmem.memory.capture import boot_lines, redacted
 from gitmem.memory.save import rotate_if_full
 from gitmem.model.document import Document
@@ -36,6 +35,7 @@ from gitmem.model.paths import MEMORY, session_path
 from gitmem.model.replaying import hook_events
 from gitmem.model.turn_text import exchange_of
 from gitmem.model.turns import fold
+from gitmem.offline.exchange import tell
 from gitmem.store.history import last_version
 from gitmem.values import Value
 

@@ -6,7 +6,7 @@ An archive has its offline summary from the moment it was made; nothing here tak
 from __future__ import annotations
 
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.llm.asking import Question
+from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.memory.asking import ask, without_secrets
 from gitmem.memory.summarize import method_of, offline_summary, put_summary, summarize_archive

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from gitmem.git.repository import read_text
-from gitmem.llm.asking import Question
+from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError
 from gitmem.memory.asking import ask, is_worth_asking, without_secrets
 from gitmem.memory.exchanges import Made, exchanges_of, put_exchanges, turns_of

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.llm.asking import Question, Size
+from gitmem.llm.protocol import Question, Size
 from gitmem.llm.replies import ReplyError
 from gitmem.memory.asking import Settled, ask, is_worth_asking
 from gitmem.memory.factediting import change_facts

@@ -278,7 +278,7 @@ class _Bringing:
         if self.transaction.read(summary_path(path)) is None:
             summary = item.summary
             if summary is None and self.summarize:
-                from gitmem.llm.offline import summarise
+                from gitmem.offline.summary import summarise
 
                 summary = summarise(path, item.data.decode("utf-8", "surrogateescape"))
             if summary is not None:

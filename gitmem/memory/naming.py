@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gitmem.llm.asking import Question
+from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError
 from gitmem.memory.asking import Settled, ask, is_worth_asking, without_secrets
 from gitmem.memory.concepts import merge, rename

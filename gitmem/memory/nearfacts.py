@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
 from gitmem.git.repository import read_text
-from gitmem.llm.embedding import make_embedder
+from gitmem.llm.embedders import make_embedder
 from gitmem.memory.headers import FOLDER
 from gitmem.search.chunks import chunks
 from gitmem.search.cutting import FIELD
@@ -28,7 +28,7 @@ from gitmem.search.vectors import Comparison
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.llm.embedding import Embedder
+    from gitmem.llm.protocol import Embedder
     from gitmem.memory.knownfacts import KnownFact
     from gitmem.store.store import Store
 

@@ -92,7 +92,7 @@ def days_of(data: bytes) -> tuple[str, str]:
 @lru_cache(maxsize=1)  # a plan runs again when the branch has moved meanwhile; the archive is the same then
 def offline_summary(archive: str, text: str) -> Summary:
     """Return the extractive summary of an archive, whose whole text is given."""
-    from gitmem.llm.offline import summarise  # not for who only asks what is pending
+    from gitmem.offline.summary import summarise  # not for who only asks what is pending
 
     return summarise(archive, text)
 

@@ -68,7 +68,7 @@ class Summary(Value):
     """The summary of the archive at path `archive`; `date_range` is its first and last day, "" where not known.
 
     `method` says what made it: `offline`, the name of a model or an agent, or "" where a document does not say;
-    `provider` through which it was asked (`gitmem.llm.asking`), `cost` what that cost in US dollars, where known.
+    `provider` through which it was asked (`gitmem.llm.protocol`), `cost` what that cost in US dollars, where known.
     """
 
     archive: str

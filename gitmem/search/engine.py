@@ -93,7 +93,7 @@ def _ask(store: Store, query: Query) -> Asked | None:
     search, embedding = store.config.search, store.config.embedding
     if not (query.terms and query.said and search.vector_percent):
         return None
-    from gitmem.llm.embedding import NONE, choose
+    from gitmem.llm.embedders import NONE, choose
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None

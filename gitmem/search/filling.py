@@ -7,7 +7,7 @@ import time
 
 from gitmem.errors import BusyError, GitmemError
 from gitmem.git.locks import LockKind, open_lock
-from gitmem.llm.embedding import choose, make_embedder
+from gitmem.llm.embedders import choose, make_embedder
 from gitmem.llm.errors import ProviderError
 from gitmem.search.chunks import chunks
 from gitmem.search.files import list_files, read_file
@@ -21,7 +21,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gitmem.llm.embedding import Embedder
+    from gitmem.llm.protocol import Embedder
     from gitmem.search.files import File
     from gitmem.store.store import Store
 

@@ -10,7 +10,7 @@ import os
 import time
 
 from gitmem.errors import GitmemError
-from gitmem.llm.embedding import make_embedder
+from gitmem.llm.embedders import make_embedder
 from gitmem.search.files import list_files
 from gitmem.search.vectorcache import Cache
 from gitmem.search.vectors import Comparison
@@ -20,7 +20,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.llm.embedding import Embedder, Vector
+    from gitmem.llm.protocol import Embedder, Vector
     from gitmem.search.files import File
     from gitmem.search.vectorcache import Mapped
     from gitmem.search.vectors import Vectors

@@ -152,10 +152,10 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     # What a command imports is no step, and is not to be done again for each.
     import gitmem.cli.door
-    import gitmem.llm.offline
     import gitmem.memory.rotate
     import gitmem.memory.save
     import gitmem.memory.summarize
+    import gitmem.offline.summary
     import gitmem.store.init
     import gitmem.store.store  # noqa: F401
     from gitmem.cli.main import COMMANDS

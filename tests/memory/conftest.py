@@ -52,12 +52,6 @@ class Desk:
         return (self.store.read(path) or b"").decode()
 
 
-@pytest.fixture(autouse=True)
-def _no_sdks(monkeypatch) -> None:
-    """Ask models without the official SDKs, which take seconds to import; `tests/llm` asks on both ways."""
-    monkeypatch.setattr("gitmem.llm.server._sdk", lambda _: None)
-
-
 @pytest.fixture
 def desk(tmp_path, home, environ, new_store) -> Desk:
     project = tmp_path / "프로젝트 with a blank"

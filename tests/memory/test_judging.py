@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.config import EmbeddingConfig, SummaryConfig
-from gitmem.llm.embedding import make_embedder
+from gitmem.llm.embedders import make_embedder
 from gitmem.llm.http import Patience
 from gitmem.memory.background import tend
 from gitmem.memory.facts import learn

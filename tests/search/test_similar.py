@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.config import EmbeddingConfig
-from gitmem.llm.embedding import make_embedder
+from gitmem.llm.embedders import make_embedder
 from gitmem.search.engine import answer
 from gitmem.search.filling import fill
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.llm.offline_exchange import tell
 from gitmem.model.turns import Run
+from gitmem.offline.exchange import tell
 
 PASSED = (Run("pytest", "3 passed", failed=False),)
 

@@ -1,57 +1,21 @@
-"""Embedders: what turns texts into vectors whose cosine says how much two texts are about the same (spec J11).
+"""Which embedder the settings name (spec J11).
 
-One file a provider. Nothing goes over the network unless the user named a provider, in their own settings or in
+Nothing goes over the network unless the user named a provider, in their own settings or in
 `GITMEM_EMBEDDING_PROVIDER`: a key that happens to be in the environment is no permission to send memory anywhere.
 """
 
 from __future__ import annotations
 
-import math
 import sys
 
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from array import array
-    from collections.abc import Mapping, Sequence
-    from typing import Protocol
+    from collections.abc import Mapping
 
     from gitmem.config import EmbeddingConfig
-
-    Vector = array[float]
-
-    class Embedder(Protocol):
-        """Turns texts into vectors of length 1, all of one dimension.
-
-        `price` is in US dollars a million tokens, None where it is not known; `calibration` the cosines between which
-        query and document go from having nothing to do with each other to being about the same, None where that has
-        not been measured; `batch` how many texts, and `batch_bytes` how much, is embedded at a time. `remote` says that
-        texts leave the machine. `tokens` counts what was embedded since the embedder was made.
-        """
-
-        name: str
-        model: str
-        remote: bool
-        price: float | None
-        calibration: tuple[float, float] | None
-        batch: int
-        batch_bytes: int
-        tokens: int
-
-        def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
-            """Return the vectors of at most `batch` texts, in order; `deadline` as of `gitmem.llm.http.post_json`.
-
-            Raises:
-                ProviderError: there are none; the message says why, and never tells a key.
-
-            """
-            ...
-
-        def embed_query(self, text: str, deadline: float) -> Vector:
-            """Return the vector of what is asked, with one try; raises as `embed_documents`."""
-            ...
-
+    from gitmem.llm.protocol import Embedder
 
 NONE, AUTO, LOCAL, OPENAI, GEMINI = "none", "auto", "local", "openai", "gemini"
 PROVIDERS = (LOCAL, NONE, AUTO, OPENAI, GEMINI)
@@ -104,7 +68,7 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     from gitmem.llm.errors import ProviderError  # each search asks `choose`, few need an embedder
 
     if provider == LOCAL:
-        from gitmem.llm.local import LocalEmbedder
+        from gitmem.llm.providers.local import LocalEmbedder
 
         return LocalEmbedder()
     variable = config.api_key_env or _KEYS[provider]
@@ -117,10 +81,10 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     if key and base_url.startswith("http:") and not is_private(base_url):
         raise ProviderError("The key would go over the network in the clear.", "Use https in embedding.base_url.")
     if provider == GEMINI:
-        from gitmem.llm.gemini import GeminiEmbedder
+        from gitmem.llm.providers.gemini import GeminiEmbedder
 
         return GeminiEmbedder(key, config.model, base_url, environ)
-    from gitmem.llm.openai import OpenAIEmbedder
+    from gitmem.llm.providers.openai_embeddings import OpenAIEmbedder
 
     return OpenAIEmbedder(key, config.model, base_url, environ)
 
@@ -128,35 +92,3 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
 def is_installed(package: str) -> bool:
     """Say whether a package could be imported, without importing it."""
     return any(finder.find_spec(package, None) is not None for finder in sys.meta_path if hasattr(finder, "find_spec"))
-
-
-def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
-    """Return what a provider gave as vectors of length 1.
-
-    Raises:
-        AnswerError: it is not `count` vectors of numbers, all of one dimension, none of them zero.
-
-    """
-    from array import array
-
-    from gitmem.llm.errors import AnswerError
-
-    if not isinstance(given, list) or len(given) != count:
-        got = len(given) if isinstance(given, list) else type(given).__name__
-        raise AnswerError(f"{name} gave {got} vectors for {count} texts.")
-    found: list[Vector] = []
-    for numbers in given:
-        try:
-            vector = array("f", numbers)
-            length = math.sqrt(math.fsum(number * number for number in vector))
-        except (TypeError, ValueError, OverflowError):
-            raise AnswerError(f"{name} gave a vector that does not consist of numbers.") from None
-        if not math.isfinite(length) or length == 0 or len(vector) != len(found[0] if found else vector):
-            raise AnswerError(f"{name} gave a vector that is none: of another dimension, zero or not finite.")
-        found.append(array("f", [number / length for number in vector]))
-    return found
-
-
-def field(value: object, name: str) -> object:
-    """Return a field of a JSON object, None where there is none."""
-    return value.get(name) if isinstance(value, dict) else None

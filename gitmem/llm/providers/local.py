@@ -10,8 +10,8 @@ import time
 from _thread import allocate_lock as Lock  # noqa: N812  # see gitmem.search.sources
 from array import array
 
-from gitmem.llm.embedding import unit_vectors
 from gitmem.llm.errors import DeadlineError, ProviderError
+from gitmem.llm.replies import unit_vectors
 from gitmem.model.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from gitmem.llm.embedding import Vector
+    from gitmem.llm.protocol import Vector
 
 _lock = Lock()  # one text at a time: the engine has one room to work in
 _model: list[Any] = []
 
 
 class LocalEmbedder:
-    """See `gitmem.llm.embedding.Embedder`."""
+    """See `gitmem.llm.embedders.Embedder`."""
 
     name = "local"
     model = "multilingual-e5-small-q4"

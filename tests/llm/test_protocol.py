@@ -10,9 +10,10 @@ import time
 import pytest
 
 from gitmem.config import SummaryConfig
-from gitmem.llm.agent import AgentModel
-from gitmem.llm.asking import Question, Size, cost_of, fenced, make_model
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
+from gitmem.llm.models import make_model
+from gitmem.llm.protocol import Question, Size, cost_of, fenced
+from gitmem.llm.providers.claude_cli import AgentModel
 
 SCHEMA = {
     "type": "object",
@@ -102,7 +103,7 @@ def agent(tmp_path):
 
 
 @pytest.fixture(params=[chat, anthropic], ids=["openai", "anthropic"])
-def ask(request, model_server, way):
+def ask(request, model_server):
     """Give a function that asks the fake server through one of the APIs."""
     model_server.reply = lambda _: {"says": "uv"}
     model = request.param(model_server)
@@ -159,7 +160,6 @@ def test_an_answer_without_end_is_not_read_to_its_end(ask, model_server):
         ask()
 
 
-@pytest.mark.usefixtures("way")
 def test_what_is_asked_of_a_server_like_openai(model_server):
     chat(model_server).ask(fenced(question(), TOKEN), soon())
     asked = model_server.asked[0]
@@ -170,7 +170,6 @@ def test_what_is_asked_of_a_server_like_openai(model_server):
     assert asked["max_tokens"] == 6_000
 
 
-@pytest.mark.usefixtures("way")
 def test_a_server_that_knows_no_schemas_is_asked_without(model_server):
     model_server.reply = lambda _: {"says": "uv"}
     model_server.behave = ["status:400:"]
@@ -179,12 +178,12 @@ def test_a_server_that_knows_no_schemas_is_asked_without(model_server):
     assert '"says"' in model_server.asked[1]["messages"][0]["content"]
 
 
-def test_what_is_asked_of_anthropic(model_server, way):
+def test_what_is_asked_of_anthropic(model_server):
     anthropic(model_server).ask(fenced(question(size=Size.LARGE), TOKEN), soon())
     asked = model_server.asked[0]
     assert asked["path"] == "/v1/messages"
     sent = model_server.headers[0]
-    assert sent["Authorization"] == "Bearer sk-secret" if way == "sdk" else sent["x-api-key"] == "sk-secret"
+    assert sent["x-api-key"] == "sk-secret"
     assert asked["output_config"]["format"]["schema"] == SCHEMA
     assert asked["model"] == "claude-sonnet-5-5"
     assert "Sum up what happened." in asked["system"]

@@ -5,11 +5,11 @@ import time
 import pytest
 
 from gitmem.config import EmbeddingConfig
-from gitmem.llm.embedding import AUTO, GEMINI, LOCAL, NONE, OPENAI, Choice, choose, is_installed, make_embedder
+from gitmem.llm.embedders import AUTO, GEMINI, LOCAL, NONE, OPENAI, Choice, choose, is_installed, make_embedder
 from gitmem.llm.errors import AnswerError, ProviderError
-from gitmem.llm.gemini import GeminiEmbedder
 from gitmem.llm.http import Patience
-from gitmem.llm.openai import OpenAIEmbedder
+from gitmem.llm.providers.gemini import GeminiEmbedder
+from gitmem.llm.providers.openai_embeddings import OpenAIEmbedder
 
 AT_ONCE = Patience(sleep=lambda _: None, random=lambda: 0.0)
 
@@ -132,7 +132,7 @@ def test_which_provider_is_chosen(settings, environ, chosen):
 
 @pytest.mark.parametrize("installed", [True, False])
 def test_the_local_model_is_used_where_it_is_installed(monkeypatch, installed):
-    monkeypatch.setattr("gitmem.llm.embedding.is_installed", lambda _: installed)
+    monkeypatch.setattr("gitmem.llm.embedders.is_installed", lambda _: installed)
     assert choose(config(), {}).provider == (LOCAL if installed else NONE)
     assert choose(config(AUTO), {}).provider == (LOCAL if installed else NONE)
     assert "local" in choose(config(), {}).reason

@@ -14,10 +14,10 @@ import subprocess  # noqa: TID251  # a program of the person's own that is asked
 import sys
 import time
 
-from gitmem.llm.asking import AGENT, MOST_BYTES, Answer, Request, Size
-from gitmem.llm.chat import counted
-from gitmem.llm.embedding import field
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
+from gitmem.llm.protocol import AGENT, MOST_BYTES, Answer, Request, Size
+from gitmem.llm.providers.openai_chat import counted
+from gitmem.llm.replies import field
 from gitmem.model.plaintext import plain
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -38,7 +38,7 @@ _LARGE_PRICE = (4.0, 20.0)
 
 
 class AgentModel:
-    """See `gitmem.llm.asking.Model`."""
+    """See `gitmem.llm.protocol.Model`."""
 
     provider = AGENT
     remote = True

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import re
 
-from gitmem.llm.ranking import stems
-from gitmem.llm.reading import Role, is_statement
 from gitmem.model.cues import find_cues
 from gitmem.model.exchange import MAX_KEYWORDS, MAX_SUMMARY, Outcome, verdict_of
 from gitmem.model.kinds import MemoryType
 from gitmem.model.sentences import Kind, blocks, is_korean, sentences_of, shorten
 from gitmem.model.turns import program
 from gitmem.model.words import keywords
+from gitmem.offline.ranking import stems
+from gitmem.offline.reading import Role, is_statement
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from gitmem.llm import local
-from gitmem.llm.embedding import is_installed
+from gitmem.llm.embedders import is_installed
 from gitmem.llm.errors import DeadlineError, ProviderError
-from gitmem.llm.local import LocalEmbedder
+from gitmem.llm.providers import local
+from gitmem.llm.providers.local import LocalEmbedder
 
 
 def cosine(one, other) -> float:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from gitmem.llm.embedding import field, unit_vectors
 from gitmem.llm.errors import AnswerError
 from gitmem.llm.http import ONCE, Patience, post_json
+from gitmem.llm.replies import field, unit_vectors
 from gitmem.model.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.llm.embedding import Vector
+    from gitmem.llm.protocol import Vector
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 MODEL = "gemini-embedding-001"
@@ -20,7 +20,7 @@ PRICES = {MODEL: 0.15}  # US dollars a million tokens, as of 2026-11
 
 
 class GeminiEmbedder:
-    """See `gitmem.llm.embedding.Embedder`."""
+    """See `gitmem.llm.embedders.Embedder`."""
 
     name = "gemini"
     remote = True

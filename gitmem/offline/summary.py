@@ -1,7 +1,8 @@
 """The summariser that is always there: extractive, without a model or a network (spec R5, R6).
 
 It takes what is written. Decisions and issues come from their sections, labels and cues; themes are the words that
-bring entries together; the overall text is the ten to fifteen sentences that together say most (`gitmem.llm.ranking`).
+bring entries together; the overall text is the ten to fifteen sentences that together say most
+(`gitmem.offline.ranking`).
 
 Measured on archives made of seven recorded sessions (English and Japanese, five decisions planted in each, at six
 different places): of the fifty commonest keywords of an archive the overall text has 0.72, the first
@@ -16,8 +17,6 @@ import math
 import re
 from collections import Counter
 
-from gitmem.llm.ranking import Sentence, alike, centrality, choose, stems, weights
-from gitmem.llm.reading import Item, Reading, Role, is_statement, read
 from gitmem.model.cues import is_resolved, without_label
 from gitmem.model.sentences import shorten, split
 from gitmem.model.summary import (
@@ -36,6 +35,8 @@ from gitmem.model.summary import (
 )
 from gitmem.model.tokens import utf8_size
 from gitmem.model.words import keywords
+from gitmem.offline.ranking import Sentence, alike, centrality, choose, stems, weights
+from gitmem.offline.reading import Item, Reading, Role, is_statement, read
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -1,23 +1,21 @@
-"""Models that answer a question with JSON: one small protocol, one file a provider (spec R6, V1 to V6, V9).
+"""What a provider implements: `Model` answers a question with JSON, `Embedder` turns texts into vectors.
 
-Nothing goes to a model, on this machine or elsewhere, unless the user named a provider in their own settings: a key
-that happens to be in the environment is no permission to send memory anywhere, and a store that came from elsewhere has
-no say in it.
+`gitmem.llm.models` and `gitmem.llm.embedders` choose a provider; this module knows none of them.
 """
 
 from __future__ import annotations
 
 from enum import StrEnum
 
-from gitmem.llm.errors import ProviderError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from array import array
+    from collections.abc import Mapping, Sequence
     from typing import Protocol
 
-    from gitmem.config import SummaryConfig
+    Vector = array[float]
 
     class Model(Protocol):
         """Answers one request; asking again, limits and the check of the answer are the caller's.
@@ -43,6 +41,37 @@ if TYPE_CHECKING:
                 ProviderError: it says nothing; the message says why, and never tells a key.
 
             """
+            ...
+
+    class Embedder(Protocol):
+        """Turns texts into vectors of length 1, all of one dimension.
+
+        `price` is in US dollars a million tokens, None where it is not known; `calibration` the cosines between which
+        query and document go from having nothing to do with each other to being about the same, None where that has
+        not been measured; `batch` how many texts, and `batch_bytes` how much, is embedded at a time. `remote` says that
+        texts leave the machine. `tokens` counts what was embedded since the embedder was made.
+        """
+
+        name: str
+        model: str
+        remote: bool
+        price: float | None
+        calibration: tuple[float, float] | None
+        batch: int
+        batch_bytes: int
+        tokens: int
+
+        def embed_documents(self, texts: Sequence[str], deadline: float) -> list[Vector]:
+            """Return the vectors of at most `batch` texts, in order; `deadline` as of `gitmem.llm.http.post_json`.
+
+            Raises:
+                ProviderError: there are none; the message says why, and never tells a key.
+
+            """
+            ...
+
+        def embed_query(self, text: str, deadline: float) -> Vector:
+            """Return the vector of what is asked, with one try; raises as `embed_documents`."""
             ...
 
 
@@ -124,33 +153,3 @@ def fenced(question: Question, token: bytes) -> Request:
 def cost_of(price: tuple[float, float] | None, input_tokens: int, output_tokens: int) -> float | None:
     """Return what tokens cost in US dollars, None where that is not known."""
     return None if price is None else (input_tokens * price[0] + output_tokens * price[1]) / _MILLION
-
-
-def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
-    """Return the model that the settings name; None where they name none, or the host's agent, which is not asked.
-
-    Raises:
-        ProviderError: what a provider needs is missing.
-
-    """
-    if config.provider in {OFFLINE, HOST}:
-        return None
-    if config.provider == AGENT:
-        from gitmem.llm.agent import AgentModel
-
-        return AgentModel(config, environ)
-    variable = config.api_key_env or KEYS[config.provider]
-    key = environ.get(variable, "").strip()
-    if not key and not config.base_url:
-        raise ProviderError(f"There is no key in {variable}.", f"Set {variable}, or summary.api_key_env to another.")
-    from gitmem.llm.http import is_private
-
-    if key and config.base_url.startswith("http:") and not is_private(config.base_url):
-        raise ProviderError("The key would go over the network in the clear.", "Use https in summary.base_url.")
-    if config.provider == ANTHROPIC:
-        from gitmem.llm.anthropic import AnthropicModel
-
-        return AnthropicModel(config, key, environ)
-    from gitmem.llm.chat import ChatModel
-
-    return ChatModel(config, key, environ)

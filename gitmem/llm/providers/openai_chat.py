@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import json
 
-from gitmem.llm.asking import OPENAI, Answer, Request, Size
-from gitmem.llm.embedding import field
 from gitmem.llm.errors import AnswerError, ProviderError, StatusError
-from gitmem.llm.http import is_private
-from gitmem.llm.server import COMPLETIONS, Server
+from gitmem.llm.http import is_private, post_json
+from gitmem.llm.protocol import MOST_BYTES, OPENAI, Answer, Request, Size
+from gitmem.llm.replies import field
 from gitmem.model.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -28,7 +27,7 @@ _BAD_REQUEST = (400, 422)
 
 
 class ChatModel:
-    """See `gitmem.llm.asking.Model`."""
+    """See `gitmem.llm.protocol.Model`."""
 
     provider = OPENAI
 
@@ -42,8 +41,9 @@ class ChatModel:
         }
         base = config.base_url or BASE_URL
         self.remote = not is_private(base)
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._server = Server(COMPLETIONS, base.rstrip("/"), key, headers, environ)
+        self._url = f"{base.rstrip('/')}/chat/completions"
+        self._headers = {"Authorization": f"Bearer {key}"} if key else {}
+        self._environ = environ
 
     def name(self, size: Size) -> str:
         """See `Model.name`."""
@@ -67,12 +67,17 @@ class ChatModel:
         }
         form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": request.schema}}
         try:
-            return self._answer(request, self._server.post({**asked, "response_format": form}, deadline=deadline))
+            return self._answer(request, self._post({**asked, "response_format": form}, deadline))
         except StatusError as error:
             if self._own or error.status not in _BAD_REQUEST:
                 raise
         # The server knows no schemas; its model was told of this one.
-        return self._answer(request, self._server.post(asked, deadline=deadline))
+        return self._answer(request, self._post(asked, deadline))
+
+    def _post(self, asked: Mapping[str, object], deadline: float) -> object:
+        return post_json(
+            self._url, asked, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
+        )
 
     def _answer(self, request: Request, said: object) -> Answer:
         choices = field(said, "choices")

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import json
 
-from gitmem.llm.asking import ANTHROPIC, Answer, Request, Size
-from gitmem.llm.chat import counted
-from gitmem.llm.embedding import field
 from gitmem.llm.errors import AnswerError
-from gitmem.llm.http import is_private
-from gitmem.llm.server import MESSAGES, Server
+from gitmem.llm.http import is_private, post_json
+from gitmem.llm.protocol import ANTHROPIC, MOST_BYTES, Answer, Request, Size
+from gitmem.llm.providers.openai_chat import counted
+from gitmem.llm.replies import field
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ _LONG_PRICES = {"claude-haiku-5-5": (0.50, 2.50)}
 
 
 class AnthropicModel:
-    """See `gitmem.llm.asking.Model`."""
+    """See `gitmem.llm.protocol.Model`."""
 
     provider = ANTHROPIC
 
@@ -48,8 +47,9 @@ class AnthropicModel:
         }
         base = config.base_url or BASE_URL
         self.remote = not is_private(base)
-        headers = {"x-api-key": key, "anthropic-version": VERSION}
-        self._server = Server(MESSAGES, base.rstrip("/").removesuffix("/v1"), key, headers, environ)
+        self._url = f"{base.rstrip('/').removesuffix('/v1')}/v1/messages"
+        self._headers = {"x-api-key": key, "anthropic-version": VERSION}
+        self._environ = environ
 
     def name(self, size: Size) -> str:
         """See `Model.name`."""
@@ -69,7 +69,9 @@ class AnthropicModel:
             "messages": [{"role": "user", "content": request.text}],
             "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
         }
-        said = self._server.post(asked, deadline=deadline)
+        said = post_json(
+            self._url, asked, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
+        )
         content = field(said, "content")
         blocks = content if isinstance(content, list) else []
         texts = [text for block in blocks if isinstance(text := field(block, "text"), str)]

@@ -5,16 +5,16 @@ https://platform.openai.com/docs/api-reference/embeddings
 
 from __future__ import annotations
 
-from gitmem.llm.embedding import field, unit_vectors
 from gitmem.llm.errors import AnswerError
 from gitmem.llm.http import ONCE, Patience, post_json
+from gitmem.llm.replies import field, unit_vectors
 from gitmem.model.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.llm.embedding import Vector
+    from gitmem.llm.protocol import Vector
 
 BASE_URL = "https://api.openai.com/v1"
 MODEL = "text-embedding-3-small"
@@ -23,7 +23,7 @@ PRICES = {"text-embedding-3-small": 0.02, "text-embedding-3-large": 0.13, "text-
 
 
 class OpenAIEmbedder:
-    """See `gitmem.llm.embedding.Embedder`."""
+    """See `gitmem.llm.embedders.Embedder`."""
 
     name = "openai"
     remote = True

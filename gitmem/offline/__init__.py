@@ -1,0 +1,1 @@
+"""Summaries of archives and of exchanges without a model. Pure."""
