@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import list_paths
 from gitmem.search.query import parse_query
-from gitmem.search.scanning import make_scanner
+from gitmem.search.scanner import make_scanner
 from gitmem.search.standins import RgScanner, find_rg
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store

@@ -14,19 +14,11 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping
-    from typing import Protocol
+    from collections.abc import Iterable, Iterator, Mapping
 
-    class Hash(Protocol):
-        """A hash of hashlib's."""
-
-        @property
-        def digest_size(self) -> int: ...  # noqa: D102
-        def update(self, data: bytes | memoryview, /) -> None: ...  # noqa: D102
-        def digest(self) -> bytes: ...  # noqa: D102
+    from gitmem.git.oid import NewHash
 
     Buffer = bytes | memoryview
-    NewHash = Callable[[], Hash]
 
 _HEADER = struct.Struct(">4sII")
 _STAT = struct.Struct(">10I")

@@ -6,7 +6,18 @@ import sys
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from gitmem.git.indexfile import Hash, NewHash
+    from collections.abc import Callable
+    from typing import Protocol
+
+    class Hash(Protocol):
+        """A hash of hashlib's."""
+
+        @property
+        def digest_size(self) -> int: ...  # noqa: D102
+        def update(self, data: bytes | memoryview, /) -> None: ...  # noqa: D102
+        def digest(self) -> bytes: ...  # noqa: D102
+
+    NewHash = Callable[[], Hash]
 
 SHA1_DIGITS = 40  # of an object id; in a repository of longer ones it is SHA-256's
 _LARGE = 1 << 19  # bytes from which on OpenSSL's SHA-1, eight times as fast, is worth the 3 ms that importing it takes

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gitmem.git.objects import Objects
     from gitmem.git.process import Git
+    from gitmem.git.treediff import PathChange
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
@@ -132,20 +133,6 @@ class TreeEntry(Value):
     mode: str
     oid: str
     size: int
-
-
-class PathChange(Value):
-    """A path that differs between two commits; an id is None where the file is missing.
-
-    `mode` is that of the newer version, else of the older one: `100644`, `100755`, `120000` (a symbolic link) or
-    `160000` (a submodule); `old_mode` is that of the older one, `000000` where it is missing.
-    """
-
-    path: str
-    old: str | None
-    new: str | None
-    mode: str
-    old_mode: str = "000000"
 
 
 class Repository:
@@ -300,10 +287,10 @@ class Repository:
 
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
         """Return what differs between two commits (or trees), in git's order, without guessing renames."""
-        if self._objects is not None and not paths:
-            from gitmem.git.treediff import tree_changes
+        from gitmem.git import treediff
 
-            found = tree_changes(self._objects, old, new)
+        if self._objects is not None and not paths:
+            found = treediff.tree_changes(self._objects, old, new)
             if found is not None:
                 return found
         raw = self.git.run(
@@ -325,7 +312,9 @@ class Repository:
             old_mode, new_mode, before, after, _ = meta.decode().lstrip(":").split()
             first, second = (None if set(oid) == {"0"} else oid for oid in (before, after))
             changes.append(
-                PathChange(os.fsdecode(path), first, second, old_mode if second is None else new_mode, old_mode)
+                treediff.PathChange(
+                    os.fsdecode(path), first, second, old_mode if second is None else new_mode, old_mode
+                )
             )
         return changes
 

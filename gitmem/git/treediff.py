@@ -10,7 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gitmem.git.repository import PathChange
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -24,6 +24,20 @@ _MOST_TREES = 4096
 _MOST_CHANGES = 65536
 _DIGITS = {40: 20, 64: 32}  # an id's bytes, by its hexadecimal digits
 _ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _DIGITS.values()}
+
+
+class PathChange(Value):
+    """A path that differs between two commits; an id is None where the file is missing.
+
+    `mode` is that of the newer version, else of the older one: `100644`, `100755`, `120000` (a symbolic link) or
+    `160000` (a submodule); `old_mode` is that of the older one, `000000` where it is missing.
+    """
+
+    path: str
+    old: str | None
+    new: str | None
+    mode: str
+    old_mode: str = "000000"
 
 
 def tree_changes(objects: Objects, old: str, new: str) -> list[PathChange] | None:

@@ -1,7 +1,7 @@
-"""Where any of some literals stands: one pass over the files, by whatever is at hand.
+"""The contract of scanners, and the one on Python's `re`, which needs nothing.
 
-Three scanners keep one contract: the ripgrep bindings, the `rg` binary, and Python's own `re`. Each returns, for the
-files it is given and no others, the lines in which a literal occurs without regard to case, in order.
+Three scanners keep it: the ripgrep bindings, the `rg` binary, and `re`. Each returns, for the files it is given and no
+others, the lines in which a literal occurs without regard to case, in order.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Protocol
-
-    from gitmem.store.store import Store
 
     class Scanner(Protocol):
         """Finds lines."""
@@ -49,30 +47,6 @@ class PythonScanner:
             if lines:
                 found[path] = lines
         return found
-
-
-def make_scanner(store: Store, *, large: bool = False) -> Scanner:
-    """Return the best scanner there is on this machine.
-
-    The bindings need no process and use one core. `rg` uses all of them and asks for no file's status: in a store that
-    is `large` it takes half as long.
-    """
-    from gitmem.search.ripgrep import BindingsMissingError, BindingsScanner
-
-    rg = _make_rg(store) if large else None
-    if rg is not None:
-        return rg
-    try:
-        return BindingsScanner(store.private, store.context.home)
-    except BindingsMissingError:
-        return _make_rg(store) or PythonScanner()
-
-
-def _make_rg(store: Store) -> Scanner | None:
-    from gitmem.search.standins import RgScanner, find_rg
-
-    rg = find_rg(store.context.environ)
-    return RgScanner(rg, store.context.environ) if rg else None
 
 
 def _matches(data: bytes, pattern: re.Pattern[str]) -> list[Line]:

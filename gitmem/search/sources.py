@@ -68,7 +68,7 @@ def work_tree(
         everything = _load_all(store.root, filter(allow, paths))
         read = [units for units in everything if any(literal in units.low for literal in literals)]
     else:
-        from gitmem.search.scanning import make_scanner
+        from gitmem.search.scanner import make_scanner
 
         if size > MANY_BYTES and len(literals) > 1:
             literals, estimated = within_budget(store.root, paths, size, terms, literals)

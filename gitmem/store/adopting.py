@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.git.locks import Lock
-    from gitmem.git.repository import PathChange
+    from gitmem.git.treediff import PathChange
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
 

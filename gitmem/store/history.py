@@ -22,7 +22,8 @@ from gitmem.store.dates import FORMS, Span, parse_date
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from gitmem.git.repository import PathChange, Repository
+    from gitmem.git.repository import Repository
+    from gitmem.git.treediff import PathChange
     from gitmem.store.store import Store
 
 HEAD = "HEAD"

@@ -17,7 +17,7 @@ from gitmem.store.store import FORMAT_VERSION, format_version
 
 if TYPE_CHECKING:
     from gitmem.git.remote import Remote
-    from gitmem.git.repository import PathChange
+    from gitmem.git.treediff import PathChange
     from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"

@@ -22,7 +22,7 @@ TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.git.repository import PathChange
+    from gitmem.git.treediff import PathChange
     from gitmem.store.store import Store
 
 ARRIVING = "arriving"  # in the private folder

@@ -9,7 +9,6 @@ import pytest
 from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
 from gitmem.git.repository import (
     Layout,
-    PathChange,
     Repository,
     TreeEntry,
     common_dir_of,
@@ -17,6 +16,7 @@ from gitmem.git.repository import (
     is_object_id,
     read_text,
 )
+from gitmem.git.treediff import PathChange
 
 if TYPE_CHECKING:
     from tests.conftest import RunsGit
