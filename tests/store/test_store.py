@@ -83,7 +83,7 @@ def test_a_pipe_in_place_of_a_settings_file_holds_nobody_up(box):
     for name in ("config.yaml", "FORMAT.md"):
         (box.root / name).unlink()
         os.mkfifo(box.root / name)
-    assert box.reopen().config.lock.wait_seconds == 30
+    assert box.reopen().config.lock.wait_seconds == 10
 
 
 # Versions

@@ -291,7 +291,9 @@ def test_others_that_are_always_quicker_are_not_raced_for_ever(pair: tuple[Machi
     chance = Chance(random=lambda: 1.0, sleep=pauses.append, clock=lambda: next(times) * 3.0)
     with pytest.raises(BusyError, match="quicker 4 times"):
         second.sync(progress=interrupt, attempts=4, chance=chance)
-    assert pauses == [3.0, 6.0, 12.0], "up to a round's time, which doubles; none where nothing follows"
+    assert pauses == [3.0, 6.0, 10.0], (
+        "up to a round's time, which doubles up to ten seconds; none where nothing follows"
+    )
     second.sound()
     converge(*pair)
 
