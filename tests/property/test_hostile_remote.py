@@ -1,0 +1,414 @@
+"""A remote of memory that anybody may have pushed to: nothing runs, nothing leaves the store, nothing is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from unittest import mock
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+from gitmem.errors import ExitCode
+from gitmem.model.entry import find_entries
+from gitmem.store import detached
+from tests.property.hostile import LATER, Hostile, Tree, hostile
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
+USER = {
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+LIMIT = 60  # seconds that a command may take at most: it hangs
+PROGRAMS = ("sh", "bash", "python", "python3", "ssh", "less", "vi", "rg", "gpg", "lfs", "touch", "uname", "gitmem")
+BY_HAND = "Written by hand, and not synced."
+SECRET = "what stands beside the project is not for a memory"
+# What git is told to run by who owns this machine and project: a tree that comes must not be able to choose it.
+TRAPS = """
+[core]
+\tfsmonitor = echo trap >>@MARK@
+\thooksPath = @HOOKS@
+\tpager = echo trap >>@MARK@
+\teditor = echo trap >>@MARK@
+[filter "evil"]
+\tclean = echo trap >>@MARK@; cat
+\tsmudge = echo trap >>@MARK@; cat
+\trequired = true
+[filter "lfs"]
+\tprocess = echo trap >>@MARK@
+[merge "evil"]
+\tdriver = echo trap >>@MARK@
+[diff "evil"]
+\ttextconv = echo trap >>@MARK@; cat
+\tcommand = echo trap >>@MARK@
+[gpg]
+\tprogram = echo trap >>@MARK@
+[log]
+\tshowSignature = true
+[alias]
+\tfetch = !echo trap >>@MARK@
+"""
+# What belongs to the memory in a project: its store, and of the repository what `init --branch` puts there.
+OURS = re.compile(
+    r"project/\.gitmem|project/\.git/(gitmem|worktrees|objects|packed-refs|logs/refs/gitmem|refs/gitmem|refs/remotes"
+    r"|(logs/)?refs/heads/gitmem(-l1)?)"
+)
+# What may stand in an answer to a person: no control character but ends of lines and tabs, nothing that turns text.
+ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+@dataclass
+class Ran:
+    """What a command came to."""
+
+    args: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+
+
+class World:
+    """A person's home with a project, its memory, the remote of that, and traps; a copy for each example."""
+
+    def __init__(
+        self, folder: Path, known: Mapping[str, tuple[str, Tree]], since: frozenset[str] | set[str] = frozenset()
+    ) -> None:
+        self.folder, self.known, self.since = folder, known, since
+        self.home, self.project, self.remote = folder / "home", folder / "project", folder / "remote.git"
+        self.store, self.mark = self.project / ".gitmem", folder / "ran"
+        self.environ = {
+            **os.environ,
+            **dict.fromkeys(("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"), str(self.home)),
+            "XDG_CONFIG_HOME": str(self.home / ".config"),
+            "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
+            "PATH": os.pathsep.join([str(folder / "bin"), os.environ["PATH"]]),
+        }
+
+    def git(self, cwd: Path, *args: str, stdin: bytes = b"") -> str:
+        run = subprocess.run(
+            ["git", *args],
+            cwd=cwd,
+            env={**os.environ, **USER},
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        assert run.returncode == 0, (args, run.stderr)
+        return run.stdout.decode("utf-8", "surrogateescape").strip()
+
+    def run(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> Ran:
+        """Run a command as this process does; what it would start in the background is left out."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        door = Door(self.environ, str(cwd or self.project), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
+        with mock.patch.object(detached, "start"), _ends():
+            code = main(args, lambda: door)
+        said, told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
+        return self.judge(Ran(args, code, said, told))
+
+    def run_apart(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> Ran:
+        """Run a command as a process of its own."""
+        run = subprocess.run(
+            [sys.executable, "-P", "-m", "gitmem", *args],
+            cwd=cwd or self.project,
+            env=self.environ,
+            input=stdin,
+            capture_output=True,
+            check=False,
+            timeout=LIMIT,
+        )
+        return self.judge(Ran(args, run.returncode, run.stdout.decode("utf-8"), run.stderr.decode("utf-8")))
+
+    def judge(self, ran: Ran) -> Ran:
+        assert not self.mark.exists(), f"{ran.args} ran {self.mark.read_text()}"
+        assert ran.code in set(ExitCode), ran
+        assert "Traceback" not in ran.err + ran.out, ran
+        assert "unexpected error" not in ran.err + ran.out, ran
+        if ran.args[0] != "hook":  # which tells a program, not a person
+            acting = ACTS.search(ran.out + ran.err)
+            assert acting is None, (ran, acting)
+        return ran
+
+    def entries(self) -> set[str]:
+        return {
+            found.entry.id
+            for path in self.store.rglob("*.md")
+            if ".git" not in path.relative_to(self.store).parts and path.is_file() and not path.is_symlink()
+            for found in find_entries(path.read_bytes().decode("utf-8", "surrogateescape"))
+        }
+
+    def text(self) -> str:
+        """Return what all files of the store say."""
+        return "\n".join((self.store / name).read_text(errors="replace") for name in self.files())
+
+    def files(self) -> set[str]:
+        return {
+            path.relative_to(self.store).as_posix()
+            for path in self.store.rglob("*")
+            if path.relative_to(self.store).parts[0] not in {".git", ".tmp"} and path.is_file()
+        }
+
+    def outside(self) -> dict[str, tuple[object, ...]]:
+        """Return how everything outside the store looks; gitmem's own places in the home are its."""
+        found: dict[str, tuple[object, ...]] = {}
+        for top, folders, names in os.walk(self.folder):
+            here = Path(top)
+            if here == self.folder:
+                folders[:] = [name for name in folders if name not in {"remote.git", "new"}]
+            place = here.relative_to(self.folder).as_posix()
+            folders[:] = [name for name in folders if not OURS.fullmatch(f"{place}/{name}")]
+            for name in (*folders, *names):
+                path = here / name
+                if OURS.fullmatch(f"{place}/{name}"):
+                    continue
+                look = path.lstat()
+                content = path.read_bytes() if path.is_file() and not path.is_symlink() else None
+                moment = look.st_mtime_ns if content is not None else 0
+                found[str(path.relative_to(self.folder))] = (look.st_mode, moment, content)
+        return found
+
+    def changed(self, before: dict[str, tuple[object, ...]]) -> list[str]:
+        """Return what is not as it was outside the store."""
+        now = self.outside()
+        return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
+
+
+@contextlib.contextmanager
+def _ends() -> Iterator[None]:
+    """Make a command that hangs a failure, where the system can."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, LIMIT)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _tree(world: World, commit: str) -> tuple[str, Tree]:
+    tree: Tree = {}
+    for line in world.git(world.remote, "ls-tree", "-r", "-z", commit).split("\0")[:-1]:
+        meta, _, path = line.partition("\t")
+        mode, _, oid = meta.split()
+        tree[tuple(os.fsencode(path).split(b"/"))] = (mode.encode(), oid)
+    return commit, tree
+
+
+def _make(folder: Path, *how: str) -> World:
+    """Make the world that is copied: twelve entries, files a person wrote, synced once, and then more of both."""
+    world = World(folder, {})
+    world.home.mkdir()
+    hooks = folder / "hooks"
+    hooks.mkdir()
+    for name in ("post-checkout", "post-merge", "pre-push", "reference-transaction", "post-index-change", "pre-commit"):
+        (hooks / name).write_text(f"#!/bin/sh\necho {name} >>{world.mark}\n")
+        (hooks / name).chmod(0o755)
+    (folder / "bin").mkdir()
+    for name in PROGRAMS:
+        (folder / "bin" / name).write_text(f'#!/bin/sh\necho {name} "$@" >>{world.mark}\n')
+        (folder / "bin" / name).chmod(0o755)
+    (folder / "sibling").mkdir()
+    (folder / "sibling" / "secret.txt").write_text(SECRET)
+    world.git(folder, "init", "-q", "--bare", "remote.git")
+    world.git(folder, "init", "-q", "-b", "main", "project")
+    (world.project / "code.py").write_text("print('code')\n")
+    world.git(world.project, "add", ".")
+    world.git(world.project, "commit", "-qm", "Begin")
+    world.run("init", *how)
+    world.run("remote", "add", "origin", str(world.remote))
+    for number in range(12):
+        world.run("save", f"Said before, number {number}, of the raccoon", "--type", ("note", "decision")[number % 2])
+    for name, text in {
+        "archive/memory_20261120_120000.md": "---\nid: memory\nkind: memory\n---\n# Old\n\nWhat was before.\n",
+        "knowledge/all.md": "# All\n\nA line by hand.\n",
+        "facts/decision/d4f7k2m9q0x-use-uv.md": "---\nid: d4f7k2m9q0x\nkind: decision\nstatus: active\n---\nUse uv.\n",
+        **{f"knowledge/own {number}.md": f"# Own\n\nLine {number}.\n" for number in range(8)},
+    }.items():
+        (world.store / name).parent.mkdir(parents=True, exist_ok=True)
+        (world.store / name).write_text(text)
+    assert world.run("sync").code == 0
+    older = world.git(world.remote, "rev-parse", "gitmem~2")
+    world.known = {
+        "tip": _tree(world, world.git(world.remote, "rev-parse", "gitmem")),
+        "older": _tree(world, older),
+        "root": (world.git(world.remote, "rev-list", "--max-parents=0", "gitmem"), {}),
+    }
+    before = world.entries()
+    for number in range(2):
+        world.run("save", f"Said since, number {number}, of the badger")
+    (world.store / "knowledge" / "since.md").write_text(f"# Since\n\n{BY_HAND}\n")
+    world.since = world.entries() - before
+    traps = TRAPS.replace("@MARK@", str(world.mark)).replace("@HOOKS@", str(hooks))
+    # The remote is a folder here: what receives a push runs this person's hooks, as another machine would its own.
+    (world.home / ".gitconfig").write_text("\n".join(line for line in traps.splitlines() if "hooksPath" not in line))
+    with (world.project / ".git" / "config").open("a") as file:
+        file.write(traps)
+    return world
+
+
+class Worlds:
+    """Copies of worlds that are made once."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._made: dict[tuple[str, ...], World] = {}
+
+    @contextlib.contextmanager
+    def copy(self, *how: str) -> Iterator[World]:
+        """Give a copy of a world whose store was made by `gitmem init HOW`; it is gone afterwards."""
+        if how not in self._made:
+            self._made[how] = _make(Path(tempfile.mkdtemp(prefix="t", dir=self._folder)), *how)
+        made = self._made[how]
+        folder = Path(tempfile.mkdtemp(prefix="c", dir=self._folder))
+        try:
+            shutil.copytree(made.folder, folder, symlinks=True, dirs_exist_ok=True)
+            for path in self._with_paths(folder):
+                path.write_text(path.read_text().replace(str(made.folder), str(folder)))
+            yield World(folder, made.known, made.since)
+        finally:
+            shutil.rmtree(folder)
+
+    def _with_paths(self, folder: Path) -> Iterator[Path]:
+        git = folder / "project" / ".git"
+        yield from (folder / "home" / ".gitconfig", git / "config", *(folder / "bin").iterdir())
+        yield from (folder / "hooks").iterdir()
+        for path in (folder / "project/.gitmem/.git", folder / "project/.gitmem/.git/config", git / "gitmem/remotes"):
+            if path.is_file():
+                yield path
+        yield from git.glob("worktrees/*/gitdir")
+
+
+@pytest.fixture(scope="session")
+def worlds(tmp_path_factory: pytest.TempPathFactory) -> Worlds:
+    return Worlds(tmp_path_factory.mktemp("worlds"))
+
+
+LOOKS = [("status",), ("doctor",), ("show",), ("log",), ("search", "raccoon"), ("facts",), ("concepts",), ("review",)]
+
+
+def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Callable[..., Ran]) -> None:
+    """Sync with a hostile remote, and see that the memory is what it was, and goes on."""
+    remote.build(world.remote, world.known, world.mark)
+    outside, entries, files = world.outside(), world.entries(), world.files()
+    tip = world.git(world.store, "rev-parse", "HEAD")
+    synced = run("sync")
+    if remote.begin != "tip" and synced.code == ExitCode.REFUSED:  # and this person says yes
+        synced = run("sync", "--accept", "rewritten", "--accept", "unrelated")
+    assert world.entries() >= world.since, (synced, "what was not synced yet is gone")
+    if "entries" not in LATER:
+        assert len(entries - world.entries()) * 2 <= len(entries), (synced, "entries are gone")
+    lost = files - world.files()
+    assert len(lost) * 2 <= len(files), (synced, lost)
+    assert BY_HAND in world.text(), (synced, "what was not synced yet is gone")
+    assert world.git(world.store, "merge-base", tip, "HEAD") == tip, "what was committed is in history"
+    payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(world.project), "source": "startup"}
+    started = run("hook", "claude", stdin=json.dumps(payload).encode())
+    assert started.code == 0
+    for look in looks:
+        run(*look)
+    saved = run("save", "Said after all that, of the wombat")
+    assert saved.code == 0, (synced, saved)
+    found = run("search", "wombat", "--json")
+    assert found.code == 0, (synced, found)
+    assert "of the wombat" in found.out, (synced, found)
+    for path in world.store.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            assert SECRET.encode() not in path.read_bytes(), path
+    assert not world.changed(outside), (synced, world.changed(outside))
+
+
+def check_clone(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Callable[..., Ran]) -> None:
+    """Clone a hostile remote into a new project: it is refused as a whole, or a memory that works."""
+    remote.build(world.remote, world.known, world.mark)
+    outside = world.outside()
+    new = world.folder / "new"
+    new.mkdir()
+    cloned = run("clone", str(world.remote), cwd=new)
+    if cloned.code == 0:
+        for look in looks:
+            run(*look, cwd=new)
+        saved = run("save", "Said after all that, of the wombat", cwd=new)
+        assert saved.code == 0, (cloned, saved)
+        assert "of the wombat" in run("search", "wombat", "--json", cwd=new).out
+    assert not world.changed(outside), (cloned, world.changed(outside))
+
+
+def _settings(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+        database=None,
+    )
+
+
+_LOOKS = st.lists(st.sampled_from(LOOKS), max_size=1)
+
+
+@given(remote=hostile(), looks=_LOOKS, how=st.sampled_from([(), (), ("--branch",)]))
+@_settings(40)
+def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list, how: tuple[str, ...]):
+    with worlds.copy(*how) as world:
+        check(world, remote, looks, world.run)
+
+
+@given(remote=hostile(), looks=_LOOKS)
+@_settings(17)
+def test_a_clone_of_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list):
+    with worlds.copy() as world:
+        check_clone(world, remote, looks, world.run)
+
+
+@given(remote=hostile(), how=st.sampled_from([(), ("--branch",)]))
+@_settings(3)
+def test_a_sync_by_the_command_itself(worlds: Worlds, remote: Hostile, how: tuple[str, ...]):
+    with worlds.copy(*how) as world:
+        check(world, remote, [], world.run_apart)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("number", range(8))
+def test_many_hostile_remotes(worlds: Worlds, number: int):
+    @seed(number)
+    @given(
+        remote=hostile(), looks=st.lists(st.sampled_from(LOOKS), max_size=3), how=st.sampled_from([(), ("--branch",)])
+    )
+    @_settings(200)
+    def syncs(remote: Hostile, looks: list, how: tuple[str, ...]):
+        with worlds.copy(*how) as world:
+            check(world, remote, looks, world.run)
+
+    @seed(number)
+    @given(remote=hostile(), looks=st.lists(st.sampled_from(LOOKS), max_size=3))
+    @_settings(50)
+    def clones(remote: Hostile, looks: list):
+        with worlds.copy() as world:
+            check_clone(world, remote, looks, world.run)
+
+    syncs()
+    clones()
