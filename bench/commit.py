@@ -29,7 +29,7 @@ from gitmem.store.store import Store
 
 APPENDED = b"x" * 499 + b"\n"
 DRAIN = 50
-TARGETS = {100: 1.3, 10_000: 0.5, 100_000: 0.35}
+TARGETS = {100: 1.6, 10_000: 0.7, 100_000: 0.7}
 Step = Callable[[], None]
 
 

@@ -23,7 +23,7 @@ import subprocess
 open("note.md", "a").write("- a line of a note\\n")
 subprocess.run(["git", "add", "note.md"], check=True); subprocess.run(["git", "commit", "-qm", "note"], check=True)
 """
-TARGETS = {"gitmem --version": ("python -c pass", 3.0), "gitmem save": ("script: write, git add, git commit", 1.3)}
+TARGETS = {"gitmem --version": ("python -c pass", 3.0), "gitmem save": ("script: write, git add, git commit", 1.6)}
 
 
 def commands(folder: Path) -> dict[str, tuple[list[str], Path]]:
@@ -49,7 +49,7 @@ def main() -> None:
     try:
         (folder / ".gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.org\n")
         (folder / "script.py").write_text(SCRIPT)
-        environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        environ = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PYTHON"))}
         environ["HOME"] = str(folder)
         quiet = {"env": environ, "check": True, "stdout": subprocess.DEVNULL}
         for name in ("plain", "project"):

@@ -134,11 +134,6 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
     """
     word = command_word(argv)
-    if word in {"save", "search"}:
-        from gitmem.cli import quick
-
-        if (args := quick.parse(argv)) is not None:
-            return args
     if word is not None and word not in COMMANDS:
         from difflib import get_close_matches
 

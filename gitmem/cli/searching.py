@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 
-from gitmem.cli.quick import SEARCH_LIMIT
 from gitmem.errors import ExitCode, UsageError
 from gitmem.model.plaintext import plain
 
@@ -25,6 +24,7 @@ _LAYERS = {
     "transcripts": "transcripts",
 }
 CANDIDATES = 50  # hits of which those are recalled that fit
+SEARCH_LIMIT = 10  # hits
 BUDGET = 2_000  # tokens
 _SHORT = 10  # characters of an object id
 _BOLD, _DIM, _PLACE, _FOUND, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33m", "\033[0m"
