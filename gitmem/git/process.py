@@ -7,7 +7,8 @@ field-notes §2 lists what bit others. Three walls:
 - the repository's own configuration, which in branch mode is the user's project's, is overridden key by key.
 
 What no configuration can switch off, the caller's arguments must: `diff`, `log -p` and `show` take `--no-ext-diff
---no-textconv`, and files are stored through `fast-import` or `hash-object --stdin`, to which no filter applies.
+--no-textconv`, and files are stored through `fast-import` or `hash-object --stdin`, to which no filter applies. What
+compares files with the index (`status`) runs filters, whose names are not known beforehand: see `filters_off`.
 
 On the hot path of a save: plain classes and `os.path`, because `dataclasses` costs 7 ms to import and `pathlib` 4.
 """
@@ -33,6 +34,7 @@ else:
 
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters of what git said that an error keeps, from the end
+_MOST_CONFIG = 65_536  # bytes of a configuration that are looked at here; git reads a longer one
 _GRACE = 2.0  # seconds between asking git to stop, which lets it remove its lock files, and killing it
 _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
 
@@ -68,7 +70,9 @@ _SET = {
 _SET_LOCAL = {
     "GIT_CONFIG_NOSYSTEM": "1",
     "GIT_CONFIG_GLOBAL": os.devnull,
-    "GIT_NO_LAZY_FETCH": "1",  # a missing object of a partial clone is an error, not a connection (git 2.44)
+    # A missing object of a partial clone is an error, not a connection: git 2.44 has the first, all have the second.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
 }
 
 # What the repository's own configuration may not say. All of it costs a process 0.1 ms; as `-c` arguments it would
@@ -258,6 +262,42 @@ def git_without_repository(environ: Mapping[str, str], *, user_config: bool = Fa
     Its current folder is the root of the file system: give it absolute paths.
     """
     return Git(None, None, environ, user_config=user_config)
+
+
+def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, str]:
+    """Return variables (`env` of `Git.run`) that take their commands from all filters a configuration names.
+
+    Git is asked for the names only where the configuration may hold any, which two small files tell.
+
+    Raises:
+        GitmemError: git could not tell them.
+
+    """
+    if not _may_name_filters(common_dir) and (git.git_dir is None or not _may_name_filters(git.git_dir)):
+        return {}
+    said = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", timeout=seconds, ok=(0, 1))
+    keys = said.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    names = {key[len("filter.") : key.rindex(".")] for key in keys if key.count(".") > 1}
+    settings = dict(_OVERRIDES)
+    for name in names:
+        settings |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
+        settings[f"filter.{name}.required"] = "false"
+    return _as_environment(settings)
+
+
+def _may_name_filters(folder: str) -> bool:
+    """Say whether a configuration file in a git folder has a section of a filter's, or leads to other files."""
+    for name in ("config", "config.worktree"):
+        try:
+            with open(os.path.join(folder, name), "rb") as file:
+                text = file.read(_MOST_CONFIG + 1).lower()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if len(text) > _MOST_CONFIG or b"filter" in text or b"include" in text:
+            return True
+    return False
 
 
 def git_version(environ: Mapping[str, str]) -> tuple[int, int]:

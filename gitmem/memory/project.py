@@ -7,8 +7,8 @@ import os
 
 from gitmem.errors import GitmemError
 from gitmem.git.child import ExpiredError
-from gitmem.git.process import Git
-from gitmem.git.repository import linked_git_dir
+from gitmem.git.process import Git, filters_off
+from gitmem.git.repository import common_dir_of, linked_git_dir
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -62,7 +62,8 @@ class ProjectQuestions:
             self._root, git_dir = work_tree_of(folder)
             if git_dir:
                 git = Git(git_dir, self._root, environ)
-                self._asked += (git.spawn(*question) for question in _QUESTIONS)
+                off = filters_off(git, common_dir_of(git_dir), SECONDS)
+                self._asked += (git.spawn(*question, env=off) for question in _QUESTIONS)
                 if private:
                     from gitmem.memory.projectcode import AskedAhead
 

@@ -13,7 +13,8 @@ import re
 
 from gitmem.errors import GitmemError
 from gitmem.git.child import ExpiredError
-from gitmem.git.process import Git
+from gitmem.git.process import Git, filters_off
+from gitmem.git.repository import common_dir_of
 from gitmem.memory.project import work_tree_of
 from gitmem.values import Value
 
@@ -30,14 +31,16 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SHORT = 12  # digits of a commit's id in a fact
 _LINE_BREAKS = re.compile(r"[\n\r\0]")
 _QUESTION = ("cat-file", "--batch-check=%(objectname)", "-z")
+_STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
 _AHEAD = os.path.join("known", "asked")  # in the private folder: the names that the last session's start asked about
 _MOST_AHEAD = 16_384  # bytes of them, which a pipe takes at once
 
 
 class ProjectCode(Value):
-    """The git repository of a project: its work tree."""
+    """The git repository of a project: its work tree and its common git folder."""
 
     root: str
+    common_dir: str
     git: Git
 
     def as_of(self, when: datetime) -> tuple[str, frozenset[str]]:
@@ -51,7 +54,7 @@ class ProjectCode(Value):
             if not oid:
                 return "", frozenset()
             listed = self.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", oid, timeout=SECONDS)
-            status = self.git.run("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no")
+            status = self.git.run(*_STATUS, env=filters_off(self.git, self.common_dir))
         except GitmemError:
             return "", frozenset()
         changed = {line[3:] for line in _lines(status)}
@@ -161,7 +164,7 @@ def project_code(folder: str, environ: Mapping[str, str]) -> ProjectCode | None:
     """Return the repository a folder is in, None where it is in none."""
     try:
         root, git_dir = work_tree_of(folder)
-        return ProjectCode(root, Git(git_dir, root, environ)) if git_dir else None
+        return ProjectCode(root, common_dir_of(git_dir), Git(git_dir, root, environ)) if git_dir else None
     except (GitmemError, OSError, ValueError):
         return None
 
