@@ -25,11 +25,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gitmem.programs import find_program
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import list_paths
 from gitmem.search.query import parse_query
 from gitmem.search.scanner import make_scanner
-from gitmem.search.standins import RgScanner, find_rg
+from gitmem.search.standins import RgScanner
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 
@@ -154,7 +155,8 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
         for question in questions[:5]:
             answer(store, question)
         runs: dict[str, Callable[[str], object]] = {OURS: lambda question: answer(store, question)}
-        rg = find_rg({"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])})
+        path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+        rg = find_program("rg", {"PATH": path})
         if rg is None:
             print("  rg: skipped, there is none on this machine")
         else:

@@ -7,6 +7,9 @@
 # Whatever happens, the exit code is 0 and nothing is printed: 2 would block the host. That is why no special built-in
 # (`exec`, `:`) is redirected: where that fails, dash ends with 2. Where gitmem takes over, it is by `exec`, so that its
 # parent is the host, as ours is: by the number of that process it is known later whether a session still runs.
+#
+# Programs are started in the root folder: where PATH or PYTHONPATH has an empty or relative entry, they, and what Python
+# imports, would be looked for in the project.
 {
 [ "$GITMEM_HOOKS" = off ] && exit 0
 set -C
@@ -52,6 +55,8 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     [ -d "$d" ] && ! [ -L "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
     break
 done
+[ "$d" ] || p=$PWD
+cd / || exit 0
 
 # A name that is taken, by a process that had our number before, is never written to. The folder is its owner's alone; a
 # `umask` here would be passed on to the gitmem that is started below, and to the store's files.
@@ -66,10 +71,10 @@ if [ "$d" ]; then
     # At a turn's end, and every five events of tools, what is there is committed in the background.
     set -- "$d"/*.json
     case $gitmem$(($# % 5)) in
-    Stop? | PreCompact? | SessionEnd? | PostToolUse*0) gitmem hook claude --drain </dev/null >/dev/null & ;;
+    Stop? | PreCompact? | SessionEnd? | PostToolUse*0) gitmem -C "$p/" hook claude --drain </dev/null >/dev/null & ;;
     esac
 elif [ "$ask" ]; then
-    command -v gitmem >/dev/null && exec gitmem hook claude
+    command -v gitmem >/dev/null && exec gitmem -C "$p" hook claude
 fi
 } 2>/dev/null
 exit 0

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import subprocess  # noqa: TID251  # runs the command as a user would
-import sys
 import tempfile
 from pathlib import Path
 
+from gitmem.programs import own_command
 from gitmem.resources import resource
 
 _SETTINGS = "rotation:\n  threshold_tokens: 700\n  carryover_tokens: 200\n"
@@ -53,7 +53,7 @@ class _Tour:
 
     def gitmem(self, *args: str, shown: str = "") -> None:
         print("\n$ gitmem " + (shown or " ".join(f'"{arg}"' if " " in arg else arg for arg in args)), flush=True)
-        self._run(sys.executable, "-m", "gitmem", *args)
+        self._run(*own_command(*args))
 
     def git(self, *args: str) -> None:
         print("\n$ git " + " ".join(".gitmem" if arg == str(self.store) else arg for arg in args), flush=True)
@@ -71,7 +71,7 @@ class _Tour:
         """Show what an agent is told when it starts here again."""
         print("\n# what the next session of the agent starts with:", flush=True)
         payload = json.dumps({**_START, "cwd": str(self._project)})
-        said = self._run(sys.executable, "-m", "gitmem", "hook", "claude", text=payload)
+        said = self._run(*own_command("hook", "claude"), text=payload)
         print(json.loads(said)["hookSpecificOutput"]["additionalContext"])
 
     def _run(self, *command: str, text: str | None = None) -> str:

@@ -66,8 +66,9 @@ def hook(argv: Sequence[str], door: Door) -> int:
     """Do the work of a hook; see `run_hook`. Needs no parser, which would cost half of its time."""
     try:
         call = parse_call(argv)
+        door = door._replace(cwd=os.path.join(door.cwd, call.directory))
         if door.environ.get(OFF) != "off":
-            _drain(call, door) if call.drain else _take(call, door)
+            _drain(door) if call.drain else _take(door)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
         _log(door, f"{type(error).__name__}: {error}")
     return ExitCode.OK
@@ -87,7 +88,7 @@ def parse_call(argv: Sequence[str]) -> Call:
     )
 
 
-def _take(call: Call, door: Door) -> None:
+def _take(door: Door) -> None:
     """Put a payload into the spool; answer it where that is its due."""
     from gitmem.store.hook_spool import HookSpool, parse
     from gitmem.store.spool import MAX_EVENT_BYTES
@@ -101,7 +102,7 @@ def _take(call: Call, door: Door) -> None:
         return
     event, cwd = payload.get("hook_event_name"), payload.get("cwd")
     name = event if isinstance(event, str) else ""
-    root = _find(door, (call.directory, cwd if isinstance(cwd, str) else ""))
+    root = _find(door, (cwd if isinstance(cwd, str) else "",))
     if root is None or not name:
         return
     spool = HookSpool(_private(root))
@@ -154,7 +155,7 @@ def _knows(transcript: str, marker: str) -> bool:
     return in_context(transcript, marker)
 
 
-def _drain(call: Call, door: Door) -> None:
+def _drain(door: Door) -> None:
     """Do what is due, in a process of its own that outlives the host, within bounds (spec J10).
 
     What is not done when the time is over is done the next time: a drain may be killed at any instruction.
@@ -162,7 +163,7 @@ def _drain(call: Call, door: Door) -> None:
     if hasattr(os, "setsid"):
         with contextlib.suppress(OSError):  # it leads a session already
             os.setsid()
-    root = _find(door, (call.directory, door.cwd))
+    root = _find(door, (door.cwd,))
     if root is not None:
         from gitmem.memory.background import settle, tend
         from gitmem.store.hook_spool import HookSpool

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
@@ -23,6 +22,7 @@ from gitmem.hosts.installation import (
     plan_unregister,
 )
 from gitmem.model.plaintext import plain
+from gitmem.programs import SCRIPTS_TOO, find_program
 from gitmem.store.findings import Finding, Level
 
 if TYPE_CHECKING:
@@ -242,7 +242,7 @@ def examine_server(args: argparse.Namespace, door: Door) -> list[Finding]:
 
 
 def _on_path(door: Door) -> bool:
-    return shutil.which("gitmem", path=door.environ.get("PATH")) is not None
+    return find_program("gitmem", door.environ, SCRIPTS_TOO) is not None
 
 
 def _scope(args: argparse.Namespace) -> Scope | None:

@@ -224,11 +224,11 @@ def run_merge_driver(args: argparse.Namespace, door: Door) -> int:
 
     texts = []
     for name in (args.base, args.ours, args.theirs):
-        with open(os.path.join(door.cwd, name), "rb") as file:
+        with open(os.path.join(door.folder(args), name), "rb") as file:
             texts.append(file.read())
     merged = drive(args.path, *texts)
     if merged is None:
         return ExitCode.FAILURE
-    with open(os.path.join(door.cwd, args.ours), "wb") as file:
+    with open(os.path.join(door.folder(args), args.ours), "wb") as file:
         file.write(merged)
     return ExitCode.OK

@@ -16,10 +16,10 @@ On the hot path of a save: plain classes and `os.path`, because `dataclasses` co
 from __future__ import annotations
 
 import os
-import sys
 
 from gitmem.errors import GitFailedError, GitmemError
 from gitmem.git.child import ExpiredError
+from gitmem.programs import find_program, with_absolute
 
 TYPE_CHECKING = False  # `typing` is not imported for one constant: 3 ms
 if TYPE_CHECKING:
@@ -144,7 +144,7 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
     """
     kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
     clean = {}
-    for name, value in environ.items():
+    for name, value in with_absolute(environ, "PATH").items():  # git looks for `ssh` and others there
         upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
         if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
             continue
@@ -162,13 +162,10 @@ def find_git(environ: Mapping[str, str]) -> str:
     Relative entries of `PATH` are passed over, and Windows' habit of looking in the current folder first is
     avoided: a `git` that came with a project is not git.
     """
-    name = "git.exe" if sys.platform == "win32" else "git"
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        if os.path.isabs(folder):
-            path = os.path.join(folder, name)
-            if os.access(path, os.X_OK) and not os.path.isdir(path):
-                return path
-    raise GitmemError("There is no git on the PATH.", _INSTALL)
+    found = find_program("git", environ)
+    if found is None:
+        raise GitmemError("There is no git on the PATH.", _INSTALL)
+    return found
 
 
 class Git:

@@ -28,7 +28,8 @@ def make_scanner(store: Store, *, large: bool = False) -> Scanner:
 
 
 def _make_rg(store: Store) -> Scanner | None:
-    from gitmem.search.standins import RgScanner, find_rg
+    from gitmem.programs import find_program
+    from gitmem.search.standins import RgScanner
 
-    rg = find_rg(store.context.environ)
+    rg = find_program("rg", store.context.environ)
     return RgScanner(rg, store.context.environ) if rg else None

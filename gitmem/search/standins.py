@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess  # noqa: TID251  # `rg` is no git; it is started here and nowhere else
-import sys
 
 from gitmem.search.scanning import LONGEST_LINE, Line, PythonScanner, by_folder
 
@@ -15,16 +14,6 @@ if TYPE_CHECKING:
 _SECONDS = 60
 _OPTIONS = ("--no-config", "--no-ignore", "--hidden", "--text", "--encoding=none", "--ignore-case", "--fixed-strings")
 _FORMAT = ("--no-heading", "--line-number", "--with-filename", "--null", "--color=never", "--no-messages")
-
-
-def find_rg(environ: Mapping[str, str]) -> str | None:
-    """Return the absolute path of `rg`, None where there is none; the current folder is never looked in."""
-    name = "rg.exe" if sys.platform == "win32" else "rg"
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, name)
-        if os.path.isabs(folder) and os.access(path, os.X_OK) and not os.path.isdir(path):
-            return path
-    return None
 
 
 class RgScanner:

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 ATTRIBUTE = b"*.md merge=gitmem"  # the line of .gitattributes that names it
 _SECTION = "merge.gitmem"
 _NAME = "gitmem: entries by id, fields, sections, lines"
-_COMMAND = "gitmem merge-driver %O %A %B %P || git merge-file --marker-size=%L %A %O %B"
+# Git starts it at the top of the work tree, where nothing is to be taken for a program or a module (gitmem.programs).
+_COMMAND = '(d=$PWD && cd / && gitmem -C "$d" merge-driver %O %A %B %P) || git merge-file --marker-size=%L %A %O %B'
 
 
 def install_driver(store: Store) -> None:

@@ -240,7 +240,7 @@ def test_a_store_of_an_older_gitmem_gets_the_driver_by_init(tmp_path: Path, run:
     run(tmp_path, "save", "x")
     run(tmp_path, "init")
     assert (store / ".gitattributes").read_text() == "* -text\n*.md merge=gitmem\n"
-    assert "gitmem merge-driver %O %A %B %P" in bare_git(store, "config", "merge.gitmem.driver")
+    assert "merge-driver %O %A %B %P" in bare_git(store, "config", "merge.gitmem.driver")
 
 
 def test_a_background_sync_says_nothing_and_logs_what_failed(

@@ -222,7 +222,7 @@ def test_what_is_rare_is_left_to_gitmem_with_the_event_whole(host, project, spoo
     place = make(project, bare_git)
     assert host.run(place) == b"answered\n"
     assert delivered(spool) == []
-    assert host.called() == [f"{place}|hook|claude|{PAYLOAD.decode()}"]
+    assert host.called() == [f"/|-C|{place}|hook|claude|{PAYLOAD.decode()}"]
 
 
 def test_a_store_without_the_folder_a_link_in_its_place_or_one_in_the_home_is_left_to_gitmem(host, project, tmp_path):
@@ -322,7 +322,7 @@ def test_without_gitmem_nothing_is_said(host, project, spool):
 def test_the_answer_is_gitmems(host, project):
     host.install_gitmem()
     assert host.run(project, "SessionStart", script=ANSWER) == b"answered\n"
-    assert host.called() == [f"{project}|hook|claude|{PAYLOAD.decode()}"]
+    assert host.called() == [f"/|-C|{project}|hook|claude|{PAYLOAD.decode()}"]
 
 
 @pytest.mark.parametrize("script", [ANSWER, DELIVER])
@@ -336,7 +336,7 @@ def test_hooks_can_be_switched_off(host, project, spool, script):
 def test_at_these_events_what_is_there_is_drained_in_the_background(host, project, spool, event):
     host.install_gitmem()
     host.run(project, event)
-    assert _waited(host, 1) == [f"{project}|hook|claude|--drain|"]
+    assert _waited(host, 1) == [f"/|-C|{project}/|hook|claude|--drain|"]
 
 
 @pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
@@ -344,7 +344,7 @@ def test_of_five_events_of_tools_one_drains(host, project, spool, event):
     host.install_gitmem()
     for _ in range(11):
         host.run(project, event)
-    assert _waited(host, 2) == [f"{project}|hook|claude|--drain|"] * 2
+    assert _waited(host, 2) == [f"/|-C|{project}/|hook|claude|--drain|"] * 2
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "SubagentStop", "PostCompact"])

@@ -7,16 +7,17 @@ import sys
 
 import pytest
 
+from gitmem.programs import find_program
 from gitmem.search.files import list_paths
 from gitmem.search.ripgrep import BindingsMissingError, BindingsScanner, parse_line
 from gitmem.search.scanning import LONGEST_LINE, PythonScanner
-from gitmem.search.standins import RgScanner, find_rg, parse_lines
+from gitmem.search.standins import RgScanner, parse_lines
 
 
 def make_rg(tmp_path):
     # Beside the interpreter, too: a wheel brings the binary there.
     path = os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", "")])
-    rg = find_rg({"PATH": path})
+    rg = find_program("rg", {"PATH": path})
     if rg is None:
         pytest.skip("there is no rg on this machine")
     return RgScanner(rg, dict(os.environ))

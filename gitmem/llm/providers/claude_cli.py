@@ -19,6 +19,7 @@ from gitmem.llm.protocol import AGENT, MOST_BYTES, Answer, Request, Size
 from gitmem.llm.providers.openai_chat import counted
 from gitmem.llm.replies import field
 from gitmem.model.plaintext import plain
+from gitmem.programs import SCRIPTS_TOO, find_program
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -44,18 +45,16 @@ class AgentModel:
     remote = True
 
     def __init__(self, config: SummaryConfig, environ: Mapping[str, str]) -> None:
-        import shutil
-
         self._names = {
             Size.SMALL: config.model or MODELS[Size.SMALL],
             Size.LARGE: config.large_model or MODELS[Size.LARGE],
         }
-        found = shutil.which(PROGRAM, path=environ.get("PATH"))
+        found = find_program(PROGRAM, environ, SCRIPTS_TOO)
         if found is None:
             raise ProviderError(
                 f"There is no {PROGRAM} on your PATH.", "Install Claude Code, or name another provider."
             )
-        self._program = os.path.abspath(found)
+        self._program = found
         own = {name: value for name, value in environ.items() if not name.startswith(_NOT_PASSED) or _is_kept(name)}
         self._environ = {**own, **GUARD}
 
