@@ -11,7 +11,7 @@ from gitmem.git.process import Git, masked
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Connection, check_url
 from gitmem.git.setup import make_root
-from gitmem.store.incoming import check_incoming
+from gitmem.store.incoming import check_extent, check_incoming
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.mergecommit import merge_bases
 from gitmem.store.purging import clean_incoming, sweep
@@ -46,6 +46,7 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
         remote = add_remote(store, DEFAULT, url)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         held = _fetched(remote, connection, options)
+        check_extent(store, remote, held, {root})
         theirs = clean_incoming(store, held)
         check_incoming(
             store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))

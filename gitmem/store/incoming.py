@@ -7,12 +7,14 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError, StoreFormatError
+from gitmem.git.extent import most_files
 from gitmem.git.history import log
-from gitmem.git.refs import move_ref
+from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.model.message import Op, Trailer
 from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
 from gitmem.store.mergecommit import read_tree
+from gitmem.store.remotes import FETCHED
 from gitmem.store.store import FORMAT_VERSION, format_version
 
 if TYPE_CHECKING:
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"
+MOST_FILES = 200_000  # of a commit
+MOST_BYTES = 1 << 30  # of all files that come at once
 _FEW = 8  # files; of fewer, most are soon removed
 _SMALL = 8192  # bytes
 _FILE_MODES = {"100644", "100755"}
@@ -92,6 +96,33 @@ def check_incoming(
                 "If both are to become one: 'gitmem sync --accept unrelated'.",
             )
     _check_files(store, remote, changes)
+
+
+def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:
+    """Refuse, before anything lists them, commits with more files than can be listed; those in `known` are here.
+
+    Raises:
+        RefusedError: one has, or what was fetched is no commit; nothing points to it any more.
+
+    """
+    if commit is None or commit in known:
+        return
+    git = store.repository.git
+    with store.repository.reading() as objects:
+        [info] = objects.infos([commit])
+        is_commit = info is not None and info.kind == "commit"
+        found = most_files(objects, commit, without={*filter(None, known)}) if is_commit else None
+    if found is not None and found <= MOST_FILES:
+        return
+    for ref, oid in read_refs(git, f"{FETCHED}/{remote.name}/").items():
+        if oid == commit:
+            move_ref(git, ref, None, oid)
+    what = f"a commit with {found:,} files" if found is not None else "folders that cannot be read to their end"
+    raise RefusedError(
+        f"{remote.name} has {what if is_commit else 'something else than commits'}, which is no memory. "
+        "Nothing was merged.",
+        "See who pushed that: 'git log' there. Then take it out of that branch, or use another remote.",
+    )
 
 
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> None:
@@ -175,6 +206,12 @@ def _check_files(store: Store, remote: Remote, changed: Collection[PathChange]) 
                 "Remove or rename it on the machine that made it, then sync there.",
             )
     sizes = store.repository.sizes([change.new or "" for change in changed])
+    if sum(sizes) > MOST_BYTES:
+        raise RefusedError(
+            f"{remote.name} has {sum(sizes):,} bytes in {len(sizes):,} files, more than come at once. "
+            "Nothing was merged.",
+            "Take what is so large out of the memory on the machine that made it, then sync there.",
+        )
     for change, size in zip(changed, sizes, strict=True):
         if size > MAX_FILE_BYTES:
             raise RefusedError(

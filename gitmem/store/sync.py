@@ -15,7 +15,7 @@ from gitmem.git.history import Fork, count_commits, fork
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
-from gitmem.store.incoming import check_incoming, check_losses, check_rewritten
+from gitmem.store.incoming import check_extent, check_incoming, check_losses, check_rewritten
 from gitmem.store.mergecommit import merge_commits
 from gitmem.store.purging import clean_incoming, follow, sweep
 from gitmem.store.remotes import FETCHED, REFS
@@ -98,6 +98,7 @@ class _Sync:
         """Try once; None where another machine, or another command here, was quicker."""
         seen = self._store.repository.tip(self._seen_ref)
         held, local = self._fetch()
+        check_extent(self._store, self._remote, held, {local, seen})
         if self._follow_purges(held):
             return None
         theirs = None if held is None else clean_incoming(self._store, held)

@@ -11,6 +11,7 @@ from gitmem.errors import RefusedError
 from gitmem.git.history import fork
 from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.remote import PushRacedError
+from gitmem.store.incoming import check_extent
 from gitmem.store.mergecommit import merge_commits, read_tree
 from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
@@ -37,6 +38,7 @@ def _round(store: Store, remote: Remote, connection: Connection) -> bool:
     held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
     local = read_refs(git, branch).get(branch)
     target = local
+    check_extent(store, remote, theirs, {local})
     if theirs is not None:
         theirs = clean_incoming(store, theirs)
         both = None if local is None else fork(git, local, theirs)

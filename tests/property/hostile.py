@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ LATER = {"attributes": 5, "records": 3, "removals": 4}
 File = tuple[bytes, str]  # mode and object id
 Tree = dict[tuple[bytes, ...], File]
 
-PLAIN, PROGRAM, LINK, SUBMODULE = b"100644", b"100755", b"120000", b"160000"
+PLAIN, PROGRAM, LINK, SUBMODULE, FOLDER = b"100644", b"100755", b"120000", b"160000", b"40000"
 
 
 class Objects:
@@ -62,6 +62,18 @@ class Objects:
         lines += [b"author " + said.author, b"committer " + said.committer, *said.headers, b"", said.message]
         return self.write("commit", b"\n".join(lines))
 
+    def endless(self, wide: int, deep: int) -> str:
+        """Write a tree with `wide ** deep` files, of which each folder stands in a folder `wide` times."""
+        oid = self.tree({(b"%02d.md" % number,): (PLAIN, self.write("blob", b"x\n")) for number in range(wide)})
+        for _ in range(deep - 1):
+            names = (b"40000 %02d\0" % number for number in range(wide))
+            oid = self.write("tree", b"".join(name + bytes.fromhex(oid) for name in names))
+        return oid
+
+    def tag(self, oid: str, kind: str) -> str:
+        head = f"object {oid}\ntype {kind}\ntag x\ntagger Eve <eve@example.org> 1795435200 +0000\n\nx\n"
+        return self.write("tag", head.encode())
+
     def point(self, ref: str, oid: str) -> None:
         path = self.folder / ref
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -82,7 +94,7 @@ class Said:
 class Step:
     """One hostile commit: files to put (None: to remove), or all to remove, and what it says."""
 
-    files: tuple[tuple[tuple[bytes, ...], tuple[bytes, bytes] | None], ...] = ()
+    files: tuple[tuple[tuple[bytes, ...], tuple[bytes, Any] | None], ...] = ()
     drops: int = 0  # files of those that are there to remove; -1: all
     said: Said = field(default_factory=Said)
 
@@ -96,6 +108,7 @@ class Hostile:
     octopus: int = 0
     transcripts: bytes | None = None
     refs: tuple[str, ...] = ()
+    tip: str = "commit"  # or what else the branch points to
 
     def build(self, remote: Path, known: Mapping[str, tuple[str, Tree]], mark: Path) -> str:
         """Write it into a remote; `known` has commit and tree of `tip`, `older` and `root`."""
@@ -112,6 +125,8 @@ class Hostile:
                     tree.pop(path, None)
                 elif file[0] == SUBMODULE:
                     tree[path] = (SUBMODULE, "1" * 40)
+                elif file[0] == FOLDER:
+                    tree[path] = (FOLDER, objects.endless(*file[1]))
                 else:
                     tree[path] = (file[0], objects.write("blob", file[1].replace(b"@MARK@", bytes(mark))))
             if number == len(self.steps) - 1:
@@ -129,8 +144,15 @@ class Hostile:
             objects.point("refs/gitmem/l1", raw)
         for ref in self.refs:
             objects.point(ref, parents[0])
-        objects.point("refs/heads/gitmem", parents[0])
-        return parents[0]
+        tip = {
+            "commit": lambda: parents[0],
+            "tag": lambda: objects.tag(parents[0], "commit"),
+            "blob": lambda: objects.write("blob", b"tree " + b"1" * 40 + b"\n"),
+            "tree": lambda: objects.tree(tree),
+            "tagged blob": lambda: objects.tag(objects.write("blob", b"x"), "blob"),
+        }[self.tip]()
+        objects.point("refs/heads/gitmem", tip)
+        return tip
 
 
 # Names ------------------------------------------------------------------------------------------------------------
@@ -506,7 +528,7 @@ _KINDS = [
 
 
 @st.composite
-def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, bytes] | None]:
+def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]:
     kind = draw(st.sampled_from([kind for kind in _KINDS if f"{kind}s" not in LATER]))
     if kind in {"odd", "refused"}:
         name = st.sampled_from(_PARTS if kind == "odd" else _REFUSED_PARTS)
@@ -526,6 +548,9 @@ def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, bytes] | Non
         path = draw(st.sampled_from(_DOCUMENTS))
     if kind == "removed":
         return path, None
+    if kind == "refused" and draw(st.integers(1, 6)) == 1:
+        path = draw(st.sampled_from([(b"knowledge", b"x"), (b"purged",), (b"archive", b"x"), (b"daily", b"x")]))
+        return path, (FOLDER, draw(st.sampled_from([(10, 10), (2, 40), (1, 3000)])))
     if kind == "refused" and draw(st.booleans()):
         path = draw(
             st.sampled_from([*_DOCUMENTS, (b"knowledge",), (b"daily",), (b"facts",), (b".tmp", b"x"), (b".tmp",)])
@@ -554,4 +579,5 @@ def hostile(draw: st.DrawFn) -> Hostile:
         draw(_mostly(st.just(0), st.sampled_from([1, 5]))),
         draw(_mostly(st.none(), st.sampled_from(LINES), of=4)),
         draw(_mostly(st.just(()), st.sampled_from([("refs/tags/gitmem", "refs/gitmem/lock"), ("refs/heads/main",)]))),
+        draw(_mostly(st.just("commit"), st.sampled_from(["tag", "blob", "tree", "tagged blob"]), of=25)),
     )

@@ -16,11 +16,13 @@ from gitmem.memory.save import Save, save
 from gitmem.model.document import Document
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids
+from gitmem.store import incoming
 from gitmem.store.incoming import Accept
 from gitmem.store.remotes import add_remote, find_remote
 from gitmem.store.rounds import Chance, Options, Step
 from gitmem.store.store import Store
 from gitmem.store.sync import sync
+from tests.property.hostile import Objects, Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -513,6 +515,50 @@ def _planted(remote: Path, bare_git: RunsGit, path: str, mode: str, oid: str) ->
         entry = f"040000 tree {bare_git(remote, 'mktree', '--missing', stdin=entry.encode())}\t{folder}"
     listed = bare_git(remote, "ls-tree", "gitmem")
     return bare_git(remote, "mktree", "--missing", stdin=f"{listed}\n{entry}\n".encode())
+
+
+@pytest.mark.parametrize("folder", [b"knowledge", b"purged"])
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_tree_without_end_is_not_looked_through(
+    pair: tuple[Machine, Machine], remote: Path, folder: bytes, hidden: bool
+):
+    first, _ = pair
+    objects = Objects(remote)
+    own = {(b"FORMAT.md",): (b"100644", objects.write("blob", b"---\nversion: 1\n---\n"))}
+    bomb = objects.tree({**own, (folder,): (b"40000", objects.endless(10, 10))})
+    commit = objects.commit(bomb, [first.tip], Said())
+    if hidden:  # in the middle of history
+        commit = objects.commit(objects.tree(own), [commit], Said())
+    objects.point("refs/heads/gitmem", commit)
+    with pytest.raises(RefusedError, match=r"a commit with 10,000,000,00. files"):
+        first.sync()
+    first.save("and on")
+    assert not first.git("for-each-ref", "refs/gitmem/fetched")
+    first.sound()
+
+
+@pytest.mark.parametrize("kind", ["blob", "tree", "tag"])
+def test_a_branch_that_is_no_commit_is_refused(pair: tuple[Machine, Machine], remote: Path, kind: str):
+    first, _ = pair
+    objects = Objects(remote)
+    blob = objects.write("blob", b"x")
+    made = {"blob": blob, "tree": objects.tree({(b"x",): (b"100644", blob)}), "tag": objects.tag(first.tip, "commit")}
+    objects.point("refs/heads/gitmem", made[kind])
+    with pytest.raises(RefusedError, match="something else than commits"):
+        first.sync()
+    first.sound()
+
+
+def test_more_than_comes_at_once_is_refused(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
+    """One large blob under many names takes no room on the remote, and all the room there is here."""
+    monkeypatch.setattr(incoming, "MOST_BYTES", 10_000)
+    first, second = pair
+    for number in range(3):
+        second.write(f"knowledge/{number}.md", "x" * 4_000)
+    second.sync()
+    with pytest.raises(RefusedError, match="more than come at once"):
+        first.sync()
+    first.sound()
 
 
 def test_names_that_one_file_system_takes_for_one_are_refused(pair: tuple[Machine, Machine], remote: Path, bare_git):
