@@ -6,13 +6,16 @@ by anchored patterns of bounded length, so time is linear in the text.
 
 from __future__ import annotations
 
+from gitmem.redact.formats import AWS_SECRET
 from gitmem.redact.values import (
     MAX_VALUE,
     MEMBER,
     Span,
     compiled,
+    is_key,
     is_literal_secret,
     is_loose_secret,
+    is_made,
     is_quoted_secret,
 )
 
@@ -23,16 +26,19 @@ if TYPE_CHECKING:
 
 # What all names of the row contain, the names, and the kind of what they name.
 _NAMES = (
+    ("access", ("secret_access_key", "secretaccesskey"), "aws-secret-key"),
     ("pass", ("password", "passwd", "passphrase", "passcode", "_pass"), "password"),
     ("pw", ("pwd", "pw"), "password"),
     ("secret", ("secret",), "secret"),
     ("credential", ("credential",), "secret"),
-    ("private", ("private_key", "private-key", "privatekey"), "secret"),
+    ("private", ("private_key", "private-key", "privatekey", "private key"), "secret"),
     ("token", ("token",), "token"),
     ("authorization", ("authorization",), "token"),
     ("api", ("api_key", "api-key", "api key", "apikey"), "api-key"),
+    ("app", ("app_key", "app-key", "appkey", "application_key", "application-key"), "api-key"),
     ("access", ("access_key", "access-key", "accesskey"), "api-key"),
     ("key", ("auth_key", "authkey", "signing_key", "encryption_key", "master_key"), "api-key"),
+    ("_key", ("_key",), "api-key"),
 )
 
 
@@ -53,20 +59,39 @@ _HANGUL_NAMES = (
     ("", _written("인증키", "인증 키", "암호화 키", "api 키", "api키"), "api-key"),
 )
 
+
+def _hangul(*words: str) -> str:
+    r"""Return a pattern of the words, as they are or as JSON writes them."""
+    return "|".join(
+        "".join(rf"(?:{c}|\\{{1,4}}u{ord(c):04x})" if not c.isascii() else rf"[{c}]" for c in word) for word in words
+    )
+
+
 # What may stand between a name and its value: the rest of the name, the quote that closes it, a type, a separator.
 _TO_VALUE = r"""(?ix)
     (?: [_-]?(?:access[_-]?)?key(?:[_-]?base)? | [_-](?:value|text|prod|dev|test|staging|live|base|raw) )? [0-9]{0,2}
     (?: \\{0,8}["'`] \]? )? \*{0,2} \??
     [\ \t]{0,8}
-    (?: :[\ ]{0,2} [A-Za-z_][A-Za-z0-9_.\[\]|]{0,40} [\ ]{0,2} =(?!=)                # a type: `password: str = …`
-      | (?: 은 | 는 | 이 | 가 | \\{1,4}u(?:c740|b294|c774|ac00) | (?<=[ ])is | (?<=[ ])was ) [\ \t:]{1,2}  # a sentence
+    (?: :[\ ]{0,2} [A-Za-z_][A-Za-z0-9_.\[\]|]{0,40} [\ ]{0,2} =(?!=)             # a type: `password: str = …`
+      | HANGUL
+      | (?<=[ ]) (?:value[ ])? (?:is|was|equals) (?:[ ](?:now|set[ ]to))? [\ \t:]{1,2}  # a sentence
+      | (?P<to> (?<=[ ]) to [ ] )                                                   # `set API_KEY to …`
       | (?P<separator> => | := | [:=](?![:=]) | > )
-      | (?=[ ]')                                                                      # SQL: PASSWORD '…'
-      | (?: \\[nrt] | [\s,"'\\-] ){1,40} value \\{0,8}["']? [\ \t]{0,4} :            # `name: PASSWORD, value: …`
+      | (?=[ ]')                                                                    # SQL: PASSWORD '…'
+      | (?: \\[nrt] | [\s,"'\\-] ){1,40} value \\{0,8}["']? [\ \t]{0,4} :           # `name: PASSWORD, value: …`
+      | (?P<argument> (?<=["'`]) , [\ \t]{0,4} (?=\\{0,8}["'`]) )                   # `set("password", "…")`
+      | (?P<next> (?<=[A-Za-z0-9][ ]) (?=[A-Za-z0-9]) )                             # `configure set API_KEY …`
     )
     \*{0,2} [\ \t]{0,8} [*_]{0,2}
     (?: [A-Za-z@$]{1,2} (?= \\{0,8}["'] ) )?                                        # f"…", @"…"
 """
+# `TOKEN의 값은 …`, `토큰을 … 로`, `키 값: …`
+_OF = f"(?:{_hangul('의')})?[ ]?(?:(?:{_hangul('비밀번호', '암호', '토큰', '키', '시크릿')})[ ]?)?(?:{_hangul('값')})?"
+_PARTICLE = _hangul("은", "는", "이", "가", "을", "를", "에")
+_HANGUL_WAY = rf"(?: {_OF} (?:{_PARTICLE}) | (?:{_hangul('값')}) [ ]? [:=] ) [\ \t:]{{1,2}}"
+_WAYS = {False: _TO_VALUE.replace("| HANGUL", ""), True: _TO_VALUE.replace("HANGUL", _HANGUL_WAY)}
+"""`_TO_VALUE` for a text in ASCII, and for one that may have Korean, which takes twice as long to compile."""
+
 _BEFORE = 42  # characters before a name that are looked at
 _FLAG = r"(?:^|[\s\"'`=(\[])--?[A-Za-z-]{0,40}$"
 _PART = r":$|::[A-Za-z0-9]{1,40}$"  # of `arn:aws:…:secret:…`, of `"AWS::MSK::BatchScramSecret": …`
@@ -74,48 +99,76 @@ _ARGUMENT = rf"{_FLAG}|[?&]$"  # of a command (`--token=…`), of a URL (`?token
 _ALONE = r"(?:^|\n|\\n)[ \t]*(?:- )?[A-Za-z0-9_.-]{0,40}$"
 _WORD_LINE = r"[a-z][a-z0-9_-]{3,63}(?=[ \t]{0,8}(?:[\r\n]|\\{1,8}[nr]|\\{0,8}\"|$))"  # all that YAML has on a line
 _TAG = r"<[A-Za-z0-9_.:-]{0,40}$"
+_SET = r"(?i)\b(?:set|change|reset|update|rotate)d?\b[^.\n]{0,30}$"
 _OTHER_NAME = r"(?i)(?:next|continuation|page|pagination|cursor|sync|change|request|public)[_-]?(?:key)?[_-]?$"
 """Tokens that keep no secret: of pages, of idempotent requests, of public keys."""
+_OTHER_KEY = r"(?i)(?:public|publishable|cache|idempotency|primary|foreign|partition|sort|object|registry|host|row|s3)$"
+"""Keys of rows, caches and objects."""
 
 
 def values_of_names(text: str, lowered: str) -> Iterator[Span]:
     """Find the secret values of all names; `lowered` is the text in lower case, of the same length."""
-    for gate, names, kind in _NAMES if text.isascii() and "\\u" not in text else (*_NAMES, *_HANGUL_NAMES):
+    hangul = not text.isascii() or "\\u" in text
+    for gate, names, kind in (*_NAMES, *_HANGUL_NAMES) if hangul else _NAMES:
         if gate in lowered:
             for name in names:
-                yield from _values_of(text, lowered, name, kind)
+                yield from _values_of(text, lowered, name, kind, _WAYS[hangul])
 
 
-def _values_of(text: str, lowered: str, name: str, kind: str) -> Iterator[Span]:
+def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> Iterator[Span]:
     """Find the secret values that follow `name`, wherever it stands in an identifier."""
     at = lowered.find(name)
     while at >= 0:
         after = at + len(name)
-        span = _value_after(text, at, after, kind)
-        if span:
+        span = _value_after(text, at, after, kind, to_value)
+        if span and (name != "_key" or _is_secret_key(text, at, span)):
             yield span
             after = span.end
         at = lowered.find(name, after)
 
 
-def _value_after(text: str, at: int, after: int, kind: str) -> Span | None:
+def _is_secret_key(text: str, at: int, value: Span) -> bool:
+    """Whether a value is secret whose name only ends in `_key`."""
+    other = compiled(_OTHER_KEY).search(text[max(0, at - _BEFORE) : at])
+    return other is None and is_key(text[value.start : value.end], shouted=text[at : at + 4].isupper())
+
+
+def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Span | None:
     """Find the value of the name in `[at, after)`, if it is a secret."""
     before = text[max(0, at - _BEFORE) : at]
     if text[at:after] in {"pw", "PW", "Pw"} and before[-1:].isalpha():  # so short a name must be a word
         return None
-    way = compiled(_TO_VALUE).match(text, after)
-    if way is None:
-        is_flag = text[after : after + 1] == " " and compiled(_FLAG).search(before)
-        return _judged(text, after + 1, kind, literal=False) if is_flag else None
+    way = compiled(to_value).match(text, after)
+    if (way is None or way["next"] is not None) and text[after : after + 1] == " " and compiled(_FLAG).search(before):
+        return _judged(text, after + 1, kind, literal=False)
+    if way is None or compiled(_OTHER_NAME).search(before):
+        return None
+    if way.lastgroup in {"next", "argument", "to"}:
+        is_constant = text[at:after].isupper() or "_" in before[-1:] + text[at:after]
+        may_set = is_constant or (way["to"] is not None and compiled(_SET).search(before))
+        return _value_without_sign(text, way, kind) if may_set else None
+    return _value_with_sign(text, text[at:after], before, way, kind)
+
+
+def _value_without_sign(text: str, way: re.Match[str], kind: str) -> Span | None:
+    """Judge what stands behind a name and "to", or behind a name and a blank or a comma, which says less."""
+    found = _judged(text, way.end(), kind, literal=False)
+    if found is None or way["to"] is not None:
+        return found
+    return found if is_made(text[found.start : found.end], kind) else None
+
+
+def _value_with_sign(text: str, name: str, before: str, way: re.Match[str], kind: str) -> Span | None:
+    """Judge what stands behind a name and a sign (`=`, `:`, `>`), or a verb."""
     separator, start = way["separator"], way.end()
-    if compiled(_OTHER_NAME).search(before) or (separator == ":" and compiled(_PART).search(before)):
+    if separator == ":" and compiled(_PART).search(before):
         return None
     if separator == ">" and not (compiled(_TAG).search(before) and text.find("</", start, start + MAX_VALUE) > 0):
         return None
     if separator == "=" and text[start - 1] == "=":
-        literal = text[at:after].isupper() or compiled(_ARGUMENT).search(before) is not None
+        literal = name.isupper() or compiled(_ARGUMENT).search(before) is not None
     elif separator == ":" and kind == "password":
-        capital = text[at:after].isupper() and not compiled(MEMBER).match(text, start)
+        capital = name.isupper() and not compiled(MEMBER).match(text, start)
         literal = capital or bool(compiled(_ALONE).search(before) and compiled(_WORD_LINE).match(text, start))
     else:
         literal = False
@@ -129,6 +182,9 @@ _RUN = r"(?:[!#$%()*+./0-9:=?@A-Z\[\]^_a-z{}~-]++|\\{1,8}/)++"  # ASCII without 
 def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
     """Read the value at `start`, and judge it; `literal` where a bare word can be no variable."""
     opening = compiled(_OPENING).match(text, start)
+    if kind == "aws-secret-key":  # which may begin like a path, and need not have a digit
+        secret = compiled(AWS_SECRET).match(text, opening.end() if opening else start)
+        return Span(*secret.span(), kind) if secret else None
     if opening:
         start = opening.end()
         end = _closing(text, opening)

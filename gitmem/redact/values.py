@@ -123,6 +123,21 @@ def is_literal_secret(value: str, kind: str) -> bool:
     return long and not value.isdigit() and not _is_plain(value)
 
 
+def is_key(value: str, *, shouted: bool) -> bool:
+    """Of a name that only ends in `_key`, which names rows, caches and objects, too; `shouted`: in capitals."""
+    if not compiled(r"[A-Za-z0-9+/_-]{20,}={0,2}$").match(value) or ("/" in value and not value.endswith("=")):
+        return False
+    cases = any(map(str.islower, value)) and any(map(str.isupper, value))
+    return looks_random(value, least=_MIN_LOOSE_CHANGES) and (shouted or cases)
+
+
+def is_made(value: str, kind: str) -> bool:
+    """Of a name with nothing but a blank or a comma before the value: whether that is no word of the sentence."""
+    if kind == "password":
+        return _is_mixed(value) and is_loose_secret(value, kind)
+    return kind == "aws-secret-key" or (len(value) >= _MIN_ALIKE and looks_random(value, least=_MIN_LOOSE_CHANGES))
+
+
 def is_loose_secret(value: str, kind: str) -> bool:
     """Of a value without quotes, which in code is a variable and in prose the next word."""
     if compiled(_CALL).match(value) or compiled(MEMBER).match(value):
