@@ -93,9 +93,10 @@ def _allowed(value: str, allow: Sequence[str]) -> bool:
 _OPEN, _CLOSE = r"(?:[<\uff1c]|\\{1,8}u003c)", r"(?:[>\uff1e]|\\{1,8}u003e)"  # Go's JSON escapes `<` and `>`
 _BLANK = r"(?:\s|\\{1,8}[nrt])"
 _CLOSING = rf"{_OPEN}{_BLANK}{{0,8}}/{_BLANK}{{0,8}}private"
+_ATTRIBUTES = r"(?<=[<\uff1cc/]private)"  # no blank before the word: `a < private && b > c` is none of ours
 _TAG = (
     rf"(?i){_OPEN}{_BLANK}{{0,8}}(/?){_BLANK}{{0,8}}private"
-    rf"(?:(?:{_BLANK}[^<>]{{0,200}}?)?{_CLOSE}|{_BLANK}[^<>]*+(?={_CLOSING}))"
+    rf"(?:{_BLANK}{{0,8}}{_CLOSE}|{_ATTRIBUTES}{_BLANK}(?:[^<>]{{0,200}}?{_CLOSE}|[^<>]*+(?={_CLOSING})))"
 )
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 

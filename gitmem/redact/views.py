@@ -19,7 +19,10 @@ _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
 )
-_ESCAPED = r"\\{1,8}u(?:00ad|034f|061c|115f|1160|180[b-e]|200[b-f]|202[a-e]|206[0-9a-f]|3164|fe0[0-9a-f]|feff|ffa0)"
+_ESCAPED = (
+    r"\\{1,8}u(?:00ad|034f|061c|115f|1160|180[b-e]|200[b-f]|202[a-e]|206[0-9a-f]|3164|fe0[0-9a-f]|feff|ffa0"
+    r"|db4[0-3]\\{1,8}ud[c-f][0-9a-f]{2})"
+)
 _HIDDEN = rf"[{_INVISIBLE}]|(?i:{_ESCAPED})"
 # Printable ASCII, but for quotes, `<`, `>` and the backslash: decoded, these would end what the original does not end.
 _ENCODED = r"%(?:2[13-689a-fA-F]|3[0-9abdfABDF]|4[0-9a-fA-F]|5[0-9abdefABDEF]|6[1-9a-fA-F]|7[0-9a-eA-E])"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import random
+import re
 import string
 import urllib.parse
 
@@ -281,3 +282,73 @@ def test_what_is_harmless_stays(text):
     for context in ("{}", "see {} please", "값은 {} 이고", '{{"text": {}}}'):
         before = context.format(json.dumps(text) if context.startswith("{{") else text)
         assert redact(before).text == before
+
+
+# What hides a secret though nobody meant to: text that was copied from a page or a chat, and URLs.
+HIDDEN = ["\u200b", "\u200d", "\ufeff", "\u00ad", "\u2060", "\u202e", "\ufe0f", "\u3164", "\U000e0041"]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
+@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "DISCORD_BOT_TOKEN", "TWILIO_AUTH_TOKEN", "DB_PASSWORD"])
+def test_invisible_characters_hide_no_secret(name, hidden):
+    value = _kinds(1)[name]
+    for at in (1, 5, len(value) - 1):
+        blurred = value[:at] + hidden + value[at:]
+        text = f"{name}={blurred} and more"
+        for left in (redact(text).text, json.loads(redact(json.dumps({"a": text})).text)["a"]):
+            assert re.fullmatch(rf"{name}=\[REDACTED:[a-z-]+\] and more", left)
+    named = f"{name[0]}{hidden}{name[1:]} 값은 {value} 이고"
+    assert value not in redact(named).text
+
+
+def test_invisible_characters_elsewhere_stay():
+    text = "a\u200bb ⚠\ufe0f 값은 \u200b없다"
+    assert redact(text).text == text
+    secret = _kinds(1)["GITHUB_TOKEN"]
+    assert redact(f"a\u200bb \u200b{secret}\u200b c").text == "a\u200bb \u200b[REDACTED:github-token]\u200b c"
+
+
+@pytest.mark.parametrize("name", sorted(_kinds(1)))
+def test_percent_encoding_hides_no_secret(name):
+    value = _kinds(1)[name]
+    every = "".join(f"%{ord(c):02X}" for c in value)
+    first = f"%{ord(value[0]):02x}{value[1:]}"
+    for encoded in (every, first):
+        text = f"curl https://example.com/?{name.lower()}={encoded}&x=1"
+        left = redact(text).text
+        assert encoded not in left
+        assert left.startswith("curl https://example.com/?")
+        assert left.endswith("&x=1")
+        assert redact(left).text == left
+
+
+def test_percent_encoded_text_without_a_secret_stays():
+    for text in ("100%25 of %5Cn and %22password%22", "a%20b%2Bc", "token=%7Btoken%7D", "%password%", "100% sure"):
+        assert redact(text).text == text
+        assert json.loads(redact(json.dumps([text, text])).text) == [text, text]
+
+
+@pytest.mark.parametrize(
+    "text, left",
+    [
+        ("a < private >b</ private > c", "a  c"),
+        ("a <private\n>b</private\n> c", "a  c"),
+        ("a <pri\u200bvate>b</priva\u200cte> c", "a  c"),
+        ("a \u200b<\u200bprivate>b<\u2060/private\ufeff> c", "a \u200b c"),
+        ("a <\uff30RIVATE>b", "a <\uff30RIVATE>b"),
+        ("a \uff1cprivate\uff1eb\uff1c/private\uff1e c", "a  c"),
+        ("a <private\nb\n</private> c", "a  c"),
+        ("a <private reason='x'\n  by='me'>b</private> c", "a  c"),
+        ("a <Private><PRIVATE>b</private></pRiVaTe> c", "a  c"),
+        ("a <private>b\n\n\nc", "a "),
+        ("a <private>b</privat> c", "a "),
+        ('{"a": "x <pri\\u200bvate>y</private> z"}', '{"a": "x  z"}'),
+        ('{"a": "{\\"b\\": \\"\\\\u003cprivate\\\\u003ey\\"}"}', '{"a": "{\\"b\\": \\""}'),
+        ("std::<privateKey> stays", "std::<privateKey> stays"),
+        ("if (a < private && b > c) return", "if (a < private && b > c) return"),
+        ("generic<private> word", "generic"),
+    ],
+)
+def test_private_passages_are_dropped_however_their_tags_are_written(text, left):
+    assert redact(text).text == left
+    assert redact(left).text == left

@@ -397,6 +397,20 @@ print(values.compiled.cache_info().currsize, *sys.modules.keys() & {"json", "dat
 
 
 HOSTILE = [
+    *("%41", "%41password=", "\u200b", "g\u200bh", "\\u200b", "token to ", "api_key ", "api_key, ", "API_KEY 값은 "),
+    *(
+        "토큰의 키 ",
+        "< private",
+        "<private\n",
+        "</private",
+        "MT1a.",
+        "pat",
+        "sk.eyJ",
+        "EAA1",
+        "okta 00aA",
+        "/bot1",
+        "AKIA/",
+    ),
     *("a", "A1", "sk-", "eyJ", "eyJ-", "eyJaaaaaaaaaa.eyJ", "xoxb-", "://a:", ":AA", "123456789:AA", "1Q~", "AKIA"),
     *("password=", "PASSWORD=", 'password="', "token=", "token={a", "pwd=$", "--password ", "비밀번호는 ", "Bearer "),
     *(
@@ -487,6 +501,7 @@ FRAGMENTS = st.sampled_from(
             "-----BEGIN PRIVATE KEY-----",
             "-----END PRIVATE KEY-----",
         ),
+        *("%22", "%5C", "%67hp_", "%3D", "\u200b", "API_KEY ", " 값은 ", " to ", ", "),
         *(PLANTED["github"][0], PLANTED["aws id"][0], PLANTED["jwt"][0], "TOKEN=", "{", "}", "$", " ", "[", "]", ","),
     ]
 )
