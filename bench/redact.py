@@ -4,7 +4,8 @@ usage: python bench/redact.py [--show] [FOLDER ...]
 
 Reads the transcripts beside the repository (`../shared/data/transcripts`) and the standard library of this Python, or
 the folders named. Prints how many of forty kinds of secrets are caught in each of five contexts; the findings of each
-kind, for the eye to judge with `--show` (the first four characters of a secret and no more); and the time for 10 KB beside two yardsticks: one `str.lower()` and one `re.search` over the text.
+kind, for the eye to judge with `--show` (the first four characters of a secret and no more); and the time for 10 KB
+beside two yardsticks: one `str.lower()` and one `re.search` over the text.
 """
 
 from __future__ import annotations
