@@ -10,9 +10,9 @@ from gitmem.errors import RefusedError, StoreFormatError
 from gitmem.git.extent import most_files
 from gitmem.git.history import log
 from gitmem.git.refs import move_ref, read_refs
-from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.model.message import Op, Trailer
 from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
+from gitmem.store.arrivals import arrival
 from gitmem.store.mergecommit import read_tree
 from gitmem.store.remotes import FETCHED
 from gitmem.store.store import FORMAT_VERSION, format_version
@@ -213,9 +213,10 @@ def _check_files(store: Store, remote: Remote, changed: Collection[PathChange]) 
             "Take what is so large out of the memory on the machine that made it, then sync there.",
         )
     for change, size in zip(changed, sizes, strict=True):
-        if size > MAX_FILE_BYTES:
+        if size > arrival(change.path).most:
             raise RefusedError(
-                f"{remote.name} has {change.path} with {size:,} bytes, more than gitmem handles. Nothing was merged.",
+                f"{remote.name} has {change.path!a} with {size:,} bytes, more than such a file may have. "
+                "Nothing was merged.",
                 "Split it on the machine that made it, then sync there.",
             )
 

@@ -543,7 +543,7 @@ def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]
         path = draw(st.sampled_from([(name + b".py",) for name in _MODULES] + [(b"gitmem", b"__init__.py")]))
     elif kind == "setting":
         names = [name for name in _SETTINGS if name != b".gitattributes" or "attributes" not in LATER]
-        path = (draw(st.sampled_from(names)),)
+        path = (*draw(_mostly(st.just(()), st.sampled_from(_FOLDERS), of=4)), draw(st.sampled_from(names)))
     else:
         path = draw(st.sampled_from(_DOCUMENTS))
     if kind == "removed":

@@ -1,0 +1,26 @@
+"""The security page names tests that there are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
+PROMISES = PAGE.partition("## What is promised")[2].partition("\n## ")[0]
+
+
+def test_each_promise_is_held_by_a_test_that_exists():
+    rows = [line for line in PROMISES.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) >= 20
+    for row in rows:
+        held = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row)
+        assert held, row
+        for path, name in held:
+            assert f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), f"{path}::{name}"
+
+
+def test_the_pages_lead_to_each_other():
+    assert "docs/security.md" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    assert "SECURITY.md" in PAGE
+    assert "docs/security.md" in (ROOT / "README.md").read_text(encoding="utf-8")
