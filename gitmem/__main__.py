@@ -10,6 +10,10 @@ import sys
 
 def run() -> None:
     """Run the command line of this process, on modules and streams that its current folder and caller cannot bend."""
+    if sys.getfilesystemencoding() != "utf-8" and os.name == "posix" and sys.executable:
+        speak_utf8()
+    if None in (sys.stdin, sys.stdout, sys.stderr):
+        open_missing_streams()
     sys.path[:] = trusted(sys.path)
     from gitmem.programs import absolute_entries
 
@@ -29,6 +33,27 @@ def trusted(path: list[str]) -> list[str]:
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     left_out = [_identity(folder or os.curdir) for folder in ("", *named) if not os.path.isabs(folder)]
     return [folder for folder in path if folder in own or _identity(folder or os.curdir) not in left_out]
+
+
+def speak_utf8() -> None:
+    """Begin this process again in Python's UTF-8 mode, which the locale or `PYTHONUTF8=0` had switched off.
+
+    Names of files are UTF-8 in a store, and a text on the command line is what its bytes say in UTF-8.
+    """
+    words = (sys.executable, "-X", "utf8", *sys.orig_argv[1:])
+    os.execv(sys.executable, [word.encode("utf-8", "surrogateescape") for word in words])  # noqa: S606  # no shell
+
+
+def open_missing_streams() -> None:
+    """Open an empty file for each standard stream that is closed, lest a file that is written gets its number."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # it gets the lowest number that is free
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115  # to the end of the process
+    sys.stdout = sys.stdout or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = sys.stderr or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
 
 
 def _identity(folder: str) -> tuple[int, int] | str:

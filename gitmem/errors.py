@@ -96,6 +96,10 @@ class NotFoundError(GitmemError):
     exit_code = ExitCode.NOT_FOUND
 
 
+class UnreadableError(GitmemError):
+    """A file that is there and whose bytes cannot be read: a disk that fails, or no file of bytes at all."""
+
+
 class UnreachableError(GitmemError):
     """A remote that cannot be reached now, as when one is offline; nothing is lost by it."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["UTC", "datetime", "timedelta"]
+__all__ = ["UTC", "datetime", "local", "timedelta"]
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -13,3 +13,11 @@ else:
     except ImportError:  # another Python
         from datetime import datetime, timedelta, timezone
     UTC = timezone.utc  # noqa: UP017  # the C module of 3.11 has no other name for it
+
+
+def local(moment: datetime) -> datetime:
+    """Return a moment in this machine's time zone, in UTC where `TZ` is more than a day off, which Python refuses."""
+    try:
+        return moment.astimezone()
+    except (OSError, OverflowError, ValueError):
+        return moment.astimezone(UTC)

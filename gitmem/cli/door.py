@@ -143,9 +143,9 @@ class Door(Value):
 
 def now() -> datetime:
     """Return the time in this machine's time zone."""
-    from gitmem.moment import UTC, datetime
+    from gitmem.moment import UTC, datetime, local
 
-    return datetime.now(UTC).astimezone()
+    return local(datetime.now(UTC))
 
 
 def machine_name() -> str:

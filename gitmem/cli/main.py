@@ -283,10 +283,13 @@ def run() -> None:
     from gitmem.cli.door import real_door
 
     code = main(sys.argv[1:], real_door)
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        pass
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            pass
+        except OSError:  # a full disk
+            if command_word(sys.argv[1:]) != "hook":
+                code = code or ExitCode.FAILURE
     # Nothing is left to be done, and taking the interpreter apart would cost a tenth of a save.
     os._exit(code)

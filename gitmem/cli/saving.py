@@ -80,6 +80,8 @@ def _text(args: argparse.Namespace, door: Door) -> str:
         except OSError as error:
             raise RefusedError(f"{path} cannot be read: {error.strerror}.") from error
     if words and words != "-":
+        if any("\ud800" <= character <= "\udfff" for character in words):
+            raise RefusedError("The text is not UTF-8.", "Convert it, as 'iconv -t UTF-8' does.")
         return _bounded(words)
     if door.stdin.isatty():
         print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=door.err)

@@ -10,7 +10,7 @@ import contextlib
 import os
 from functools import partial
 
-from gitmem.errors import GitmemError
+from gitmem.errors import GitmemError, UnreadableError
 from gitmem.git.lockbase import is_running
 from gitmem.git.repository import read_text
 from gitmem.memory.capture import Captured, capture, is_due
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which the way of a hook need not import
 _TENDED = "tended"  # the day on which what only age brings about was last done
+_UNREAD = "unread"  # the folder of files with a byte for each time that a session's transcript could not be read
+_READ_TRIES = 3
 _MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
 
 
@@ -42,12 +44,12 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
         steps.run("capture", partial(steps.capture, partial(look, store, alive)))
     sessions = {session.name: session for session in found.sessions}
     for event in found.compactions:
-        if steps.run("before compaction", partial(steps.before_compaction, sessions[event.session])):
+        if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
             spool.remove([event.source])
     answered = {turn.session for turn in found.turns if turn.closed}
     for session in found.sessions:
         if session.over:
-            if steps.run("session end", partial(steps.close, session)):
+            if steps.run("session end", partial(steps.read, session, steps.close)):
                 spool.remove([*session.sources])
         elif session.name in answered:
             steps.run("half of the context", partial(steps.half_used, session))
@@ -108,6 +110,27 @@ class _Steps:
         """Commit what is due."""
         self.captured = capture(self._store, read)
 
+    def read(self, session: Session, step: Callable[[Session], None]) -> None:
+        """Do a step that reads a session's transcript; the third time that it cannot be read, do without.
+
+        Raises:
+            UnreadableError: it cannot be read, the first and the second time.
+
+        """
+        path = self._path(_UNREAD, session)
+        try:
+            step(session)
+        except UnreadableError as error:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "ab") as file:
+                file.write(b".")
+                tries = file.tell()
+            if tries < _READ_TRIES:
+                raise
+            self._note("session end", f"{error.message} It is not tried again. {error.remedy}")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+
     def before_compaction(self, session: Session) -> None:
         """Save what was learned before it leaves the context (spec J9)."""
         from gitmem.memory.session_end import save_lessons
@@ -120,7 +143,7 @@ class _Steps:
         from gitmem.memory.session_end import save_lessons
         from gitmem.memory.tail import context_used
 
-        percent, mark = self._store.config.save.context_percent, self._mark(session)
+        percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
         if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
             return
         save_lessons(self._store, session, f"with {percent} % of the context used")
@@ -190,11 +213,11 @@ class _Steps:
 
         self._store.transact(partial(retain, config=self._store.config.rotation), purpose="retain")
 
-    def _mark(self, session: Session) -> str:
+    def _path(self, folder: str, session: Session) -> str:
         from gitmem.store.transcripts import file_name
 
-        return os.path.join(self._store.private, _MARKS, file_name(session.name))
+        return os.path.join(self._store.private, folder, file_name(session.name))
 
     def _unmark(self, session: Session) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._mark(session))
+            os.unlink(self._path(_MARKS, session))

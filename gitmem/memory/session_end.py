@@ -6,6 +6,7 @@ committed its events stay in the spool.
 
 from __future__ import annotations
 
+from gitmem.errors import UnreadableError
 from gitmem.memory.capture import boot_lines, save_entries
 from gitmem.memory.save import rotate_if_full
 from gitmem.memory.tail import open_regular
@@ -16,11 +17,13 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.noise import human_text
 from gitmem.model.transcript import MAX_LINE, Record, Role, Unread, records
 from gitmem.model.turn_text import Placed, cue_entries, memory_entries
+from gitmem.moment import local
 from gitmem.redact.redact import redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import BinaryIO
 
     from gitmem.memory.waiting import Session
     from gitmem.store.store import Store
@@ -31,15 +34,30 @@ _TAUGHT = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a transcript, read one at a time; nothing where there is no such file."""
+    """Yield the lines of a transcript, read one at a time; nothing where there is no such file.
+
+    Raises:
+        UnreadableError: it cannot be read to its end.
+
+    """
     file = open_regular(path)
     if file is None:
         return
     with file:
         left = MAX_TRANSCRIPT
-        while left > 0 and (line := file.readline(min(left, MAX_LINE))):
+        while left > 0 and (line := _read_line(file, path, min(left, MAX_LINE))):
             left -= len(line)
             yield line.decode("utf-8", "replace")
+
+
+def _read_line(file: BinaryIO, path: str, most: int) -> bytes:
+    try:
+        return file.readline(most)
+    except OSError as error:
+        raise UnreadableError(
+            f"The transcript {path} cannot be read: {error.strerror or error}.",
+            f"'gitmem replay {path}' saves it once it can be.",
+        ) from error
 
 
 def read_records(path: str, unread: Unread | None = None) -> Iterator[Record]:
@@ -80,7 +98,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
     for part in read_records(session.transcript):
         if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
             said = human_text(redact(part.text, allow=allow).text)
-            for placed in cue_entries(said, part.at.astimezone(), boot, _TAUGHT):
+            for placed in cue_entries(said, local(part.at), boot, _TAUGHT):
                 daily.setdefault(placed.entry.id[TIME_LENGTH:], placed)
     found = tuple(daily.values())
     if not found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 
@@ -38,14 +39,15 @@ def in_context(path: str, marker: str) -> bool:
 
 
 def _end(path: str, size: int) -> tuple[bytes, bool]:
-    """Return the last bytes of a regular file, and whether they are all of it."""
+    """Return the last bytes of a regular file, and whether they are all of it; nothing of one that cannot be read."""
     file = open_regular(path)
     if file is None:
         return b"", True
-    with file:
+    with file, contextlib.suppress(OSError):
         length = os.fstat(file.fileno()).st_size
         file.seek(max(0, length - size))
         return file.read(size), length <= size
+    return b"", True
 
 
 def open_regular(path: str) -> BinaryIO | None:

@@ -10,9 +10,9 @@ import contextlib
 import json
 import os
 import re
-from datetime import datetime
 
 from gitmem.errors import RefusedError
+from gitmem.moment import UTC, datetime, local
 from gitmem.store.spool import MAX_EVENT_BYTES, Spool
 from gitmem.values import Value
 
@@ -113,7 +113,7 @@ class HookSpool(Spool):
         if event is None:
             return None
         found = _NAME.match(name)
-        at = datetime.fromtimestamp(event.modified).astimezone()
+        at = local(datetime.fromtimestamp(event.modified, UTC))
         return Delivered(name, at, int(found["owner"]) if found else 0, event.content)
 
     def remove(self, names: list[str]) -> None:

@@ -12,6 +12,8 @@ import os
 from dataclasses import dataclass
 from datetime import datetime
 
+from gitmem.moment import local
+
 MAX_BYTES = 1_000_000
 MAX_MESSAGE = 2_000  # characters
 MAX_TRACEBACK = 16_000  # characters, from the end, where the reason stands
@@ -77,7 +79,7 @@ def _parse(line: bytes) -> Failure | None:
     try:
         said = json.loads(line)
         at = datetime.fromisoformat(said["time"])
-        at = at if at.tzinfo else at.astimezone()
+        at = at if at.tzinfo else local(at)
         return Failure(at, str(said["command"]), str(said["message"]), str(said.get("traceback", "")))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

@@ -12,6 +12,7 @@ import pytest
 from gitmem.errors import NotSavedError
 from gitmem.memory import session_end
 from gitmem.memory.background import settle
+from gitmem.memory.tail import context_used, in_context
 from gitmem.memory.waiting import IDLE, is_running, look
 from gitmem.model.entry import find_entries
 from gitmem.store import transcripts
@@ -201,6 +202,33 @@ def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, tmp_p
     drain(desk)
     assert waiting(desk) == []
     assert len(transcripts.sessions(desk.store)) == 2
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
+@pytest.mark.parametrize("kind", ["SessionEnd", "PreCompact"])
+def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, kind):
+    session.turn("t-1")
+    session.path.unlink()
+    session.path.symlink_to("/proc/self/mem")
+    session.deliver(kind, second=5)
+    for number in (1, 2):
+        drain(desk)
+        assert waiting(desk) == [kind]
+        assert len(Journal(desk.store.private).failures()) == number
+    drain(desk)
+    assert waiting(desk) == []
+    failures = Journal(desk.store.private).failures()
+    assert "It is not tried again. 'gitmem replay" in failures[-1].message
+    drain(desk)
+    assert len(Journal(desk.store.private).failures()) == len(failures)
+    assert told(desk, "User Prompt") == ["question t-1 of the day"]
+    assert not any(Path(desk.store.private, "unread").iterdir())
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file here that fails when it is read")
+def test_the_end_of_a_transcript_that_cannot_be_read_says_nothing():
+    assert context_used("/proc/self/mem") == 0
+    assert not in_context("/proc/self/mem", "marker")
 
 
 def test_an_error_nobody_thought_of_is_one_of_them(desk, session, tmp_path, monkeypatch):
