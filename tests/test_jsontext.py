@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.jsontext import dumps
+from gitmem.jsontext import dumps, harmless
 from gitmem.model.kinds import MemoryType
 
 TEXTS = st.text() | st.text(st.characters(categories=["Cs", "Cc"])) | st.text('"\\/\b\f\n\r\t\x00\x1f\x7f')
@@ -28,3 +28,18 @@ def test_it_is_what_json_makes_of_it(value):
 def test_what_only_looks_plain_is_left_to_json(value):
     assert dumps(value) == json.dumps(value, ensure_ascii=False)
     assert dumps(value, margin="") == json.dumps(value, ensure_ascii=False, indent=2)
+
+
+OBEYED = "\x7f\x80\x9b\x9f\u061c\u200e\u200f\u202a\u202e\u2066\u2069"
+
+
+@given(VALUES)
+def test_what_a_terminal_obeys_is_escaped_and_the_value_is_the_same(value):
+    plain = json.dumps([value, OBEYED], ensure_ascii=False)
+    text = harmless(plain)
+    assert not set(OBEYED) & set(text)
+    assert json.loads(text) == json.loads(plain)
+
+
+def test_what_no_terminal_obeys_stays():
+    assert harmless("한글 \x1b[1m é\n\t\u200b👩‍🚀") == "한글 \x1b[1m é\n\t\u200b👩‍🚀"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
     from datetime import datetime
-    from typing import TextIO
+    from typing import Any, TextIO
 
     from gitmem.store.context import Context
     from gitmem.store.store import Store
@@ -29,6 +29,13 @@ class Door(Value):
     stdin: TextIO
     out: TextIO
     err: TextIO
+
+    def harmless(self) -> Door:
+        """Return this door with streams that write no control characters to a terminal but those of ASCII.
+
+        Commands colour their lines with these, and have `plain` take them out of what was read somewhere.
+        """
+        return self._replace(out=_Harmless(self.out), err=_Harmless(self.err))
 
     def home(self) -> str:
         """Return the user's home folder."""
@@ -134,11 +141,28 @@ class Door(Value):
     def notices(self, notices: tuple[str, ...]) -> None:
         """Tell the user something beside the answer, on stderr."""
         for notice in notices:
-            print(f"gitmem: {notice}", file=self.err)
+            from gitmem.model.plaintext import plain
+
+            print(f"gitmem: {plain(notice)}", file=self.err)
 
     def colour(self) -> bool:
         """Say whether to use colour: on a terminal, and not against the user's wish (NO_COLOR, https://no-color.org)."""
         return self.out.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
+
+
+class _Harmless:
+    """A text stream that has `gitmem.jsontext.harmless` look at all that is written to it."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        from gitmem.jsontext import harmless
+
+        return self._stream.write(harmless(text))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
 
 
 def now() -> datetime:

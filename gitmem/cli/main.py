@@ -96,7 +96,7 @@ def main(argv: Sequence[str], make_door: Callable[[], Door]) -> int:
     if list(argv) in (["--version"], ["-V"]):
         print(f"gitmem {__version__}")
         return ExitCode.OK
-    return _run(argv, make_door())
+    return _run(argv, make_door().harmless())
 
 
 def _run(argv: Sequence[str], door: Door) -> int:
@@ -272,8 +272,10 @@ def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
 
         print(json.dumps(said, ensure_ascii=False), file=door.err)
     else:
+        from gitmem.model.plaintext import plain
+
         trace, remedy = said.get("traceback", ""), said["remedy"]
-        print(f"{trace}gitmem: {said['error']}" + (f"\n  {remedy}" if remedy else ""), file=door.err)
+        print(plain(f"{trace}gitmem: {said['error']}" + (f"\n  {remedy}" if remedy else "")), file=door.err)
 
 
 def run() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from gitmem.jsontext import harmless
 from gitmem.mcp.words import clean
 from gitmem.search.engine import answer
 from gitmem.store.history import resolve
@@ -33,7 +34,7 @@ def find(
     said = _next(hits, more=more, everywhere=deep and history, at=at)
     if found.without_vectors:
         said += f" Found by words alone: {found.without_vectors}"
-    return clean(f"[{lines}]"), clean(said)
+    return clean(harmless(f"[{lines}]")), clean(said)
 
 
 def hit_value(hit: Hit) -> dict[str, object]:

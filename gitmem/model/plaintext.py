@@ -6,7 +6,7 @@ import re
 
 # Those that turn the direction of text around are as good at hiding something as an escape sequence. Compiled where it
 # is used: not in a command that answers with JSON.
-_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
+_CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 
 
 def plain(text: str) -> str:

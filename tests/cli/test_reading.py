@@ -232,6 +232,34 @@ def test_show_is_the_file_byte_for_byte(desk: Desk):
     assert desk.run("show", KOREAN, "--json").json == {"path": KOREAN, "text": data.decode("utf-8", "replace")}
 
 
+OBEYED = "\x7f\x9b31m\u061c\u200e\u200f\u202e\u2066"
+
+
+def test_no_answer_holds_what_a_terminal_would_obey(desk: Desk):
+    desk.write(f"notes {OBEYED}.md", f"title {OBEYED}\n".encode(), f"subject {OBEYED}")
+    desk.save(f"a text {OBEYED} of its own")
+    commands = [
+        ("show",),
+        ("log",),
+        ("blame", "memory.md"),
+        ("search", "own"),
+        ("recall", "own"),
+        ("status",),
+        ("diff",),
+    ]
+    for command in commands:
+        for more in ((), ("--json",)):
+            ran = desk.ran(*command, *more, terminal=True)
+            assert not set(OBEYED) & set(ran.data.decode() + ran.err) - set("31m"), (command, more)
+    desk.write("memory.md", f"title {OBEYED}\n".encode())
+    said = desk.run("show", "--json", terminal=True)
+    assert not set(OBEYED) & set(said.data.decode()) - set("31m")
+    assert said.json["text"] == f"title {OBEYED}\n", "as a value it is what the file holds"
+    ran = desk.ran("show", f"no {OBEYED}\x1b[2J.md")
+    assert ran.code
+    assert not {*OBEYED, "\x1b"} & set(ran.err) - set("31m")
+
+
 def test_show_takes_a_day(desk: Desk):
     desk.write("daily/2026/11/2026-11-21.md", b"# 2026-11-21\n")
 
