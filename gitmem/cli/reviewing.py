@@ -1,17 +1,21 @@
-"""`gitmem review`: what two machines changed at once, and which of it stays."""
+"""`gitmem review`: what two machines changed at once, and purges from elsewhere that wait for an answer."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
+from gitmem.model.paths import PURGED
 from gitmem.model.plaintext import plain
+from gitmem.store.findings import count
 
 if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
+    from gitmem.store.purgereview import Preview
     from gitmem.store.reviewing import ToReview
     from gitmem.store.store import Store
 
@@ -24,7 +28,7 @@ def configure_review(parser: argparse.ArgumentParser) -> None:
 
 
 def run_review(args: argparse.Namespace, door: Door) -> int:
-    """List the documents that hold two versions of the same words, or say which version of one stays.
+    """List the documents that hold two versions of the same words, and the purges from elsewhere that wait; decide one.
 
     Facts that contradict each other are listed, too; 'gitmem facts confirm' says which of them holds.
 
@@ -32,12 +36,18 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
     'both' keeps both, and 'edit' what you have made of the file in your editor before: the file as it is now, alone. It
     is one commit, which 'gitmem undo' takes back.
 
+    A purge that another machine made and that would take out more than goes unasked is listed by the file of its
+    record: with that alone it is shown what it would take out here, '--take theirs' takes it out of all history, which
+    cannot be undone, and '--take ours' has this machine never follow it.
+
     Examples:
       gitmem review
+      gitmem review purged/20261121-120000-0a1b2c.json
       gitmem review knowledge/build.md --take ours
       $EDITOR "$(gitmem path)/memory.md" && gitmem review memory.md --take edit
 
     """
+    from gitmem.store.purgereview import waiting_purges
     from gitmem.store.reviewed import Take, resolve_review
     from gitmem.store.reviewing import to_review
 
@@ -45,10 +55,14 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
     if args.path is None:
         if args.take:
             raise UsageError("Which document?", "'gitmem review' lists those that wait.")
+        purges = [{"path": one.path, "purge": one.why} for one in waiting_purges(store)]
         waiting = [_value(store, item) for item in to_review(store)]
-        door.answer(args, waiting, plain("\n".join(map(_line, waiting)) or "Nothing waits for a review."))
+        lines = [*map(_line, waiting), *(f"{one['path']}  a purge that waits: {one['purge']}" for one in purges)]
+        door.answer(args, [*waiting, *purges], plain("\n".join(lines) or "Nothing waits for a review."))
         return ExitCode.OK
     path = args.path.replace(os.sep, "/").removeprefix("./")
+    if path.startswith(f"{PURGED}/"):
+        return _review_purge(args, door, store, path)
     if args.take is None:
         found = [_value(store, item) for item in to_review(store) if item.path == path]
         if not found:
@@ -60,6 +74,37 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
     text = f"Reviewed {path} in {commit[:10]}: {take.value}.\nTo reverse this: gitmem undo {commit[:10]}"
     door.answer(args, {"path": path, "take": take.value, "commit": commit}, plain(text))
     return ExitCode.OK
+
+
+def _review_purge(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
+    from gitmem.store.purgereview import answer_purge, preview_purge
+
+    if args.take is None:
+        preview = preview_purge(store, path)
+        door.answer(args, asdict(preview), plain(_purge_words(preview)))
+        return ExitCode.OK
+    if args.take not in {"ours", "theirs"}:
+        raise UsageError("A purge is done or not.", "'--take theirs' does it, '--take ours' refuses it.")
+    yes = args.take == "theirs"
+    door.notices(tuple(answer_purge(store, path, yes=yes)))
+    text = f"Purged what {path} names." if yes else f"This machine does not follow {path}."
+    door.answer(args, {"path": path, "take": args.take}, plain(text))
+    return ExitCode.OK
+
+
+def _purge_words(preview: Preview) -> str:
+    more = [f"  … and {preview.more_files} more"] if preview.more_files else []
+    return "\n".join([
+        f"{preview.path} waits, since {preview.why}.",
+        f"It names {count(preview.texts, 'text')}, of which {preview.found} were found here"
+        + (", among them:" if preview.shown else "."),
+        *(f"  {text!r}" for text in preview.shown),
+        *(["They stand, or stood at some time, in:"] if preview.files else []),
+        *(f"  {name}" for name in preview.files),
+        *more,
+        f"To take them out of all history, for good: gitmem review {preview.path} --take theirs",
+        f"To never follow it on this machine:        gitmem review {preview.path} --take ours",
+    ])  # fmt: skip
 
 
 def _value(store: Store, item: ToReview) -> dict[str, object]:

@@ -9,6 +9,7 @@ from gitmem.errors import GitmemError
 from gitmem.store import checks_files as files
 from gitmem.store import checks_repository as repository
 from gitmem.store.findings import Finding, Level
+from gitmem.store.purgereview import check_purges
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -22,6 +23,7 @@ QUICK: tuple[Check, ...] = (
     files.check_spool,
     files.check_log,
     repository.check_maintenance,
+    check_purges,
 )
 FULL: tuple[Check, ...] = (
     repository.check_tools,
@@ -40,6 +42,7 @@ FULL: tuple[Check, ...] = (
     files.check_names,
     files.check_spool,
     files.check_log,
+    check_purges,
 )
 DEEP: tuple[Check, ...] = tuple(
     repository.check_objects_deeply if check is repository.check_objects else check for check in FULL

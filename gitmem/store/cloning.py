@@ -47,7 +47,8 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         held = _fetched(remote, connection, options)
         check_extent(store, remote, held, {root})
-        theirs = clean_incoming(store, held)
+        os.makedirs(store.private, mode=0o700, exist_ok=True)  # where it is remembered which purges wait
+        theirs = clean_incoming(store, held, held)
         check_incoming(
             store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
         )
@@ -84,5 +85,4 @@ def _check_out(store: Store, commit: str) -> None:
     git = Git(layout.git_dir, layout.work_tree, store.context.environ)
     safe = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.symlinks=false")
     git.run(*safe, "reset", "--quiet", "--hard", timeout=600.0)
-    os.makedirs(store.private, mode=0o700, exist_ok=True)
     store.mark(commit)

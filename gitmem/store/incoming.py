@@ -37,16 +37,24 @@ class Accept(StrEnum):
 
     DELETIONS = "deletions"  # most of what is here would be removed
     REWRITTEN = "rewritten"  # the remote does not hold any more what it held
-    PURGE = "purge"  # something that was purged elsewhere is in most of the files here
+    PURGE = "purge"  # what was purged elsewhere is more than goes unasked
     UNRELATED = "unrelated"  # the remote's memory did not begin as this one
 
 
 def check_rewritten(
-    store: Store, remote: Remote, seen: str | None, theirs: str | None, accept: Collection[Accept]
+    store: Store,
+    remote: Remote,
+    seen: str | None,
+    theirs: str | None,
+    accept: Collection[Accept],
+    *,
+    purges: Collection[str] = (),
 ) -> None:
     """Refuse a remote that does not hold any more what it held when it was last synced.
 
     Accepted, it is merged and gets back what it lost; what it held is kept under `refs/gitmem/backup/` in any case.
+    `purges` are those that this machine does not follow: where another one did, a merge would bring back what it took
+    out.
 
     Raises:
         RefusedError: it was emptied, or its history was rewritten.
@@ -57,6 +65,13 @@ def check_rewritten(
     move_ref(store.repository.git, f"{BACKUPS}/{remote.name}/{seen[:12]}", seen, None, "gitmem sync")
     if Accept.REWRITTEN in accept:
         return
+    if purges and theirs is not None:
+        raise RefusedError(
+            f"{remote.name} was rewritten, perhaps by a purge that is not followed here: {', '.join(purges)}. "
+            "Nothing was merged or pushed.",
+            "'gitmem review' shows what it would take out; 'gitmem review PURGE --take theirs' does so, then sync. "
+            "If the remote is to get back what it lost: 'gitmem sync --accept rewritten'.",
+        )
     what = "holds no memory any more" if theirs is None else f"was rewritten: it has {theirs[:10]}, without"
     raise RefusedError(
         f"{remote.name} {what}{'; it had' if theirs is None else ''} {seen[:10]}, which it had when last synced. "
@@ -151,22 +166,6 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
             + "Nothing was merged.",
             f"If that is meant: 'gitmem sync --accept deletions'. 'git log {target[:10]}' says who did it.",
         )
-
-
-def check_purge(store: Store, remote: Remote, local: str, cleaned: str, accept: Collection[Accept]) -> None:
-    """Refuse a purge that would change most of what is here: it cannot be undone, and may be a mistake, or worse.
-
-    Raises:
-        RefusedError: it would.
-
-    """
-    changed = len(store.repository.changes(local, cleaned))
-    if Accept.PURGE in accept or changed < _FEW or changed * 2 <= len(read_tree(store.repository.git, local)):
-        return
-    raise RefusedError(
-        f"What {remote.name} says was purged stands in {changed} files of this memory, most of all. Nothing was done.",
-        "If that is meant: 'gitmem sync --accept purge'. 'git log purged/' at the remote says who purged what.",
-    )
 
 
 def _shrinks(store: Store, changes: Collection[PathChange]) -> bool:

@@ -21,12 +21,14 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
 from gitmem.redact.redact import redact
 from gitmem.resources import read_resource
+from gitmem.store.purgerecords import MOST_UNASKED, answer, followed_at, record_path
 from gitmem.store.purgestate import Journal
-from gitmem.store.purging import apply, locked, oldest_found, record_path, records_at, refs_of
+from gitmem.store.purging import apply, locked, oldest_found, refs_of
 from gitmem.store.remotes import remotes
 
 if TYPE_CHECKING:
     import re
+    from datetime import datetime
 
     from gitmem.git.rewrite import Found, Written
     from gitmem.store.store import Store
@@ -94,20 +96,28 @@ def purge(store: Store, plan: Plan) -> Purge:
 
     """
     now = store.context.clock()
-    identifier = f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
-    record = make_record(identifier, now.isoformat(timespec="seconds"), os.urandom(16), plan.texts)
+    texts = sorted(plan.texts)
+    records = [
+        make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), texts[at : at + MOST_TEXTS])
+        for at in range(0, len(texts), MOST_TEXTS)
+    ]
     message = Message(f"Purge {_count(plan.purge.texts, 'text')}", ((Trailer.OP.value, Op.PURGE.value),))
-    changes = {record_path(identifier): record.render()}
+    changes = {record_path(record.id): record.render() for record in records}
 
     def commit(transaction: Transaction) -> bool:
+        answer(store, {record.key for record in records}, yes=True)
         Journal().write(store.private)  # should the rest be cut off, the next command goes on
         return transaction.commit(message, changes)
 
     outcome = store.transact(commit, purpose="purge", scan=True)
     with locked(store) as lock:
-        done = apply(store, lock, records_at(store, outcome.commits[-1]), plan.texts)
+        done = apply(store, lock, followed_at(store, outcome.commits[-1]), plan.texts)
     notices = (*outcome.notices, *done.notices)
     return replace(plan.purge, rewritten=done.commits, objects=done.objects, notices=notices)
+
+
+def _identifier(now: datetime) -> str:
+    return f"{now:%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
 
 
 def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:
@@ -200,8 +210,8 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
     said.append("If it is a secret, change it: whoever saw it has it.")
     if any(len(text) < _GUESSABLE for text in texts):
         said.append("It is short: whoever can read the memory can try guesses on the record of this purge.")
-    if len(texts) > MOST_TEXTS:
-        said.append(f"Other machines follow for {MOST_TEXTS:,} texts a purge; there are {len(texts):,}.")
+    if len(texts) > MOST_UNASKED:
+        said.append(f"Other machines ask before they purge more than {MOST_UNASKED} texts ('gitmem review').")
     return tuple(said)
 
 

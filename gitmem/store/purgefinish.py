@@ -11,6 +11,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
@@ -18,8 +19,9 @@ from gitmem.git.expunge import every_object, forget_moves, remove_unreachable, s
 from gitmem.git.index import follow_tip
 from gitmem.git.oid import blob_id
 from gitmem.model.paths import TEMPORARY
-from gitmem.model.purge import Record, Replacer, Seeker
-from gitmem.store.purgestate import Journal, State, write_state
+from gitmem.model.purge import Record, Replacer
+from gitmem.model.purgeseek import Seeker
+from gitmem.store.purgestate import Journal, read_state, write_state
 from gitmem.store.purging import Applied, move
 from gitmem.store.store import PURGING
 
@@ -42,7 +44,9 @@ def finish(store: Store, journal: Journal, records: Collection[Record], known: C
     done = Applied(refs=len(journal.moves))
     if not move(store, journal):
         raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command goes on.")
-    seeker = Seeker([*records], known)
+    state = read_state(store.private)
+    # Of records that came from elsewhere nothing more is sought: it would have to be judged.
+    seeker = Seeker([record for record in records if record.key in state.agreed], known)
     _bring_up_files(store, journal, seeker, done)
     _drop_derived(store)
     _clean_private(store, seeker)
@@ -59,7 +63,8 @@ def finish(store: Store, journal: Journal, records: Collection[Record], known: C
             "unreachable objects."
         )
     clean = [new for _, new in journal.moves.values() if new] + [tip for tip in (store.tip,) if tip]
-    write_state(store.private, State(journal.records).with_clean(clean))
+    state = read_state(store.private)
+    write_state(store.private, replace(state, records=journal.records, clean=()).with_clean(clean))
     Journal.remove(store.private)
     return done
 

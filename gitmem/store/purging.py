@@ -12,28 +12,26 @@ process that is killed before the note leaves the store as it was; after it, the
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError
-from gitmem.git.history import blobs
 from gitmem.git.refs import move_refs
 from gitmem.git.rewrite import contents, find, history, rewrite
-from gitmem.model.paths import PURGED
-from gitmem.model.purge import Record, Replacer, Seeker, read_record
-from gitmem.store.incoming import Accept, check_purge
+from gitmem.model.purge import Record, Replacer
+from gitmem.model.purgeseek import Seeker
+from gitmem.store.purgejudge import Judgement, judge
+from gitmem.store.purgerecords import answer, followed, followed_at, look_at_records
 from gitmem.store.purgestate import Journal, read_state, write_state
 from gitmem.store.recovery import recover, remove_litter
 from gitmem.store.transcripts import branch_of
 
 if TYPE_CHECKING:
     from gitmem.git.locks import Lock
-    from gitmem.git.remote import Remote
     from gitmem.git.rewrite import Found, Written
     from gitmem.store.store import Store
 
-_SUFFIX = ".json"
 _OURS = "refs/gitmem/"
 _FETCHED = "refs/gitmem/fetched/"
 _STASH = "refs/stash"
@@ -41,10 +39,16 @@ _STASH = "refs/stash"
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What cleaning some history came to: the new ids of commits that have one, and the texts that are known."""
+    """What cleaning some history came to: the new ids of commits that have one, and the texts that were found.
+
+    `records` are the keys of the records that were followed, and those that came from elsewhere and were not asked
+    about took out `removed` bytes.
+    """
 
     commits: dict[str, str]
     texts: frozenset[bytes]
+    records: tuple[str, ...]
+    removed: int
 
 
 @dataclass(slots=True)
@@ -57,53 +61,56 @@ class Applied:
     notices: list[str] = field(default_factory=list)
 
 
-def record_path(identifier: str) -> str:
-    """Return where the record of a purge stands."""
-    return f"{PURGED}/{identifier}{_SUFFIX}"
-
-
-def records_at(store: Store, *commits: str) -> list[Record]:
-    """Return the records of purges that some commits hold; one that cannot be read is none. Mostly one process."""
-    with store.repository.reading() as objects:
-        folders = objects.infos([f"{commit}:{PURGED}" for commit in dict.fromkeys(commits)])
-    trees = {folder.oid for folder in folders if folder is not None and folder.kind == "tree"}
-    found: dict[str, Record] = {}
-    for tree in sorted(trees):
-        entries = [
-            one for one in store.repository.files(tree) if one.path.endswith(_SUFFIX) and one.mode.startswith("100")
-        ]
-        for entry, data in zip(entries, blobs(store.repository.git, [one.oid for one in entries]), strict=True):
-            record = read_record(data)
-            if record is not None:
-                found.setdefault(entry.path, record)
-    return [found[path] for path in sorted(found)]
-
-
 def clean_commits(
-    store: Store, tips: Iterable[str], records: Collection[Record], known: Iterable[bytes] = ()
+    store: Store, tips: Iterable[str], records: Collection[Record], known: Iterable[bytes] = (), *, before: int = 0
 ) -> Cleaned:
-    """Write the history of some commits again without what was purged, as far as it has it. Moves nothing."""
+    """Write the history of some commits again without what was purged, as far as it has it. Moves nothing.
+
+    A record that came from elsewhere and would take out too much is not followed, and waits from then on; `before` is
+    how many bytes such ones took out already.
+    """
     tips = list(dict.fromkeys(tips))
-    state, names = read_state(store.private), {record.id for record in records}
-    walked = history(store.repository.git, tips, state.clean if names <= {*state.records} else ())
-    texts = _known(store, walked, records, known)
+    state, keys = read_state(store.private), {record.key for record in records}
+    seen = state.clean if keys <= {*state.records} else ()
+    walked = history(store.repository.git, tips, seen)
+    seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
+    judgement = _judged(store, walked, tips, seeker, before)
+    left = tuple(sorted(keys - judgement.waiting.keys()))
+    texts = frozenset[bytes]().union(*(seeker.found[key] for key in left))
     cleaned = _written(store, walked, Replacer(texts))
-    if names == {*state.records}:
-        write_state(store.private, state.with_clean(cleaned.get(tip, tip) for tip in tips))
-    return Cleaned(cleaned, texts)
+    if judgement.waiting:
+        state = state.with_waiting(judgement.waiting)
+    if keys <= {*state.records}:
+        state = state.with_clean(cleaned.get(tip, tip) for tip in tips)
+    if state != read_state(store.private):
+        write_state(store.private, state)
+    return Cleaned(cleaned, texts, left, judgement.removed)
 
 
-def _known(
-    store: Store, walked: Sequence[Written], records: Collection[Record], known: Iterable[bytes]
-) -> frozenset[bytes]:
-    seeker = Seeker([*records], known)
+def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seeker: Seeker, before: int) -> Judgement:
+    done = {*read_state(store.private).agreed, *seeker.tired}
+    found = {key: texts for key, texts in seeker.found.items() if texts and key not in done}
+    judgement = judge(store, walked, tips, found, before) if found else Judgement({}, 0)
+    tired = dict.fromkeys(seeker.tired, "looking for its texts takes too long")
+    return Judgement({**judgement.waiting, **tired}, judgement.removed)
+
+
+def seek_texts(
+    store: Store,
+    walked: Sequence[Written],
+    records: Collection[Record],
+    known: Iterable[bytes],
+    limited: Collection[str],
+) -> Seeker:
+    """Look for the texts of records in some commits; those with a key in `limited` are not sought at any cost."""
+    seeker = Seeker([*records], known, limited=limited)
     if not seeker.done:
         for commit in walked:
             seeker.seek(commit.raw)
         seeker.seek(b"\n".join(sorted({change.path for commit in walked for change in commit.changes})))
     for data, before in () if seeker.done else contents(store.repository.git, walked):
         seeker.seek(data, before)
-    return frozenset({*seeker.known, *known})
+    return seeker
 
 
 def _written(store: Store, walked: Sequence[Written], replacer: Replacer) -> dict[str, str]:
@@ -112,41 +119,60 @@ def _written(store: Store, walked: Sequence[Written], replacer: Replacer) -> dic
     return rewrite(git, walked, found, replacer, keep_pack=store.own_repository) if found else {}
 
 
-def clean_incoming(store: Store, commit: str) -> str:
-    """Return the commit to take for one that a remote has: itself, or without what was purged here or there."""
-    records = records_at(store, *filter(None, (store.tip,)), commit)
-    return clean_commits(store, [commit], records).commits.get(commit, commit) if records else commit
+def clean_incoming(store: Store, commit: str, *holders: str) -> str:
+    """Return the commit to take for one that a remote has: itself, or without what was purged here or there.
+
+    The records of purges are those of the memory here and of `holders`.
+    """
+    records = followed_at(store, store.tip, *holders)
+    if not records:
+        return commit
+    return clean_commits(store, [commit], records).commits.get(commit, commit)
 
 
-def follow(store: Store, remote: Remote, held: str | None, accept: Collection[Accept]) -> Applied | None:
-    """Have this store hold nothing of what was purged here, or by what a remote has, the commit `held`.
+def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
+    """Have this store hold nothing of what was purged here, or by what remotes have, the commits `held`.
 
-    Returns None where there was nothing to do; otherwise branches may have moved.
+    `answers` says of keys of records whether the person accepts them; None: all that were not refused. Returns None
+    where there was nothing to do; otherwise branches may have moved.
 
     Raises:
-        RefusedError: a purge that came from there would change most of what is here.
         BusyError: another process kept the store's lock.
 
     """
-    local = store.tip
-    assert local is not None
-    records = records_at(store, local, *([held] if held else []))
+    found = look_at_records(store, [*filter(None, [store.tip]), *held])
+    if answers is None:
+        refused = {*read_state(store.private).refused}
+        answers = {record.key: True for record in found.records if record.key not in refused}
+    for key, yes in answers.items():
+        answer(store, [key], yes=yes)
+    records = followed(store, found.records)
     if not records:
         return None
-    known = {record.id for record in records} <= {*read_state(store.private).records}
-    tips = [tip for tip in (local, store.repository.tip(branch_of(store))) if tip]
-    cleaned = clean_commits(store, tips, records)
-    if known and not cleaned.commits:
+    state = read_state(store.private)
+    tips = [commit for ref, (_, commit) in refs_of(store).items() if commit and not ref.startswith(_FETCHED)]
+    cleaned = clean_commits(store, tips, records, before=state.removed)
+    agreed = {*cleaned.records} & {*state.agreed}
+    if not cleaned.commits and agreed <= {*state.records}:
+        if {*cleaned.records} != {*state.records}:
+            now = replace(read_state(store.private), records=cleaned.records, clean=())
+            write_state(store.private, now.with_clean(tips))
         return None
-    check_purge(store, remote, local, cleaned.commits.get(local, local), accept)
     with locked(store) as lock:
-        return apply(store, lock, records, cleaned.texts)
+        return apply(store, lock, followed(store, records), cleaned.texts)
+
+
+def _note_removed(store: Store, cleaned: Cleaned) -> None:
+    """Count what went unasked, so that it does not become much bit by bit."""
+    if cleaned.removed:
+        state = read_state(store.private)
+        write_state(store.private, replace(state, removed=state.removed + cleaned.removed))
 
 
 def sweep(store: Store) -> None:
     """Remove what came from a remote and was purged before: nothing points to it any more."""
     with locked(store) as lock:
-        apply(store, lock, records_at(store, *filter(None, (store.tip,))))
+        apply(store, lock, followed_at(store, store.tip))
 
 
 @contextlib.contextmanager
@@ -165,8 +191,9 @@ def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable
     branch = store.repository.branch()
     refs = refs_of(store)
     stash = _stashed(store) if _STASH in refs else []
-    tips = [*(commit for _, commit in refs.values() if commit), *(oid for oid, _ in stash)]
-    cleaned = clean_commits(store, tips, records, known)
+    kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
+    tips = [*kept, *(oid for oid, _ in stash)]
+    cleaned = clean_commits(store, tips, records, known, before=read_state(store.private).removed)
     moves: dict[str, tuple[str | None, str | None]] = {}
     for ref, (oid, commit) in refs.items():
         if ref.startswith(_FETCHED):
@@ -176,7 +203,7 @@ def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable
     old, new = moves.get(branch, (store.repository.tip(branch),) * 2)
     files = store.repository.changes(old, new) if old and new and old != new else []
     journal = Journal(
-        records=tuple(sorted(record.id for record in records)),
+        records=cleaned.records,
         moves=moves,
         files={change.path: (change.old, change.new, change.mode) for change in files},
         stash=tuple((cleaned.commits.get(oid, oid), words) for oid, words in stash),
@@ -184,6 +211,7 @@ def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable
     if not lock.held():
         raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
     journal.write(store.private)
+    _note_removed(store, cleaned)
     done = finish(store, journal, records, cleaned.texts)
     done.commits = len(cleaned.commits)
     return done
@@ -203,7 +231,7 @@ def _resume(store: Store, lock: Lock) -> Applied | None:
 
     journal = Journal.read(store.private)
     tip = store.tip
-    records = records_at(store, *([tip] if tip else []), *(new for _, new in journal.moves.values() if new))
+    records = followed_at(store, tip, *(new for _, new in journal.moves.values()))
     if not records:
         Journal.remove(store.private)
         return None

@@ -15,8 +15,10 @@ from gitmem.git.history import Fork, count_commits, fork
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
-from gitmem.store.incoming import check_extent, check_incoming, check_losses, check_rewritten
+from gitmem.store.incoming import Accept, check_extent, check_incoming, check_losses, check_rewritten
 from gitmem.store.mergecommit import merge_commits
+from gitmem.store.purgerecords import news, unfollowed
+from gitmem.store.purgestate import read_state
 from gitmem.store.purging import clean_incoming, follow, sweep
 from gitmem.store.remotes import FETCHED, REFS
 from gitmem.store.rounds import Options, Step, in_rounds
@@ -86,6 +88,7 @@ class _Sync:
         self._git = store.repository.git
         self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         self._notices: list[str] = []
+        self._purges = read_state(store.private)
         self._began: str | None = None
         self._local: str | None = None  # the branch, with what was edited by hand; None where that is to be looked at
 
@@ -101,10 +104,12 @@ class _Sync:
         check_extent(self._store, self._remote, held, {local, seen})
         if self._follow_purges(held):
             return None
-        theirs = None if held is None else clean_incoming(self._store, held)
+        theirs = None if held is None else clean_incoming(self._store, held, held)
         both = None if theirs is None else fork(self._git, local, theirs)
         if both is None or not (seen and both.is_in_second(seen)):
-            check_rewritten(self._store, self._remote, seen, theirs, self._options.accept)
+            check_rewritten(
+                self._store, self._remote, seen, theirs, self._options.accept, purges=unfollowed(self._store)
+            )
         review: tuple[str, ...] = ()
         target = local
         if theirs is not None and both is not None and theirs not in both.bases:
@@ -168,7 +173,8 @@ class _Sync:
 
         The only place where history is replaced, here and, by the push that follows, on the remote.
         """
-        done = follow(self._store, self._remote, held, self._options.accept)
+        answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
+        done = follow(self._store, [held] if held else [], answers=answers)
         if done is None:
             return False
         self._notices += [notice for notice in done.notices if notice not in self._notices]
@@ -197,4 +203,5 @@ class _Sync:
         else:
             came = count_commits(self._git, target, without=self._began)
             went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
-        return Synced(self._remote.name, target, came, went, review, number, tuple(self._notices))
+        notices = (*self._notices, *news(self._purges, read_state(self._store.private)))
+        return Synced(self._remote.name, target, came, went, review, number, notices)
