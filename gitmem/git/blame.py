@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitmemError
+from gitmem.git.unfiltered import head_at
 
 try:
     from git import Repo  # noqa: TID251  # this is the room that may
@@ -23,6 +24,8 @@ except ImportError as error:  # it looks for git itself when it is imported, and
 
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitmem.git.process import Git
 
 _SECONDS = 300.0
@@ -33,16 +36,17 @@ _LONGER_ID = re.compile(rb"^(?P<known>[0-9a-f]{40})[0-9a-f]{24}(?= [0-9]+ [0-9]+
 class _WalledGit(PythonGit):
     """GitPython's way to call git, led to ours."""
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, variables: Mapping[str, str]) -> None:
         super().__init__()
         self._walled = git
+        self._variables = variables
         self._longer: dict[str, str] = {}
 
     def execute(self, command: Any, *_: Any, **options: Any) -> bytes:  # type: ignore[override]
         """Run a command as `Git.run` does; only what reads bytes to the end is provided for."""
         if options != {"stdout_as_string": False}:
             raise NotImplementedError(f"GitPython was used in a way that is not walled off: {sorted(options)}")
-        said = self._walled.run(*command[1:], timeout=_SECONDS)
+        said = self._walled.run(*command[1:], timeout=_SECONDS, env=self._variables)
         self._longer |= {found["known"].decode(): found[0].decode() for found in _LONGER_ID.finditer(said)}
         return _LONGER_ID.sub(rb"\g<known>", said)
 
@@ -54,8 +58,8 @@ class _WalledGit(PythonGit):
 class _History(Repo):
     """A repository that is not looked for: see above."""
 
-    def __init__(self, git: Git) -> None:
-        self.git = _WalledGit(git)
+    def __init__(self, git: Git, variables: Mapping[str, str]) -> None:
+        self.git = _WalledGit(git, variables)
 
 
 def blame(git: Git, revision: str | None, path: str, lines: tuple[int, int] | None = None) -> dict[int, str]:
@@ -72,7 +76,8 @@ def blame(git: Git, revision: str | None, path: str, lines: tuple[int, int] | No
     options: dict[str, Any] = {"C": True}
     if lines is not None:
         options["L"] = f"{lines[0]},{lines[1]}"
-    with _History(git) as repository:
-        entries = repository.blame_incremental(revision, path, **options)
+    tip = git.run("rev-parse", "--verify", "--end-of-options", f"{revision or 'HEAD'}^{{commit}}").decode().strip()
+    with head_at(tip) as variables, _History(git.unfiltered, variables) as repository:
+        entries = repository.blame_incremental(revision and tip, path, **options)
         whole = repository.git.whole
         return {number: whole(entry.commit.hexsha) for entry in entries for number in entry.linenos}

@@ -205,13 +205,15 @@ def additions(git: Git, revision: str, folder: str) -> list[Addition]:
 def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], limit: int) -> list[LineChange]:
     """Return the commits that changed a range of lines (both inclusive) of a file, newest first; git follows the lines.
 
+    The revision is a full id.
+
     Raises:
         GitFailedError: there is no such file in the revision, or it has fewer lines.
 
     """
     mark = os.urandom(16).hex()  # which stands in no file
     place = f"-L{lines[0]},{lines[1]}:{path}"
-    said = git.run(
+    said = git.unfiltered.run(
         "log", *_PATCH, place, f"--max-count={limit}", f"--format={mark}%H%x00", "--end-of-options", revision,
         timeout=_SECONDS,
     )  # fmt: skip
@@ -253,13 +255,15 @@ def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
 
 
 def diff(git: Git, old: str, new: str, *paths: str) -> bytes:
-    """Return the unified diff between two commits or trees."""
-    return git.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", old, new, "--", *paths)
+    """Return the unified diff between two commits or trees, given by their full ids."""
+    return git.unfiltered.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", old, new, "--", *paths)
 
 
 def show(git: Git, commit: str) -> bytes:
-    """Return a commit, its message and its diff as `git show` prints them."""
-    return git.run("show", *_PATCH, "--no-notes", "--format=medium", "--end-of-options", commit)
+    """Return a commit, given by its full id, its message and its diff as `git show` prints them."""
+    return git.unfiltered.run(
+        "show", *_PATCH, "--no-mailmap", "--no-notes", "--format=medium", "--end-of-options", commit
+    )
 
 
 def empty_tree(git: Git) -> str:

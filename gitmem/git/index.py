@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
 _SET = ("update-index", "-z", "--add", "--replace", "--index-info")
+_FOLLOW = ("read-tree", "HEAD")
 _MINE = b"gitmem\n"  # what an `index.lock` of ours says
 DRAFT = "index.gitmem"  # how the names of an index in the making begin; only who holds the store's lock makes one
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
@@ -86,8 +87,9 @@ def follow_tip(git: Git) -> None:
         GitFailedError, OSError: the index could not be written.
 
     """
-    _update(git, ("read-tree", "HEAD"), b"")
-    git.run("update-index", "-q", "--refresh", ok=(0, 1, 128))  # files' times: where this fails, git looks again
+    _update(git, _FOLLOW, b"")
+    # The files' times: where this fails, git looks again.
+    git.unfiltered.run("update-index", "-q", "--refresh", ok=(0, 1, 128))
 
 
 def read_entries(git: Git) -> dict[str, str]:
@@ -228,7 +230,7 @@ class IndexUpdate:
             try:
                 self._places = self._find()
                 if self._places is None:
-                    self._process = git.spawn(*_UPDATE, env=self._draft.for_git())
+                    self._process = git.unfiltered.spawn(*_UPDATE, env=self._draft.for_git())
             except BaseException:
                 self._draft.drop()
                 raise
@@ -309,8 +311,9 @@ def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
 
 
 def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> bool:
+    runs = git if command == _FOLLOW else git.unfiltered
     try:
-        git.run(*command, stdin=stdin, env=draft.for_git())
+        runs.run(*command, stdin=stdin, env=draft.for_git())
         return draft.publish()
     except GitFailedError as error:
         draft.drop()  # making it anew takes the lock

@@ -6,9 +6,9 @@ field-notes §2 lists what bit others. Three walls:
 - the user's and the system's configuration are not read (unless asked, for network operations);
 - the repository's own configuration, which in branch mode is the user's project's, is overridden key by key.
 
-What no configuration can switch off, the caller's arguments must: `diff`, `log -p` and `show` take `--no-ext-diff
---no-textconv`, and files are stored through `fast-import` or `hash-object --stdin`, to which no filter applies. What
-compares files with the index (`status`) runs filters, whose names are not known beforehand: see `filters_off`.
+Attributes are not configuration. What compares a store's work tree with blobs, or prints a diff, runs as
+`Git.unfiltered`; a project's `status`, of which only the times count, with `filters_off`. Files are stored through
+`fast-import` or `hash-object --stdin`, to which no filter applies.
 
 On the hot path of a save: plain classes and `os.path`, because `dataclasses` costs 7 ms to import and `pathlib` 4.
 """
@@ -173,10 +173,11 @@ class Git:
 
     `git_dir` and `work_tree` are absolute paths; commands run with the work tree, else the git dir, as their current
     folder. `environ` is the caller's environment, as a door read it; it is cleaned here. `user_config` lets the
-    user's and the system's configuration in: for network operations only.
+    user's and the system's configuration in: for network operations only. `settings` and `variables` are added to the
+    configuration and the environment that git gets, and win.
     """
 
-    __slots__ = ("_environment", "_executable", "_folder", "git_dir", "work_tree")
+    __slots__ = ("_environment", "_executable", "_folder", "_unfiltered", "git_dir", "work_tree")
 
     git_dir: str | None
     work_tree: str | None
@@ -188,6 +189,8 @@ class Git:
         environ: Mapping[str, str],
         *,
         user_config: bool = False,
+        settings: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self.git_dir = None if git_dir is None else os.fspath(git_dir)
         self.work_tree = None if work_tree is None else os.fspath(work_tree)
@@ -195,6 +198,7 @@ class Git:
             if path is not None and not os.path.isabs(path):
                 raise ValueError(f"{path!r} is not an absolute path")
         self._environment = clean_environment(environ, user_config=user_config)
+        self._unfiltered: Git | None = None
         self._executable = find_git(environ)
         self._folder = self.work_tree or self.git_dir or os.path.abspath(os.sep)
         if self.git_dir is not None:
@@ -204,6 +208,18 @@ class Git:
                 self._environment["GIT_WORK_TREE"] = self.work_tree
             else:  # as `git --bare` does; otherwise the current folder would be the work tree
                 self._environment["GIT_IMPLICIT_WORK_TREE"] = "0"
+        if settings:
+            self._environment.update(_as_environment({**_OVERRIDES, **settings}))
+        self._environment.update(variables or {})
+
+    @property
+    def unfiltered(self) -> Git:
+        """The git for all that compares the work tree with blobs, or prints a diff; see gitmem.git.unfiltered."""
+        if self._unfiltered is None:
+            from gitmem.git.unfiltered import unfiltered
+
+            self._unfiltered = unfiltered(self, self._environment)
+        return self._unfiltered
 
     def run(
         self,

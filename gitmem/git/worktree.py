@@ -10,22 +10,20 @@ import contextlib
 import os
 import stat
 
-from gitmem.errors import RefusedError, UnfinishedError
-from gitmem.git.process import failure
+from gitmem.errors import RefusedError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-    from typing import Self
 
-    from gitmem.git.child import Running
     from gitmem.git.index import IndexUpdate
+    from gitmem.git.look import Look
     from gitmem.git.process import Git
 
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_STATUS = ("status", "--porcelain=v2", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all")
+# Follows no link, and waits for no pipe.
+OPEN_TO_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 # Parts of names that would lead out of the work tree or into git's own folder, or that a system reads as more than a
 # name. What a store's names may be is stricter (gitmem.model.paths), but people's files are read under any name.
 _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
@@ -72,7 +70,7 @@ class WorkTree:
         """
         full = self._resolve(path)
         try:
-            descriptor = os.open(full, os.O_RDONLY | _NO_FOLLOW)
+            descriptor = os.open(full, OPEN_TO_READ)
         except (FileNotFoundError, NotADirectoryError):
             self._seen[path] = None
             return None
@@ -195,7 +193,7 @@ class WorkTree:
     def edited(self) -> list[str]:
         """Return the paths in which work tree, index and tip differ, or that git does not know and does not ignore.
 
-        A path that ends in `/` is another repository. Costs one `git status`: about 2 µs a file.
+        A path that ends in `/` is another repository. Costs about 2 µs a file, as `git status` does.
 
         Raises:
             UnfinishedError: the index holds conflicts of a merge.
@@ -206,6 +204,8 @@ class WorkTree:
 
     def look(self) -> Look:
         """Return what looks for what `edited` returns, while something else is being done."""
+        from gitmem.git.look import Look  # only looking needs it
+
         return Look(self._git)
 
     def open_index(self, contents: Mapping[str, bytes] | None = None) -> IndexUpdate:
@@ -311,54 +311,3 @@ def _give_mode(temporary: str, full: str, *, executable: bool) -> None:
         if executable != bool(mode & stat.S_IXUSR):
             mode = mode | may_execute if executable else mode & ~0o111
         os.chmod(temporary, mode)
-
-
-class Look:
-    """One `git status`, started early and asked when its answer is needed. As a context manager it leaves nothing."""
-
-    def __init__(self, git: Git) -> None:
-        self._git = git
-        self._process: Running | None = None
-
-    def start(self) -> Running:
-        """Start looking, unless that was done before."""
-        if self._process is None:
-            self._process = self._git.spawn(*_STATUS)
-        return self._process
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        if self._process is not None and self._process.returncode is None:
-            self._process.kill()
-            self._process.communicate()
-
-    def edited(self) -> list[str]:
-        """See `WorkTree.edited`."""
-        process = self.start()
-        said, stderr = process.communicate()
-        if process.returncode != 0:
-            from gitmem.git.index import is_damage, rebuild_index
-
-            error = failure(_STATUS, process.wait(), stderr)
-            if not is_damage(error.stderr):
-                raise error
-            rebuild_index(self._git)
-            said = self._git.run(*_STATUS)
-        return _paths(said)
-
-
-def _paths(status: bytes) -> list[str]:
-    """Return the paths that git status names, each once, in its order."""
-    paths: dict[str, None] = {}
-    for record in status.split(b"\0")[:-1]:
-        kind = record[:1]
-        if kind == b"u":
-            raise UnfinishedError(
-                f"{os.fsdecode(record.split(b' ', 10)[10])} has conflicts that a merge left in the index.",
-                "Resolve them with 'git add' and 'git commit', or 'git merge --abort'.",
-            )
-        if kind in b"1?":
-            paths[os.fsdecode(record[2:] if kind == b"?" else record.split(b" ", 8)[8])] = None
-    return list(paths)

@@ -242,7 +242,7 @@ def _grep(store: Store, commit: str, literals: Sequence[str], *options: str) -> 
     """Return the fields of what `git grep` prints of a commit: paths, or path, line number and line."""
     patterns = [word for literal in literals for word in ("-e", literal)]
     cut = options.index("--")
-    said = store.repository.git.run(
+    said = store.repository.git.unfiltered.run(
         *("grep", "--null", "-I", "--ignore-case", "--fixed-strings", "--full-name", *options[:cut], *patterns),
         *(commit, *options[cut:]),
         ok=(0, 1),
@@ -283,7 +283,7 @@ def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) ->
         "--no-textconv",
         "--format=%x00%H %P%x00%ci",
     )
-    said = store.repository.git.run(
+    said = store.repository.git.unfiltered.run(
         *("log", "-i", "-G", pattern, "--extended-regexp", "--diff-filter=MD", "--no-merges", "-p", *options, tip),
         timeout=_SECONDS,
     )

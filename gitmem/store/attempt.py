@@ -69,7 +69,8 @@ def attempt(
         if scan:
             look.start()
         value = plan(transaction)  # while git looks
-        scanned = _read_edited(transaction, look.edited()) if scan else []
+        # The index learns the times of files that are no edits: they are not to be read again each time.
+        scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
         if not paths:

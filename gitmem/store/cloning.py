@@ -7,10 +7,10 @@ import shutil
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.process import Git, masked
+from gitmem.git.process import masked
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Connection, check_url
-from gitmem.git.setup import make_root
+from gitmem.git.setup import check_out, make_root
 from gitmem.store.incoming import check_extent, check_incoming
 from gitmem.store.init import Place, complete_store, make_store
 from gitmem.store.mergecommit import merge_bases
@@ -77,12 +77,9 @@ def _holds_nothing(root: str) -> bool:
 
 
 def _check_out(store: Store, commit: str) -> None:
-    """Fill an empty work tree; git does it at once, where files that come one by one would take minutes."""
+    """Move the branch to a commit, and fill the empty work tree with it."""
     branch = store.repository.branch()
     if not move_ref(store.repository.git, branch, commit, store.tip, "gitmem clone"):
         raise GitmemError("The memory branch was moved meanwhile.", "Try again.")
-    layout = store.repository.layout
-    git = Git(layout.git_dir, layout.work_tree, store.context.environ)
-    safe = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.symlinks=false")
-    git.run(*safe, "reset", "--quiet", "--hard", timeout=600.0)
+    check_out(store.repository.git, commit)
     store.mark(commit)

@@ -26,7 +26,7 @@ from gitmem.store.rounds import Options, Step, in_rounds
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.git.worktree import Look
+    from gitmem.git.look import Look
     from gitmem.store.store import Store
 
 _REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
