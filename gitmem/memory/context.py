@@ -10,6 +10,7 @@ from gitmem.memory.briefing_facts import plain_words, told_facts
 from gitmem.model.briefing import Part, compose
 from gitmem.model.document import Document
 from gitmem.model.entry import without_ids
+from gitmem.model.fence import cannot_close
 from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.log import find_section
 from gitmem.model.noise import FENCE
@@ -32,8 +33,6 @@ _MARK = re.compile(r" \^[0-9a-z]{10}([0-9a-z]{10})$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # near enough where a text is cut; `model.sentences` takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: ")  # of an entry: time, type, tags
 _PIECE = re.compile(r"[^\n]+(?:\n[ \t]+[^\n]+)*")
-
-_FENCES = re.compile(rf"<(?=[\s/]*(?:{FENCE}|system-reminder))", re.IGNORECASE)
 
 MARKER = f"<{FENCE}>"
 _ASK = (
@@ -78,9 +77,7 @@ def session_start(store: Store, unsaved: Sequence[Turn], project: ProjectState |
 
 def _safe(part: Part) -> Part:
     """Return a part that cannot end the fence it stands in, or the one the host puts around that."""
-    return part._replace(
-        title=_FENCES.sub("(", part.title), pieces=tuple(_FENCES.sub("(", piece) for piece in part.pieces)
-    )
+    return part._replace(title=cannot_close(part.title), pieces=tuple(map(cannot_close, part.pieces)))
 
 
 def _entries(
