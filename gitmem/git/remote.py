@@ -55,6 +55,11 @@ _OFFLINE = (
 )
 # How a URL may begin; `ext::`, which starts any program, is none of them, and an option is no URL.
 _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
+# Settings by which reaching a remote starts a program, allows one, or writes a file (git-config).
+_PROGRAMS = (
+    r"^(core\.(sshcommand|gitproxy|askpass)|credential\.(.*\.)?helper|remote\..*\.(uploadpack|receivepack|vcs)"
+    r"|protocol\.(.*\.)?allow|http\.(.*\.)?(cookiefile|savecookies))$"
+)
 
 
 class PushRacedError(Exception):
@@ -77,12 +82,17 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A way to other repositories: from a repository here, and whether a person is there to be asked for a password."""
+    """A way to other repositories: from a repository here, and whether a person is there to be asked for a password.
+
+    `unattended`: no person began it, as behind a hook. The repository may have come from elsewhere with its
+    configuration, and nobody has yet run a git command in it: no program that it names is started.
+    """
 
     layout: Layout
     environ: Mapping[str, str]
     own: bool = True
     asks: bool = False
+    unattended: bool = False
     seconds: float = SECONDS
 
     def fetch(self, remote: Remote, ref: str, into: str) -> str | None:
@@ -91,8 +101,10 @@ class Connection:
         Raises:
             UnreachableError: the remote could not be reached.
             GitmemError: it let nobody in, is no repository, or sent what git does not take.
+            RefusedError: its URL is none, or the repository's configuration names a program (`unattended`).
 
         """
+        self._check(remote, remote.url)
         kept = ("-c", "fetch.unpackLimit=1") if self.own else ()
         git = self._git()
         try:
@@ -115,8 +127,10 @@ class Connection:
             PushRacedError: the ref was elsewhere.
             UnreachableError: the remote could not be reached; whether it took the push is not known.
             GitmemError: it let nobody in, or did not take it.
+            RefusedError: as `fetch`.
 
         """
+        self._check(remote, remote.push_url)
         lease = f"--force-with-lease={ref}:{expected or ''}"
         try:
             self._run(self._git(), remote.push_url, *_PUSH, lease, "--", remote.push_url, f"{oid}:{ref}")
@@ -132,6 +146,23 @@ class Connection:
                     "What came from there is merged here. See that you may push to the branch, then sync again.",
                 ) from error
             raise _explained(error, remote, "push to") from error
+
+    def _check(self, remote: Remote, url: str) -> None:
+        check_url(url)
+        named = self._named_programs() if self.unattended else []
+        if named:
+            raise RefusedError(
+                f"{remote.name} is not synced with in the background: the repository at {self.layout.common_dir} has "
+                f"{', '.join(named)} in its configuration, which can start programs or write files.",
+                "If it is yours: 'gitmem sync' uses it, and 'git config --global' makes it count always.",
+            )
+
+    def _named_programs(self) -> list[str]:
+        """Return the settings in the repository's own configuration by which reaching a remote starts a program."""
+        said = self._git().run("config", "--show-scope", "--null", "--name-only", "--get-regexp", _PROGRAMS, ok=(0, 1))
+        words = said.decode("utf-8", "replace").split("\0")[:-1]
+        found = zip(words[::2], words[1::2], strict=True)
+        return sorted({ascii(name)[1:-1] for scope, name in found if scope in {"local", "worktree"}})
 
     def _git(self) -> Git:
         layout = self.layout

@@ -44,13 +44,22 @@ class RemoteState:
         return {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
 
 
-def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float) -> Synced:
+def sync_remote(
+    store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float, unattended: bool = False
+) -> Synced:
     """Sync with one remote, transcripts too where that is configured, and remember how it went. Raises as `sync`."""
     from gitmem.store.sync import sync  # `states` needs none of it
     from gitmem.store.synctranscripts import sync_transcripts
 
     layout = store.repository.layout
-    connection = Connection(layout, store.context.environ, own=store.own_repository, asks=asks, seconds=seconds)
+    connection = Connection(
+        layout,
+        store.context.environ,
+        own=store.own_repository,
+        asks=asks,
+        unattended=unattended,
+        seconds=seconds,
+    )
     now = store.context.clock()
     before = read_records(store.private).get(remote.name)
     try:
@@ -78,7 +87,7 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
     with lock:
         for remote in remotes(store):
             try:
-                sync_remote(store, remote, options, asks=False, seconds=BACKGROUND_SECONDS)
+                sync_remote(store, remote, options, asks=False, seconds=BACKGROUND_SECONDS, unattended=True)
             except GitmemError as error:
                 yield error
 

@@ -140,7 +140,7 @@ def alone(store: Store, job: str, *, seconds: float = 30.0) -> Iterator[bool]:
         yield True
         return
     layout = store.repository.layout
-    connection = Connection(layout, store.context.environ, own=store.own_repository, seconds=seconds)
+    connection = Connection(layout, store.context.environ, own=store.own_repository, unattended=True, seconds=seconds)
     lease = Lease(store, known[0], connection, job)
     try:
         mine = lease.take()
