@@ -2,7 +2,8 @@
 #
 # `gitmem install` writes this text into the host's settings as one line (gitmem.hosts.shim drops the comments and joins
 # the lines) after `gitmem=EVENT; `, which names the event and marks the command as gitmem's. No Python starts, and no
-# process but `cat`. It runs in dash, bash, busybox's ash and zsh as sh: POSIX, and `-ef`, which all of them have.
+# process but `cat`. It runs in dash, bash, busybox's ash and zsh as sh: POSIX, and `-ef` and `-O`, which all of
+# them have.
 #
 # Whatever happens, the exit code is 0 and nothing is printed: 2 would block the host. That is why no special built-in
 # (`exec`, `:`) is redirected: where that fails, dash ends with 2. Where gitmem takes over, it is by `exec`, so that its
@@ -37,6 +38,11 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
         c=${c%[[:cntrl:]]}
         case $c in /* | ?:*) ;; *) c=$p/$c ;; esac
         [ -f "$c/HEAD" ] || c=
+        # Git's record of the work tree leads back to it; in a copy it leads to the original, whose spool is not ours.
+        IFS= read -r r <"$c/gitdir"
+        r=${r%[[:cntrl:]]}
+        case $r in /* | ?:*) ;; *) r=$c/$r ;; esac
+        [ "$r" -ef "$p/.git" ] || c=
         case $c in
         */modules/*) c= ;;
         */worktrees/*) c=${c%/worktrees/*} ;;
@@ -52,7 +58,8 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     # A store of its own has a repository of its own; one on a branch of the project's has a file there.
     [ -d "$p/.gitmem/.git" ] && c=$p/.gitmem/.git
     d=$c/gitmem/spool/hooks
-    [ -d "$d" ] && ! [ -L "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
+    # What is not ours (`-O`) would tell another user of the session; whether it may, gitmem asks git.
+    [ -d "$d" ] && [ -O "$d" ] && [ -O "$p/.gitmem" ] && ! [ -L "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
     break
 done
 [ "$d" ] || p=$PWD

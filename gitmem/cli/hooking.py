@@ -105,7 +105,7 @@ def _take(door: Door) -> None:
     root = _find(door, (cwd if isinstance(cwd, str) else "",))
     if root is None or not name:
         return
-    spool = HookSpool(_private(root))
+    spool = HookSpool(_private(door, root))
     spool.accept(name, os.getppid() if os.name == "posix" else 0, data)
     if name == _ANSWERED:
         _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
@@ -119,7 +119,7 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
 
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
-    with ProjectQuestions(folder, door.environ, _private(root)) as questions:
+    with ProjectQuestions(folder, door.environ, _private(door, root)) as questions:
         from gitmem.memory.context import MARKER, session_start
         from gitmem.memory.waiting import look
 
@@ -209,23 +209,27 @@ def _time_limit(say: Callable[[], None]) -> Iterator[None]:
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:
     """Return the store of the first of these folders that has one, else of the project the session began in."""
+    from gitmem.errors import RefusedError
     from gitmem.store.locate import find_store
 
     for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
         if os.path.isabs(folder) and "\0" not in folder:
-            found = find_store(folder, door.home())
-            if found is not None:
-                return found
+            with contextlib.suppress(RefusedError):
+                found = find_store(folder, door.home())
+                if found is not None:
+                    return found
     return None
 
 
-def _private(root: str) -> str:
+def _private(door: Door, root: str) -> str:
     from gitmem.git.repository import find_layout
+    from gitmem.git.trust import check_layout
     from gitmem.store.store import PRIVATE_FOLDER
 
     layout = find_layout(root)
     if layout is None:
         raise NotFoundError(f"The store at {root} is gone.")
+    check_layout(layout, door.environ)
     return os.path.join(layout.common_dir, PRIVATE_FOLDER)
 
 
@@ -249,7 +253,7 @@ def _log(door: Door, message: str) -> None:
 
         root = _find(door, ())
         if root is not None:
-            Journal(_private(root)).record(Failure(now(), "hook", message))
+            Journal(_private(door, root)).record(Failure(now(), "hook", message))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass
 

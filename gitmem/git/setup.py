@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.process import Git, git_version, git_without_repository
 from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, lock_in_the_way, read_text
+from gitmem.git.trust import is_at_its_place, is_copy, is_linked, recorded_link
 
 BRANCH = MEMORY_BRANCH
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
@@ -101,8 +102,9 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
     """Add a linked work tree at `path`, on the memory branch of the repository at `common_dir`.
 
     A branch `origin/gitmem` that another machine pushed is begun from. What an earlier attempt that was cut off has
-    left is removed; a work tree whose project was moved is connected again. Not for two processes at once. If it is cut
-    off itself, there is no layout at `path`, or the branch is checked out and some of its files are missing.
+    left is removed; a work tree that was copied or moved with its project is connected with this repository, its files
+    as they are. Not for two processes at once. If it is cut off itself, there is no layout at `path`, or the branch is
+    checked out and some of its files are missing.
 
     Raises:
         GitmemError: the repository has a branch of this name that is no memory, or it is checked out elsewhere.
@@ -110,11 +112,24 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
     """
     git_version(environ)
     git = Git(common_dir, None, environ)
-    if os.path.isfile(os.path.join(path, ".git")):
-        git.run("worktree", "repair", path, ok=(0, 1))
     _forget_unfinished(common_dir, path)
-    if find_layout(path) is not None:
+    layout = find_layout(path)
+    if layout is not None and is_at_its_place(layout):
         return
+    _begin_memory(git)
+    if is_linked(path):
+        _connect(common_dir, path, environ)
+        return
+    # Its files come in a second step: what is cut off then can be told from a work tree whose files were removed.
+    git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, BRANCH)
+    layout = find_layout(path)
+    if layout is not None:
+        git = Git(layout.git_dir, path, environ)
+        check_out(git, git.run("rev-parse", "--verify", "HEAD^{commit}").decode().strip())
+
+
+def _begin_memory(git: Git) -> None:
+    """Make the memory branch unless it is there."""
     root = make_root(git)
     ref, remote = f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}"
     refs = git.run("for-each-ref", "--format=%(refname)", ref, remote).decode().split()
@@ -126,12 +141,6 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
             )
     if ref not in refs:
         _begin_branch(git, ref, remote if remote in refs else root)
-    # Its files come in a second step: what is cut off then can be told from a work tree whose files were removed.
-    git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, BRANCH)
-    layout = find_layout(path)
-    if layout is not None:
-        git = Git(layout.git_dir, path, environ)
-        check_out(git, git.run("rev-parse", "--verify", "HEAD^{commit}").decode().strip())
 
 
 def check_out(git: Git, commit: str) -> None:
@@ -144,12 +153,67 @@ def check_out(git: Git, commit: str) -> None:
     git.unfiltered.run(*safe, "read-tree", "--reset", "-u", commit, timeout=600.0)
 
 
+def _connect(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
+    """Link an existing work tree and the repository's record of it to each other; no file of it is changed.
+
+    The record is the one that came with a copy or moved with the project. Where git has pruned it, a new one is made.
+    `git worktree repair` is of no use here: in a copy it rewrites the record of the original.
+    """
+    record = _record_of_memory(common_dir, path)
+    if being_added(record):  # copied before it was whole
+        shutil.rmtree(record)
+    os.makedirs(record, exist_ok=True)
+    link = os.path.join(path, ".git")
+    building = tempfile.mkdtemp(prefix=_BUILDING, dir=path)
+    _write_text(os.path.join(record, "gitdir"), f"{link}\n")
+    _write_text(os.path.join(record, "commondir"), "../..\n")
+    _write_text(os.path.join(record, "HEAD"), f"ref: refs/heads/{BRANCH}\n")
+    _write_text(os.path.join(building, ".git"), f"gitdir: {record}\n")
+    os.replace(os.path.join(building, ".git"), link)  # at once: half a link would not be known as one
+    if not os.path.exists(os.path.join(record, "index")):
+        Git(record, path, environ).run("read-tree", BRANCH)
+
+
+def _write_text(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape", newline="") as file:
+        file.write(text)
+
+
+def _record_of_memory(common_dir: str, path: str) -> str:
+    """Return the folder of git's record of the work tree that is on the memory branch, a new one where there is none.
+
+    Raises:
+        GitmemError: the branch is checked out elsewhere.
+
+    """
+    head = f"ref: refs/heads/{BRANCH}"
+    folder = os.path.join(common_dir, "worktrees")
+    if read_text(os.path.join(common_dir, "HEAD")).strip() == head:
+        raise _checked_out(common_dir)
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for name in names:
+        record = os.path.join(folder, name)
+        if read_text(os.path.join(record, "HEAD")).strip() == head:
+            if is_copy(path, record):
+                raise _checked_out(os.path.dirname(recorded_link(record)))
+            return record
+    free = (name for number in range(len(names) + 1) if (name := f"{BRANCH}{number or ''}") not in names)
+    return os.path.join(folder, next(free))
+
+
+def _checked_out(place: str) -> GitmemError:
+    return GitmemError(
+        f"The memory of this repository is checked out at {place}.",
+        "Use it there, or have 'git' there switch to another branch or remove that work tree.",
+    )
+
+
 def _forget_unfinished(common_dir: str, path: str) -> None:
     """Remove a linked work tree at `path` that git did not live to make, and the record of one that was deleted."""
     folder = os.path.join(common_dir, "worktrees")
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         record = os.path.join(folder, name)
-        place = os.path.dirname(read_text(os.path.join(record, "gitdir")).rstrip("\r\n"))
+        place = os.path.dirname(recorded_link(record))
         if not place or os.path.realpath(place) != os.path.realpath(path):
             continue
         begun = being_added(record)

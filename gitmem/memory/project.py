@@ -9,6 +9,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.child import ExpiredError
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of, linked_git_dir
+from gitmem.git.trust import check_owner
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -61,6 +62,7 @@ class ProjectQuestions:
         with contextlib.suppress(GitmemError, OSError, ValueError):  # ValueError: a folder no system can have
             self._root, git_dir = work_tree_of(folder)
             if git_dir:
+                check_owner(environ, git_dir, self._root)
                 git = Git(git_dir, self._root, environ)
                 off = filters_off(git, common_dir_of(git_dir), SECONDS)
                 self._asked += (git.spawn(*question, env=off) for question in _QUESTIONS)

@@ -15,6 +15,7 @@ from gitmem.errors import GitmemError
 from gitmem.git.child import ExpiredError
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of
+from gitmem.git.trust import check_owner
 from gitmem.memory.project import work_tree_of
 from gitmem.values import Value
 
@@ -161,10 +162,13 @@ def _oids(names: Sequence[str], said: bytes) -> dict[str, str]:
 
 
 def project_code(folder: str, environ: Mapping[str, str]) -> ProjectCode | None:
-    """Return the repository a folder is in, None where it is in none."""
+    """Return the repository a folder is in, None where it is in none, or in one that git does not use."""
     try:
         root, git_dir = work_tree_of(folder)
-        return ProjectCode(root, common_dir_of(git_dir), Git(git_dir, root, environ)) if git_dir else None
+        if not git_dir:
+            return None
+        check_owner(environ, git_dir, root)
+        return ProjectCode(root, common_dir_of(git_dir), Git(git_dir, root, environ))
     except (GitmemError, OSError, ValueError):
         return None
 

@@ -10,6 +10,7 @@ from gitmem.git.locks import open_lock
 from gitmem.git.process import Git
 from gitmem.git.repository import find_layout
 from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make_repository, make_root
+from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
 from gitmem.resources import read_resource
@@ -23,6 +24,7 @@ from gitmem.store.locate import (
     find_project,
     find_store,
     home_store,
+    is_disconnected,
     is_store,
     user_store,
 )
@@ -68,6 +70,7 @@ def init_store(start: str, context: Context, place: Place) -> Made:
 
     Raises:
         GitmemError: there is one already in another place, or the project is no git repository and `place` is BRANCH.
+        RefusedError: the project belongs to another user.
         NotSavedError: the folder could not be written.
 
     """
@@ -77,15 +80,18 @@ def init_store(start: str, context: Context, place: Place) -> Made:
 
 
 def make_store(start: str, context: Context, place: Place) -> Made:
-    """Make a store without any file; raises as `init_store` does."""
+    """Make a store without any file, or connect one that was copied or moved; raises as `init_store` does."""
     target, project = _target(start, context, place)
     existing = target if place is Place.USER else find_store(start, context.home)
-    new = existing is None or not is_store(existing)
-    if existing is not None and not new:
+    lost = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
+    new = not lost and (existing is None or not is_store(existing))
+    if existing is not None and is_store(existing):
         _check_same(existing, target, place)
     try:
-        if new:
-            _make_once(target, project, context, place)
+        if place in {Place.PROJECT, Place.BRANCH}:
+            _check_owner(project, context)
+        if new or lost:
+            _make_once(target, project, context, Place.BRANCH if lost else place)
         clear_building(target)
         _exclude(project, context, place)
     except OSError as error:
@@ -129,7 +135,7 @@ def _make_once(target: str, project: Project, context: Context, place: Place) ->
     try:
         _make(target, project, context, place)
     except (OSError, GitmemError):
-        if not is_store(target):  # another process may have been quicker, and in the way
+        if is_disconnected(target) or not is_store(target):  # another process may have been quicker, and in the way
             raise
 
 
@@ -138,18 +144,38 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
         raise RefusedError(f"{target} is a symbolic link; gitmem follows none.", "Remove it.")
     if place is Place.BRANCH:
         if project.common_dir is None:
-            raise GitmemError(
-                f"{project.root} is not a git repository, so it can hold no branch for memory.",
-                "Use 'gitmem init' for a repository of its own, or 'git init' first.",
-            )
+            raise _no_repository(target, project)
         private = os.path.join(project.common_dir, PRIVATE_FOLDER)
         os.makedirs(private, mode=0o700, exist_ok=True)
         git = Git(project.common_dir, None, context.environ)
         with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
-            write_mark(private, make_root(git))  # should it be cut off, what is missing was not removed by hand
+            if not is_linked(target):
+                write_mark(private, make_root(git))  # should it be cut off, what is missing was not removed by hand
             add_linked_work_tree(project.common_dir, target, context.environ)
     else:
         make_repository(target, context.environ)
+
+
+def _no_repository(target: str, project: Project) -> GitmemError:
+    if is_linked(target):
+        return GitmemError(
+            f"{target} belonged to the repository of a project, and {project.root} has none.",
+            f"Bring the repository back, or remove {os.path.join(target, '.git')} for a store of its own.",
+        )
+    return GitmemError(
+        f"{project.root} is not a git repository, so it can hold no branch for memory.",
+        "Use 'gitmem init' for a repository of its own, or 'git init' first.",
+    )
+
+
+def _check_owner(project: Project, context: Context) -> None:
+    """Refuse a project whose repository git would not use here; of a bare one git also asks for more than the owner."""
+    if project.common_dir is None:
+        return
+    if project.common_dir == project.root:
+        ask_git(context.environ, project.root)
+    work_tree = project.root if os.path.lexists(os.path.join(project.root, ".git")) else ""
+    check_owner(context.environ, project.common_dir, work_tree)
 
 
 def _exclude(project: Project, context: Context, place: Place) -> None:

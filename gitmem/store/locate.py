@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gitmem.git.repository import common_dir_of, find_layout, linked_git_dir
+from gitmem.git.trust import check_link, is_at_its_place, is_linked
 from gitmem.values import Value
 
 STORE_FOLDER = ".gitmem"
@@ -26,12 +27,17 @@ def user_store(home: str) -> str:
 
 
 def find_project(start: str, home: str) -> Project:
-    """Return the project a folder belongs to: the repository around it, else the folder with a store, else itself."""
+    """Return the project a folder belongs to: the repository around it, else the folder with a store, else itself.
+
+    Raises:
+        RefusedError: the folder is in a linked work tree whose link is not its own.
+
+    """
     start, home = os.path.realpath(start), os.path.realpath(home)
     elsewhere = _names_elsewhere(home)
     folder = start
     while True:
-        project = _repository_at(folder)
+        project = None if _is_disconnected_store(folder) else _repository_at(folder)
         if project is not None and os.path.basename(project.root) != STORE_FOLDER:  # that one is a store's
             return project
         if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
@@ -45,7 +51,12 @@ def find_project(start: str, home: str) -> Project:
 
 
 def find_store(start: str, home: str) -> str | None:
-    """Return the work tree of the store that belongs to the folder `start`, None where there is none."""
+    """Return the work tree of the store that belongs to the folder `start`, None where there is none.
+
+    Raises:
+        RefusedError: as `find_project`.
+
+    """
     around = _store_around(os.path.realpath(start), os.path.realpath(home))
     if around is not None:
         return around
@@ -104,6 +115,18 @@ def is_store(folder: str) -> bool:
     return not os.path.islink(folder) and find_layout(folder) is not None
 
 
+def is_disconnected(folder: str) -> bool:
+    """Say whether the work tree of a store on a branch is linked to a repository that is gone, or not its own."""
+    if not is_linked(folder):
+        return False
+    layout = find_layout(folder)
+    return layout is None or not is_at_its_place(layout)
+
+
+def _is_disconnected_store(folder: str) -> bool:
+    return os.path.basename(folder) == STORE_FOLDER and is_disconnected(folder)
+
+
 def _repository_at(folder: str) -> Project | None:
     dot_git = os.path.join(folder, ".git")
     if os.path.isdir(dot_git):
@@ -115,6 +138,7 @@ def _repository_at(folder: str) -> Project | None:
         return Project(folder, None)
     common = common_dir_of(git_dir)
     if common != git_dir:
+        check_link(folder, git_dir)
         return Project(_main_work_tree(folder, common), common)
     # A submodule, or a repository whose git folder is elsewhere.
     if _is_submodule(git_dir) and not is_store(os.path.join(folder, STORE_FOLDER)):

@@ -12,6 +12,7 @@ from functools import cached_property
 from gitmem.config import Config, load_config
 from gitmem.errors import BusyError, GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
+from gitmem.git.trust import check_layout
 from gitmem.model.paths import CONFIG, FORMAT, TEMPORARY
 from gitmem.store.spool import Spool
 from gitmem.values import Value
@@ -62,12 +63,19 @@ class Outcome(_Carrier["T"]):
 
 
 class Store:
-    """One project's memory. Opening it reads a few small files and starts no process."""
+    """One project's memory. Opening it reads a few small files and starts no process.
+
+    Raises:
+        StoreNotFoundError: there is none.
+        RefusedError: it is another user's, or it is linked to a repository that is not its own.
+
+    """
 
     def __init__(self, work_tree: str, context: Context) -> None:
         layout = find_layout(work_tree)
         if layout is None:
             raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
+        check_layout(layout, context.environ)
         self.root = work_tree
         self.context = context
         self.repository = Repository(layout, context.environ)

@@ -168,6 +168,45 @@ def test_in_branch_mode_the_spool_is_in_the_projects_own_repository(host, projec
     assert delivered(spool) == [PAYLOAD] * 3
 
 
+def test_a_copied_project_delivers_into_its_own_repository(host, project, tmp_path, bare_git):
+    bare_git(project, "worktree", "add", "-q", "--detach", str(project / ".gitmem"))
+    spool = project / ".git" / "gitmem" / "spool" / "hooks"
+    spool.mkdir(parents=True)
+    copy = tmp_path / "copy"
+    shutil.copytree(project, copy, symlinks=True)
+    for cwd in (copy, copy / ".gitmem"):
+        host.run(cwd)
+    assert delivered(spool) == []
+    assert delivered(copy / ".git" / "gitmem" / "spool" / "hooks") == [PAYLOAD] * 2
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_a_copy_of_a_linked_work_tree_delivers_nothing_into_the_originals_spool(host, spool, bare_git, relative):
+    project = spool.parents[4]
+    tree = project / "trees" / "one"
+    bare_git(project, "worktree", "add", "-q", "--detach", str(tree))
+    if relative:
+        record = Path((tree / ".git").read_text().removeprefix("gitdir: ").strip())
+        (record / "gitdir").write_text(os.path.relpath(tree / ".git", record) + "\n")
+    host.run(tree)
+    assert delivered(spool) == [PAYLOAD]
+    shutil.copytree(project, project.parent / "copy", symlinks=True)
+    host.install_gitmem()
+    host.run(project.parent / "copy" / "trees" / "one")
+    assert delivered(spool) == [PAYLOAD]
+    assert len(host.called()) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0 if hasattr(os, "geteuid") else True, reason="only root can give a folder away")
+@pytest.mark.parametrize("foreign", [".gitmem", ".gitmem/.git/gitmem/spool/hooks"])
+def test_another_users_store_is_not_written_to(host, project, spool, foreign):
+    host.install_gitmem()
+    os.lchown(project / foreign, 65534, 65534)
+    host.run(project)
+    assert delivered(spool) == []
+    assert len(host.called()) == 1
+
+
 def test_a_repository_inside_another_one_does_not_write_into_the_outer_ones_memory(host, project, spool, bare_git):
     host.install_gitmem()
     nested = repository(project / "vendor" / "lib", bare_git)

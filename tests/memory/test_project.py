@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.memory.project import ProjectQuestions, ProjectState, work_tree_of
+from gitmem.memory.projectcode import project_code
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,6 +72,16 @@ def test_a_repository_that_is_broken(project, environ):
     (project / ".git" / "HEAD").write_bytes(b"\0garbage")
     state = ask(project, environ)
     assert state is None or state.commits == ()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_project_of_another_user(project, environ, bare_git):
+    os.lchown(project / ".git", 65534, 65534)
+    assert ask(project, environ) is None
+    assert project_code(str(project), environ) is None
+    bare_git(project.parent, "config", "--global", "--add", "safe.directory", str(project))
+    assert ask(project, environ).branch == "main"
+    assert project_code(str(project), environ).root == str(project)
 
 
 def test_a_leaked_git_environment_is_not_asked(project, environ, tmp_path, bare_git):

@@ -16,6 +16,7 @@ from gitmem.git.setup import seed_branch
 from gitmem.resources import read_resource
 from gitmem.store.init import Place, init_store, new_memory
 from gitmem.store.locate import find_project, find_store, home_store
+from gitmem.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = {".gitattributes", ".gitignore", "FORMAT.md", "config.yaml", "memory.md"}
@@ -478,14 +479,37 @@ def test_variables_of_a_hook_lead_nowhere(project, tmp_path, context, boxes, bar
 
 
 @root_needed
-def test_a_project_that_belongs_to_somebody_else(project, init, boxes):
+@pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
+def test_a_project_that_belongs_to_somebody_else(project, init, boxes, bare_git, place):
     for path in (project, *project.rglob("*")):
         os.lchown(path, 65534, 65534)
-    box = boxes(init(project, Place.BRANCH).store.root)
+    before = sorted((str(path), path.stat().st_mtime_ns) for path in project.rglob("*"))
+    with pytest.raises(RefusedError, match="belongs to another user"):
+        init(project, place)
+    assert sorted((str(path), path.stat().st_mtime_ns) for path in project.rglob("*")) == before
+    bare_git(project.parent, "config", "--global", "--add", "safe.directory", str(project))
+    box = boxes(init(project, place).store.root)
     box.append("memory.md", b"saved\n", scan=True)
     for path in (project, *project.rglob("*")):
         os.lchown(path, 0, 0)
     box.sound()
+
+
+@root_needed
+@pytest.mark.parametrize("place", Place)
+def test_a_store_that_belongs_to_somebody_else(project, init, context, place):
+    root = init(project, place).store.root
+    os.lchown(os.path.join(root, ".git"), 65534, 65534)
+    with pytest.raises(RefusedError, match="belongs to another user") as caught:
+        Store(root, context)
+    assert f"safe.directory {root}" in caught.value.remedy
+
+
+def test_a_bare_repository_that_git_is_not_to_find(tmp_path, init, bare_git):
+    bare_git(tmp_path, "init", "-q", "--bare", "bare.git")
+    bare_git(tmp_path, "config", "--global", "safe.bareRepository", "explicit")
+    with pytest.raises(RefusedError, match="cannot use bare repository"):
+        init(tmp_path / "bare.git", Place.BRANCH)
 
 
 def test_the_memory_of_a_new_store(context):

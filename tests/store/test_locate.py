@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.errors import RefusedError
 from gitmem.store.init import Place, init_store
 from gitmem.store.locate import Project, find_project, find_store, home_store, is_store, user_store
 
@@ -349,3 +350,16 @@ def test_a_project_that_was_copied_has_a_store_of_its_own(project, base, here, m
     make_store(project / ".gitmem")
     shutil.copytree(project, base / "copy")
     assert here.store(base / "copy" / "src") == str(base / "copy" / ".gitmem")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_link_of_somebody_else_into_a_project_of_ours_is_not_followed(project, base, here, make_store, bare_git):
+    store = make_store(project / ".gitmem")
+    bare_git(project, "worktree", "add", "-q", "--detach", str(base / "linked"))
+    assert here.store(base / "linked") == store
+    os.lchown(base / "linked" / ".git", 65534, 65534)
+    with pytest.raises(RefusedError, match="belongs to another user"):
+        here.store(base / "linked")
+    [record] = (project / ".git" / "worktrees").iterdir()
+    os.lchown(record, 65534, 65534)  # all of it is somebody else's: that is found out where it is opened
+    assert here.store(base / "linked") == store

@@ -1,0 +1,146 @@
+"""Whether a repository may be used: whose it is, and whether the link to it is its own.
+
+Git refuses a repository of another user, whose configuration would act as the one who opens it (git-config,
+`safe.directory`), but only where it finds the repository itself; gitmem names the git dir. So the owners are compared
+here, and where they differ git is asked, whose rules then decide.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git.process import git_without_repository
+from gitmem.git.repository import linked_git_dir, read_text
+
+TYPE_CHECKING = False  # see gitmem.git.process
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.git.repository import Layout
+
+_agreed: set[str] = set()  # folders of others, or on a system without owners, that git uses: asked once in a process
+_SECONDS = 10.0
+_REMEDY = "git config --global --add safe.directory "
+
+
+def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
+    """Refuse a store's repository that is another user's, or that is linked to the work tree of another store.
+
+    Raises:
+        RefusedError: it is.
+
+    """
+    if not is_at_its_place(layout):
+        raise RefusedError(
+            f"The store at {layout.work_tree} was copied or moved: its file .git leads to {layout.git_dir}, which is "
+            "not its own.",
+            f"'gitmem init' in {os.path.dirname(layout.work_tree)} connects it with its project again.",
+        )
+    check_owner(environ, layout.git_dir, layout.work_tree)
+    if layout.common_dir != layout.git_dir:  # its configuration counts, and the private folder is in it
+        beside = os.path.basename(layout.common_dir) == ".git"
+        check_owner(environ, layout.common_dir, os.path.dirname(layout.common_dir) if beside else "")
+
+
+def check_owner(environ: Mapping[str, str], git_dir: str, work_tree: str = "") -> None:
+    """Refuse a repository that git refuses because it belongs to another user; `work_tree` is "" where it has none.
+
+    Raises:
+        RefusedError: it does; git's remedy is in it.
+
+    """
+    if not _is_ours((git_dir, work_tree, os.path.join(work_tree, ".git")) if work_tree else (git_dir,)):
+        ask_git(environ, work_tree or git_dir)
+
+
+def _is_ours(paths: tuple[str, ...]) -> bool:
+    """Say whether all of these belong to the effective user; where it is not known, git has to be asked."""
+    if os.name != "posix":
+        return False
+    user = os.geteuid()
+    try:
+        return all(os.lstat(path).st_uid == user for path in paths)
+    except OSError:
+        return False
+
+
+def ask_git(environ: Mapping[str, str], folder: str) -> None:
+    """Have git find the repository in a folder by itself, with the person's own configuration.
+
+    Raises:
+        RefusedError: git does not use it.
+
+    """
+    if folder in _agreed:
+        return
+    git = git_without_repository(environ, user_config=True)
+    given = {name: value for name, value in environ.items() if name.startswith("GIT_CONFIG_")}
+    given["GIT_CEILING_DIRECTORIES"] = os.path.dirname(folder)
+    try:
+        git.run("-C", folder, "rev-parse", "--git-dir", env=given, timeout=_SECONDS)
+    except GitFailedError as error:
+        line = next((line.strip() for line in error.stderr.splitlines() if _REMEDY in line), "")
+        if line:
+            raise RefusedError(
+                f"The repository at {folder} belongs to another user.", f"If you trust it: {line}"
+            ) from error
+        reason = error.stderr.splitlines()[0] if error.stderr else str(error)
+        raise RefusedError(f"Git does not use the repository at {folder}: {reason}") from error
+    _agreed.add(folder)
+
+
+def recorded_link(git_dir: str) -> str:
+    """Return the file `.git` that a linked work tree's git dir belongs to by git's own record, "" where it has none."""
+    named = read_text(os.path.join(git_dir, "gitdir")).rstrip("\r\n")
+    return os.path.normpath(os.path.join(git_dir, named)) if named else ""
+
+
+def is_linked(work_tree: str) -> bool:
+    """Say whether the file `.git` here is that of a linked work tree, whether or not it leads anywhere."""
+    git_dir = linked_git_dir(work_tree)
+    return git_dir is not None and os.path.basename(os.path.dirname(git_dir)) == "worktrees"
+
+
+def is_at_its_place(layout: Layout) -> bool:
+    """Say whether a work tree that is linked to its repository is the one the repository has a record of.
+
+    Files are compared, not names: links, mounts and the case of letters make several names for one.
+    """
+    if layout.git_dir == layout.common_dir:
+        return True
+    inside = _same(os.path.join(layout.git_dir, "..", ".."), layout.common_dir)
+    return inside and _same(recorded_link(layout.git_dir), os.path.join(layout.work_tree, ".git"))
+
+
+def check_link(work_tree: str, git_dir: str) -> None:
+    """Refuse to follow the file `.git` of a project's linked work tree if it is not this work tree's own.
+
+    Raises:
+        RefusedError: the work tree is a copy of another one, or the file belongs to another user than the repository.
+
+    """
+    dot_git = os.path.join(work_tree, ".git")
+    if is_copy(work_tree, git_dir):
+        raise RefusedError(
+            f"{work_tree} is a copy of the linked work tree {os.path.dirname(recorded_link(git_dir))}.",
+            f"Make a work tree of its own with 'git worktree add', or remove {dot_git}.",
+        )
+    if os.name == "posix" and os.lstat(dot_git).st_uid not in (os.geteuid(), os.lstat(git_dir).st_uid):
+        raise RefusedError(f"{dot_git} belongs to another user, and leads to {git_dir}.", "Use another folder.")
+
+
+def is_copy(work_tree: str, git_dir: str) -> bool:
+    """Say whether another work tree than this one, elsewhere, is linked to this git dir and is the one on record."""
+    link = recorded_link(git_dir)
+    if _same(link, os.path.join(work_tree, ".git")):
+        return False
+    there = linked_git_dir(os.path.dirname(link))
+    return there is not None and _same(there, git_dir)
+
+
+def _same(one: str, other: str) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:
+        return False
