@@ -231,3 +231,12 @@ def test_no_setting_has_a_command_wait_longer_for_another_than_ten_seconds():
     config = of("lock:\n  wait_seconds: 11\n")
     assert config.lock.wait_seconds == 10
     assert "from 0 to 10" in config.problems[0]
+
+
+@pytest.mark.parametrize("text", ["a: " + "[" * 60_000, "a: " + "{" * 60_000, "- " * 30_000, "? " * 30_000])
+def test_deep_nesting_is_seen_before_values_are_built(text, monkeypatch):
+    import yaml
+
+    monkeypatch.setattr(yaml, "load", lambda *_, **__: pytest.fail("it was built"))
+    [problem] = of(text).problems
+    assert "nests too deep" in problem

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
+LONGEST_SECONDS = 5.0  # after which it ends without an answer, of which nothing but a disk or a machine is the cause
 BACKGROUND_SECONDS = 300.0  # in which what happens behind a hook is done, or left to the next one
 OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
 TENDING_SECONDS = 60.0  # after which no further step of what is done once a day is begun
@@ -32,6 +33,7 @@ _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/deliver.sh; whether a long turn is saved then, `save.interval` says
 _BAR, _WIDTH = 24, 78  # characters of the progress bar, and of its line
+_ARCHIVES = 20  # the newest, among which those without a model's summary are looked for
 _STILL_KNOWN = ("resume", "fork")
 
 
@@ -108,7 +110,8 @@ def _take(door: Door) -> None:
     spool = HookSpool(_private(door, root))
     spool.accept(name, os.getppid() if os.name == "posix" else 0, data)
     if name == _ANSWERED:
-        _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
+        with _time_limit(LONGEST_SECONDS, lambda: _log(door, f"{_ANSWERED} was ended after {LONGEST_SECONDS:g} s")):
+            _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
     elif name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
         _settle_later(_open(door, root))
 
@@ -121,21 +124,21 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
     with ProjectQuestions(folder, door.environ, _private(door, root)) as questions:
         from gitmem.memory.context import MARKER, session_start
-        from gitmem.memory.waiting import look
+        from gitmem.memory.waiting import glance
 
         store = _open(door, root)
-        found = look(store)
+        found = glance(store)
         transcript = payload.get("transcript_path")
         known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
         if not known:
-            turns, pending = ((), ()) if late() else (found.turns, _pending(store))
-            text = session_start(store, turns, None if late() else questions.answer(), pending)
-            if late():
+            turns, pending = ((), ()) if late() or not found else (found.turns, _pending(store))
+            text = session_start(store, turns, None if late() else questions.answer(), pending, late)
+            if late() or not found:
                 _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
             if text:
                 answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
                 print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
-    if found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
+    if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
 
@@ -146,7 +149,7 @@ def _pending(store: Store) -> Sequence[str]:
         return ()
     from gitmem.memory.summarize import pending_archives
 
-    return pending_archives(store)
+    return pending_archives(store, _ARCHIVES)
 
 
 def _knows(transcript: str, marker: str) -> bool:
@@ -170,7 +173,9 @@ def _drain(door: Door) -> None:
 
         store, started = _open(door, root), time.monotonic()
         ended = any(name.startswith(_LAST) for name in HookSpool(store.private).names())
-        with _time_limit(lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")):
+        with _time_limit(
+            BACKGROUND_SECONDS, lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
+        ):
             settle(store)
             _adopt(store, door)
             tend(store, lambda: time.monotonic() - started > TENDING_SECONDS)
@@ -190,21 +195,23 @@ def _adopt(store: Store, door: Door) -> None:
 
 
 @contextlib.contextmanager
-def _time_limit(say: Callable[[], None]) -> Iterator[None]:
-    """End this process, after `say`, should what is done here take too long."""
-    import threading
+def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
+    """End this process, after `say`, should what is done here take longer than so many seconds."""
+    import _thread  # `threading` takes a session's start a millisecond to import
 
-    def end() -> None:
-        say()
-        os._exit(ExitCode.OK)
+    done = _thread.allocate_lock()
+    done.acquire()
 
-    timer = threading.Timer(BACKGROUND_SECONDS, end)
-    timer.daemon = True
-    timer.start()
+    def wait() -> None:
+        if not done.acquire(timeout=seconds):
+            say()
+            os._exit(ExitCode.OK)
+
+    _thread.start_new_thread(wait, ())
     try:
         yield
     finally:
-        timer.cancel()
+        done.release()
 
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:

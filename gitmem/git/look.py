@@ -7,12 +7,12 @@ which files are not as the index knows them, by their times and sizes, and what 
 from __future__ import annotations
 
 import os
-import stat
 
-from gitmem.errors import GitFailedError, UnfinishedError
+from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
+from gitmem.git.beneath import enter, read_open
 from gitmem.git.oid import blob_id
 from gitmem.git.process import failure
-from gitmem.git.worktree import MAX_FILE_BYTES, OPEN_TO_READ
+from gitmem.git.worktree import MAX_FILE_BYTES
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -111,15 +111,15 @@ class Look:
                 yield path
 
     def _holds(self, path: str, oid: str) -> bool:
+        *folders, name = path.split("/")
         try:
-            descriptor = os.open(os.path.join(self._git.work_tree or "", path), OPEN_TO_READ)
-        except OSError:
+            with enter(self._git.work_tree or "", folders) as folder, open(folder.open(name), "rb") as file:
+                if os.fstat(file.fileno()).st_size > MAX_FILE_BYTES:
+                    return False
+                data = read_open(file, MAX_FILE_BYTES)
+        except (OSError, RefusedError):
             return False
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_FILE_BYTES:
-                return False
-            return blob_id(file.read(), oid) == oid
+        return data is not None and blob_id(data, oid) == oid
 
 
 def _records(raw: bytes) -> Iterator[tuple[list[str], str]]:

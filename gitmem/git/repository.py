@@ -8,6 +8,7 @@ import time
 from functools import cached_property
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
+from gitmem.git.beneath import read_regular
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
@@ -97,8 +98,7 @@ def common_dir_of(git_dir: str) -> str:
 def read_text(path: str) -> str:
     """Return the content of a small file of git's, "" where it cannot be read."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as file:
-            return file.read(65536)
+        return (read_regular(path, 65536) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     except OSError:
         return ""
 

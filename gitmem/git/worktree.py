@@ -1,7 +1,8 @@
 """The files of a store's work tree.
 
-A file is replaced whole (temporary file, sync, rename), never through a symbolic link, and only if it still is what it
-was when it was read: what a person saves meanwhile is theirs. Bringing git's index in step is gitmem.git.index's.
+A file is replaced whole (temporary file, sync, rename), never through a symbolic link (gitmem.git.beneath), and only if
+it still is what it was when it was read: what a person saves meanwhile is theirs. Bringing git's index in step is
+gitmem.git.index's.
 """
 
 from __future__ import annotations
@@ -11,23 +12,19 @@ import os
 import stat
 
 from gitmem.errors import RefusedError
+from gitmem.git.beneath import CREATE, enter, in_the_way, split
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from gitmem.git.beneath import Folder
     from gitmem.git.index import IndexUpdate
     from gitmem.git.look import Look
     from gitmem.git.process import Git
 
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
-# Follows no link, and waits for no pipe.
-OPEN_TO_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-# Parts of names that would lead out of the work tree or into git's own folder, or that a system reads as more than a
-# name. What a store's names may be is stricter (gitmem.model.paths), but people's files are read under any name.
-_UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
-_UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
 
 
 class File(Value):
@@ -38,20 +35,20 @@ class File(Value):
 
 
 class Staged(Value):
-    """New content that waits in a temporary file for its rename; None where the file is to go."""
+    """New content that waits for its rename in a file of the temporary folder; None where the file is to go."""
 
     path: str
     temporary: str | None
 
 
 class WorkTree:
-    """A work tree, by its absolute path; `temporary` is the folder in it that holds files until they are whole."""
+    """A work tree, by its absolute path; `temporary` names the folder in it that holds files until they are whole."""
 
     def __init__(self, root: str, git: Git, temporary: str) -> None:
         self.root = root
         self._git = git
-        self._temporary = os.path.join(root, temporary)
-        self._seen: dict[str, tuple[int, ...] | None] = {}
+        self._temporary = temporary
+        self._seen: dict[str, tuple[int, ...]] = {}  # nothing: there was no file
         self._trusts_modes: bool | None = None
 
     def read(self, path: str) -> bytes | None:
@@ -68,37 +65,51 @@ class WorkTree:
             OSError: it cannot be read.
 
         """
-        full = self._resolve(path)
+        *folders, name = split(path)
         try:
-            descriptor = os.open(full, OPEN_TO_READ)
-        except (FileNotFoundError, NotADirectoryError):
-            self._seen[path] = None
-            return None
-        except OSError:
-            mode = os.lstat(full).st_mode
-            if stat.S_ISDIR(mode):  # Windows opens no folder
-                return None
-            _check_regular(path, mode)
-            raise
-        try:
-            status = os.fstat(descriptor)
-            if stat.S_ISDIR(status.st_mode):
-                return None
-            _check_regular(path, status.st_mode)
-            if os.name == "nt" and os.path.islink(full):
-                _check_regular(path, stat.S_IFLNK)
-            if status.st_size > MAX_FILE_BYTES:
-                raise RefusedError(f"{path} has {status.st_size:,} bytes, more than gitmem handles.", "Split it.")
-            with open(descriptor, "rb", closefd=False) as file:
+            with enter(self.root, folders) as folder, open(_open(folder, name, path), "rb") as file:
+                status = os.fstat(file.fileno())
+                if status.st_size > MAX_FILE_BYTES:
+                    raise RefusedError(f"{path} has {status.st_size:,} bytes, more than gitmem handles.", "Split it.")
                 data = file.read()
-        finally:
-            os.close(descriptor)
+        except (FileNotFoundError, NotADirectoryError):
+            self._seen[path] = ()
+            return None
+        except IsADirectoryError:
+            return None
         self._seen[path] = _look(status)
         return File(data, bool(status.st_mode & stat.S_IXUSR))
 
+    def glance(self, path: str, most: int) -> bytes | None:
+        """Return a file, None where there is none; of a larger one lines (or words) of its beginning and its end.
+
+        Raises:
+            as `load`, which is told nothing of it, except that no size is too large.
+
+        """
+        *folders, name = split(path)
+        try:
+            with enter(self.root, folders) as folder, open(_open(folder, name, path), "rb") as file:
+                size = os.fstat(file.fileno()).st_size
+                if size <= most:
+                    return file.read(most)
+                head = file.read(most // 2)
+                file.seek(size - most // 2)
+                tail = file.read(most // 2)
+                end = head.rfind(b"\n") if b"\n" in head else head.rfind(b" ")
+                start = tail.find(b"\n") if b"\n" in tail else tail.find(b" ")
+                return head[: end + 1] + (tail[start + 1 :] if start >= 0 else b"")
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            return None
+
     def is_folder(self, path: str) -> bool:
         """Say whether there is a folder of this name."""
-        return os.path.isdir(self._resolve(path))
+        *folders, name = split(path)
+        try:
+            with enter(self.root, folders) as folder:
+                return stat.S_ISDIR(folder.status(name).st_mode)
+        except (FileNotFoundError, NotADirectoryError):
+            return False
 
     def trusts_modes(self) -> bool:
         """Say whether the file system keeps apart what is executable and what is not; `git init` has tried it out."""
@@ -115,20 +126,21 @@ class WorkTree:
             OSError: there is no room, or no permission.
 
         """
-        full = self._resolve(path, to_write=True)
+        *folders, name = split(path)
+        replaced = self._status(folders, name)
         if content is None:
             return Staged(path, None)
-        self._make_temporary()
-        temporary = os.path.join(self._temporary, f"{os.getpid()}-{os.urandom(6).hex()}")
-        try:
-            with open(temporary, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            _give_mode(temporary, full, executable=executable)
-        except BaseException:
-            self.discard([Staged(path, temporary)])
-            raise
+        temporary = f"{os.getpid()}-{os.urandom(6).hex()}"
+        with self._open_temporary() as folder:
+            try:
+                with open(folder.open(temporary, CREATE), "wb") as file:
+                    file.write(content)
+                    _give_mode(file.fileno(), replaced, executable=executable)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except BaseException:
+                self.discard([Staged(path, temporary)])
+                raise
         return Staged(path, temporary)
 
     def publish(self, staged: Iterable[Staged]) -> list[str]:
@@ -140,53 +152,45 @@ class WorkTree:
         left = []
         replaced = []
         for item in sorted(staged, key=lambda item: item.temporary is not None):  # a file may replace a folder
-            full = self._resolve(item.path, to_write=True)
-            if item.path in self._seen and self._seen[item.path] != _look_at(full):
+            *folders, name = split(item.path)
+            if item.path in self._seen and self._seen[item.path] != _look(self._status(folders, name)):
                 left.append(item.path)
                 self.discard([item])
             elif item.temporary is None:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(full)
-                self._remove_empty_parents(full)
+                self._remove(folders, name)
             else:
-                os.makedirs(os.path.dirname(full), exist_ok=True)
-                if was := self._seen.get(item.path):
-                    replaced.append((item.path, full, self._keep(full), was))
-                os.replace(item.temporary, full)
+                with self._enter_to_write(folders, make=True) as folder, self._open_temporary() as waiting:
+                    if was := self._seen.get(item.path):
+                        replaced.append((item.path, _keep(folder, name, waiting), was))
+                    waiting.move(item.temporary, folder, name)
             self._seen.pop(item.path, None)
-        left += [path for path, full, kept, was in replaced if kept is not None and _put_back(full, kept, was)]
+        left += [path for path, kept, was in replaced if kept is not None and self._put_back(path, kept, was)]
         return left
-
-    def _keep(self, full: str) -> str | None:
-        """Give a file that is about to be replaced a second name."""
-        kept = os.path.join(self._temporary, f"{os.getpid()}-{os.urandom(6).hex()}")
-        try:
-            os.link(full, kept)
-        except OSError:  # no hard links here
-            return None
-        return kept
 
     def discard(self, staged: Iterable[Staged]) -> None:
         """Remove temporary files that are not needed after all."""
-        for item in staged:
-            if item.temporary is not None:
-                with contextlib.suppress(OSError):
-                    os.unlink(item.temporary)
+        names = [item.temporary for item in staged if item.temporary is not None]
+        if names:
+            with contextlib.suppress(OSError, RefusedError), enter(self.root, [self._temporary]) as folder:
+                for name in names:
+                    with contextlib.suppress(OSError):
+                        folder.unlink(name)
 
     def clean_temporary(self) -> None:
         """Remove what a process that was killed left in the temporary folder; only under the store's lock."""
-        try:
-            names = os.listdir(self._temporary) if stat.S_ISDIR(os.lstat(self._temporary).st_mode) else []
-        except FileNotFoundError:
-            return
-        for name in names:
-            with contextlib.suppress(OSError):
-                os.unlink(os.path.join(self._temporary, name))
+        with (
+            contextlib.suppress(FileNotFoundError, NotADirectoryError, RefusedError),
+            enter(self.root, [self._temporary]) as folder,
+        ):
+            for name in folder.names():
+                with contextlib.suppress(OSError):
+                    folder.unlink(name)
 
     def names(self, folder: str) -> list[str]:
         """Return the names in a folder of the work tree, unsorted; none where there is no such folder."""
         try:
-            return os.listdir(os.path.dirname(self._resolve(f"{folder}/x")) if folder else self.root)
+            with enter(self.root, split(folder) if folder else []) as found:
+                return found.names()
         except (FileNotFoundError, NotADirectoryError):
             return []
 
@@ -226,50 +230,76 @@ class WorkTree:
 
         set_entries(self._git, entries)
 
-    def _resolve(self, path: str, *, to_write: bool = False) -> str:
-        """Return the absolute path, after a look at each folder on the way: none may be a symbolic link."""
-        parts = path.split("/")
-        unsafe = not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts)
+    def _status(self, folders: Sequence[str], name: str) -> os.stat_result | None:
+        """Return the status of what is to be written, None where there is nothing."""
         try:
-            os.fsencode(path)
-        except UnicodeEncodeError:
-            unsafe = True
-        if unsafe or any(character in path for character in _UNSAFE_CHARACTERS):
-            raise RefusedError(f"The name {path!a} leads out of the store.", "Use another name.")
-        folder = self.root
-        for part in parts[:-1]:
-            folder = os.path.join(folder, part)
-            try:
-                mode = os.lstat(folder).st_mode
-            except (FileNotFoundError, NotADirectoryError):
-                break
-            if stat.S_ISLNK(mode) or (to_write and not stat.S_ISDIR(mode)):
-                raise RefusedError(
-                    f"{folder} is not a folder of the store but a link or a file.",
-                    "Remove it: gitmem follows no links.",
-                )
-        return os.path.join(self.root, path)
+            with self._enter_to_write(folders) as folder:
+                return folder.status(name)
+        except FileNotFoundError:
+            return None
 
-    def _make_temporary(self) -> None:
+    def _enter_to_write(self, folders: Sequence[str], *, make: bool = False) -> Folder:
         try:
-            os.mkdir(self._temporary)
-        except FileExistsError:
-            if not stat.S_ISDIR(os.lstat(self._temporary).st_mode):
-                raise RefusedError(f"{self._temporary} is not a folder but a link or a file.", "Remove it.") from None
+            return enter(self.root, folders, make=make)
+        except NotADirectoryError:
+            raise in_the_way(os.path.join(self.root, *folders)) from None
 
-    def _remove_empty_parents(self, full: str) -> None:
-        folder = os.path.dirname(full)
-        while len(folder) > len(self.root):
+    def _open_temporary(self) -> Folder:
+        try:
+            return enter(self.root, [self._temporary], make=True)
+        except (NotADirectoryError, RefusedError):
+            where = os.path.join(self.root, self._temporary)
+            raise RefusedError(f"{where} is not a folder but a link or a file.", "Remove it.") from None
+
+    def _remove(self, folders: Sequence[str], name: str) -> None:
+        """Remove a file, and the folders that become empty."""
+        with contextlib.suppress(FileNotFoundError), self._enter_to_write(folders) as folder:
+            folder.unlink(name)
+        for depth in range(len(folders), 0, -1):
             try:
-                os.rmdir(folder)
-            except OSError:
+                with enter(self.root, folders[: depth - 1]) as above:
+                    above.remove_folder(folders[depth - 1])
+            except (OSError, RefusedError):
                 return
-            folder = os.path.dirname(folder)
+
+    def _put_back(self, path: str, kept: str, was: tuple[int, ...]) -> bool:
+        """Put a file that was replaced back if it is not what it was; else forget it."""
+        *folders, name = split(path)
+        with contextlib.suppress(OSError, RefusedError), self._open_temporary() as waiting:
+            if _look(waiting.status(kept))[:_CHANGE] == was[:_CHANGE]:
+                waiting.unlink(kept)
+            else:
+                with enter(self.root, folders) as folder:
+                    waiting.move(kept, folder, name)
+                return True
+        return False
+
+
+def _open(folder: Folder, name: str, path: str) -> int:
+    """Open a regular file and return its descriptor."""
+    try:
+        descriptor = folder.open(name)
+        mode = os.fstat(descriptor).st_mode
+    except FileNotFoundError:
+        raise
+    except OSError:
+        _check_regular(path, folder.status(name).st_mode)
+        raise
+    try:
+        _check_regular(path, mode)
+        if os.name == "nt":  # it knows no O_NOFOLLOW
+            _check_regular(path, folder.status(name).st_mode)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
 def _check_regular(path: str, mode: int) -> None:
     if stat.S_ISLNK(mode):
         raise RefusedError(f"{path} is a symbolic link; gitmem follows none.", "Put a file in its place.")
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(path)
     if not stat.S_ISREG(mode):
         raise RefusedError(f"{path} is not a regular file.", "Move it out of the store.")
 
@@ -277,37 +307,29 @@ def _check_regular(path: str, mode: int) -> None:
 _CHANGE = 4  # of these: the time of the last change of what is known of the file, which a second name makes another
 
 
-def _look(status: os.stat_result) -> tuple[int, ...]:
+def _look(status: os.stat_result | None) -> tuple[int, ...]:
+    if status is None:
+        return ()
     return (status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
 
 
-def _put_back(full: str, kept: str, was: tuple[int, ...]) -> bool:
-    """Put a file that was replaced back if it is not what it was; else forget it."""
-    with contextlib.suppress(OSError):
-        if _look(os.lstat(kept))[:_CHANGE] != was[:_CHANGE]:
-            os.replace(kept, full)
-            return True
-        os.unlink(kept)
-    return False
-
-
-def _look_at(full: str) -> tuple[int, ...] | None:
+def _keep(folder: Folder, name: str, waiting: Folder) -> str | None:
+    """Give a file that is about to be replaced a second name in the temporary folder."""
+    kept = f"{os.getpid()}-{os.urandom(6).hex()}"
     try:
-        return _look(os.lstat(full))
-    except (FileNotFoundError, NotADirectoryError):
+        folder.link(name, waiting, kept)
+    except OSError:  # no hard links here
         return None
+    return kept
 
 
-def _give_mode(temporary: str, full: str, *, executable: bool) -> None:
+def _give_mode(descriptor: int, replaced: os.stat_result | None, *, executable: bool) -> None:
     """Give a new file the permissions of the one it replaces, but for what its mode in git says."""
-    status = os.lstat(temporary)
-    with contextlib.suppress(OSError):
-        replaced = os.lstat(full)
-        if stat.S_ISREG(replaced.st_mode):
-            status = replaced
+    status = replaced if replaced and stat.S_ISREG(replaced.st_mode) else os.fstat(descriptor)
     mode = stat.S_IMODE(status.st_mode) & 0o777
     may_execute = (mode & 0o444) >> 2  # whoever may read it
-    with contextlib.suppress(OSError):
-        if executable != bool(mode & stat.S_IXUSR):
-            mode = mode | may_execute if executable else mode & ~0o111
-        os.chmod(temporary, mode)
+    if executable != bool(mode & stat.S_IXUSR):
+        mode = mode | may_execute if executable else mode & ~0o111
+    if os.chmod in os.supports_fd:  # Windows has no such permissions
+        with contextlib.suppress(OSError):
+            os.chmod(descriptor, mode)

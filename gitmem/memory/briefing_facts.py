@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.memory.headers import Haste, never
 from gitmem.memory.knownfacts import BINDING, ISSUE, KnownFact, adopted_from, fact_headers, in_force, whole
 from gitmem.values import Value
 
@@ -11,7 +12,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.memory.headers import Header
+    from gitmem.memory.headers import Header, Late
     from gitmem.memory.project import ProjectState
     from gitmem.store.store import Store
 
@@ -24,6 +25,7 @@ _DAY = 10
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
 _AT_HAND, _MOST_AT_HAND = 0.5, 3.0  # for each word or file of a fact that what is worked on names
 _FEWEST = 1.0
+_MOST_FILES = 100  # of a fact that git is asked about
 _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 
 
@@ -39,14 +41,15 @@ class ToldFacts(Value):
     settled: frozenset[str]
 
 
-def told_facts(store: Store, at_hand: str, project: ProjectState | None) -> ToldFacts:
+def told_facts(store: Store, at_hand: str, project: ProjectState | None, late: Late = never) -> ToldFacts:
     """Return the facts in force, the most useful first; `at_hand` is a text that says what is being worked on.
 
-    `project` is the one whose code facts speak of, None where there is none.
+    `project` is the one whose code facts speak of, None where there is none. Once it is `late`, no more is read.
     """
-    looked_at = _looked_at(fact_headers(store, MOST_READ, trusting=True))
+    haste = Haste(MOST_READ, late)
+    looked_at = _looked_at(fact_headers(store, haste, trusting=True))
     if not all(header.is_current(store.root) for header in looked_at):
-        looked_at = _looked_at(fact_headers(store, MOST_READ))
+        looked_at = _looked_at(fact_headers(store, haste))
     if not looked_at:
         return ToldFacts((), frozenset(), frozenset(), frozenset())
     facts = [whole(header) for header in looked_at]
@@ -90,7 +93,7 @@ def _worth(fact: KnownFact, words: set[str], at_hand: str) -> float:
 
 
 def _stale(store: Store, facts: Sequence[KnownFact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:
-    asked = [fact for fact in facts if fact.commit and fact.files]
+    asked = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MOST_FILES]
     if not asked or not project:
         return {}
     from gitmem.memory.projectcode import SECONDS_AHEAD, ask_ahead, changed, names_of, project_code

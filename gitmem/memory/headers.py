@@ -10,8 +10,10 @@ import contextlib
 import json
 import os
 import stat
+from itertools import islice
 
 from gitmem.errors import GitmemError
+from gitmem.git.beneath import enter, read_regular
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from gitmem.store.store import Store
 
+    Late = Callable[[], bool]  # says whether the time for what is being done is over
     Read = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
 
 FOLDER = "known"
@@ -28,6 +31,9 @@ _VERSION = "2"
 _SUFFIX = ".md"
 _NONE = "-"  # in the place of what a document says that is none of these
 _NOTHING = f"\t{_NONE}"  # how the line of such a one ends
+# What there is room for in haste: a document, the entries of one folder, the cache (bytes), and a line of it.
+_LARGE, _MOST_ENTRIES, _LARGE_CACHE, _LONG_LINE = 1 << 17, 20_000, 1 << 23, 1 << 16
+_ANY = 1 << 40
 
 
 class Header(Value):
@@ -54,35 +60,58 @@ class Header(Value):
             return False
 
 
-def read_headers(store: Store, folder: str, read: Read, most: int = 0, *, trusting: bool = False) -> list[Header]:
+def never() -> bool:
+    """Say that it is not late."""
+    return False
+
+
+class Haste(Value):
+    """What somebody waits for: bounds for reading, whatever a folder holds.
+
+    At most `most` documents are read that are not known yet, none that is large, and no more once it is `late`.
+    """
+
+    most: int
+    late: Late
+
+
+def read_headers(
+    store: Store, folder: str, read: Read, haste: Haste | None = None, *, trusting: bool = False
+) -> list[Header]:
     """Return the documents below a folder, by path.
 
     `read` is given content and path and returns a key and values that JSON can hold, None for what is none of these
-    documents. At most `most` documents are read that are not known yet (0: all); the others are left out, until a
-    command that has time reads them. Links are not followed. With `trusting` those that are known are taken as they
-    were, and it is the caller's to ask those that matter whether they are current: to ask 1,000 takes 5 ms.
+    documents. In `haste` what there is no room for is left out, until a command that has time reads it. Links are not
+    followed. With `trusting` those that are known are taken as they were, and it is the caller's to ask those that
+    matter whether they are current: to ask 1,000 takes 5 ms.
     """
     cache = os.path.join(store.private, FOLDER, f"{folder}.tsv")
-    known = _load(cache)
+    known = _load(cache, _LARGE_CACHE if haste else _ANY)
+    most, late = (haste.most, haste.late) if haste else (_ANY, never)
+    large, most_entries = (_LARGE, _MOST_ENTRIES) if haste else (_ANY, _ANY)
     kept: dict[str, str] = {}
-    new = 0
-    for path, entry in _documents(store.root, folder, known):
-        line = known.get(path, "")
-        if not line or not trusting:
+    new = seen = 0
+    for path, entry in _documents(store.root, folder, known or {}, most_entries):
+        seen += 1
+        if seen > most_entries:
+            break
+        line = known.get(path, "") if known else ""
+        if not line or not (trusting or late()):
             try:
                 status = entry.stat(follow_symlinks=False)
                 look = _look(status)
                 if not line.startswith(look):
-                    if (most and new >= most) or not stat.S_ISREG(status.st_mode):
+                    if new >= most or status.st_size > large or not stat.S_ISREG(status.st_mode) or late():
                         continue
                     line = look + _read(store, path, read)
                     new += 1
             except OSError:  # it is gone, or cannot be read now, which is not to be remembered
                 continue
         kept[path] = line
-    if new or len(known) != len(kept):
+    if known is not None and (new or len(known) != len(kept)) and seen <= most_entries:  # all was seen
         _save(cache, kept)
-    return [Header(path, line) for path, line in kept.items() if not line.endswith(_NOTHING)]
+    longest = _LONG_LINE if haste else _ANY
+    return [Header(path, line) for path, line in kept.items() if not line.endswith(_NOTHING) and len(line) <= longest]
 
 
 def _look(status: os.stat_result) -> str:
@@ -104,25 +133,27 @@ def _read(store: Store, path: str, read: Read) -> str:
     )
 
 
-def _documents(root: str, folder: str, known: Mapping[str, str]) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield the markdown files of a folder and of the folders in it, sorted; of the known nothing is asked."""
-    try:
-        with os.scandir(os.path.join(root, folder)) as found:
-            entries = sorted([(entry.name, entry) for entry in found])
-    except OSError:
-        return
-    for name, entry in entries:
-        path = f"{folder}/{name}"
-        if path in known or (name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name):
-            yield path, entry
-        elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):
-            yield from _documents(root, path, known)
+def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield the markdown files of a folder and of the folders in it, sorted; of the known nothing is asked.
+
+    Of each folder one entry more than `most` is looked at, which tells that there are more.
+    """
+    with contextlib.suppress(OSError, GitmemError), enter(root, folder.split("/")) as opened, opened.scan() as found:
+        for name, entry in sorted([(entry.name, entry) for entry in islice(found, most + 1)]):
+            path = f"{folder}/{name}"
+            if path in known or (name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name):
+                yield path, entry
+            elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):
+                yield from _documents(root, path, known, most)
 
 
-def _load(cache: str) -> dict[str, str]:
+def _load(cache: str, most: int) -> dict[str, str] | None:
+    """Return what is remembered, nothing where that cannot be read, None where it has more than so many bytes."""
     try:
-        with open(cache, encoding="utf-8", newline="\n") as file:
-            version, *lines = file.read().split("\n")
+        data = read_regular(cache, most + 1) or b""
+        if len(data) > most:
+            return None
+        version, *lines = data.decode().split("\n")
     except (OSError, ValueError):
         return {}
     if version != _VERSION or lines[-1:] != [""]:  # of another gitmem, or cut short

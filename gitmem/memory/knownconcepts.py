@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitmem.memory.headers import Haste
     from gitmem.store.store import Store
 
 
@@ -17,12 +18,12 @@ def known_concepts(store: Store) -> list[KnownConcept]:
     return [whole(header) for header in concept_headers(store)]
 
 
-def concept_headers(store: Store, most: int = 0, *, trusting: bool = False) -> list[Header]:
+def concept_headers(store: Store, haste: Haste | None = None, *, trusting: bool = False) -> list[Header]:
     """Return the concepts of the work tree, each with the id of its last exchange for its key.
 
     See `gitmem.memory.headers.read_headers`.
     """
-    return read_headers(store, FOLDER, _said, most, trusting=trusting)
+    return read_headers(store, FOLDER, _said, haste, trusting=trusting)
 
 
 def whole(header: Header) -> KnownConcept:

@@ -9,6 +9,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from gitmem.memory.headers import Haste
     from gitmem.store.store import Store
 
 FOLDER = "facts"  # as gitmem.model.fact has it
@@ -57,12 +58,12 @@ def known_facts(store: Store) -> list[KnownFact]:
     return [whole(header) for header in fact_headers(store)]
 
 
-def fact_headers(store: Store, most: int = 0, *, trusting: bool = False) -> list[Header]:
+def fact_headers(store: Store, haste: Haste | None = None, *, trusting: bool = False) -> list[Header]:
     """Return the facts of the work tree, each with status, kind and when it was last changed for its key.
 
     See `gitmem.memory.headers.read_headers`.
     """
-    return read_headers(store, FOLDER, _said, most, trusting=trusting)
+    return read_headers(store, FOLDER, _said, haste, trusting=trusting)
 
 
 def whole(header: Header) -> KnownFact:

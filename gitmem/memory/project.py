@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 
 from gitmem.errors import GitmemError
 from gitmem.git.child import ExpiredError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 SECONDS = 0.3  # a large repository on a slow disk is left out
 _COMMITS = 3
+_LONGEST = 300  # characters of a commit's subject
 _QUESTIONS = (
     ("symbolic-ref", "--short", "--quiet", "HEAD"),
     ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"),
@@ -86,12 +88,17 @@ class ProjectQuestions:
         """Return the state; None where there is no repository, or git does not answer in time."""
         if len(self._asked) < len(_QUESTIONS):
             return None
+        end = time.monotonic() + SECONDS
         try:
-            said = [process.communicate(timeout=SECONDS)[0].decode("utf-8", "replace") for process in self._asked]
+            said = [
+                process.communicate(timeout=max(end - time.monotonic(), 0.0))[0].decode("utf-8", "replace")
+                for process in self._asked
+            ]
         except (OSError, ExpiredError):
             return None
         branch, status, log = said
-        state = ProjectState(self._root, branch.strip(), len(status.splitlines()), tuple(log.splitlines()))
+        commits = tuple(line[:_LONGEST] for line in log.splitlines())
+        state = ProjectState(self._root, branch.strip(), len(status.splitlines()), commits)
         return state._replace(objects=self._ahead.answer) if self._ahead else state
 
 

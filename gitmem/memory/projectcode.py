@@ -12,6 +12,7 @@ import os
 import re
 
 from gitmem.errors import GitmemError
+from gitmem.git.beneath import read_regular
 from gitmem.git.child import ExpiredError
 from gitmem.git.process import Git, filters_off
 from gitmem.git.repository import common_dir_of
@@ -85,8 +86,7 @@ class AskedAhead:
 
     def __init__(self, git: Git, private: str) -> None:
         try:
-            with open(os.path.join(private, _AHEAD), "rb") as file:
-                names = file.read(_MOST_AHEAD + 1)
+            names = read_regular(os.path.join(private, _AHEAD), _MOST_AHEAD + 1) or b""
         except OSError:
             names = b""
         self._names = _lines(names) if len(names) <= _MOST_AHEAD else []

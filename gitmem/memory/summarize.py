@@ -24,6 +24,7 @@ _DAYS = re.compile(
     rf"^date_range:[ \t]*(?:\r?\n)?[^\n]{{0,40}}?first: ?[\"']?{_DAY}[\"']?,?\s{{1,10}}last: ?[\"']?{_DAY}",
     re.MULTILINE,
 )
+_HEADER_BYTES = 1 << 17  # of a summary's document, in which its header is
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
 
 
@@ -97,19 +98,22 @@ def offline_summary(archive: str, text: str) -> Summary:
     return summarise(archive, text)
 
 
-def archive_summaries(store: Store) -> list[ArchiveSummary]:
-    """Return the archives of the work tree, the oldest first, each with what its summary was made by."""
+def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
+    """Return the archives of the work tree, or the last few, the oldest first, each with what made its summary."""
     found = []
-    for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE))):
+    for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE)))[-last:]:
         archive = f"{ARCHIVE}/{name}"
-        data = store.read(summary_path(archive))
+        data = store.glance(summary_path(archive), _HEADER_BYTES)
         found.append(ArchiveSummary(archive, None if data is None else method_of(data)))
     return found
 
 
-def pending_archives(store: Store) -> list[str]:
-    """Return the archives of the work tree whose summary is missing or only extractive (spec R6), the oldest first."""
-    return [found.archive for found in archive_summaries(store) if found.pending]
+def pending_archives(store: Store, last: int = 0) -> list[str]:
+    """Return the archives whose summary is missing or only extractive (spec R6), the oldest first.
+
+    Of the work tree, or of the `last` few archives in it.
+    """
+    return [found.archive for found in archive_summaries(store, last) if found.pending]
 
 
 def read_summary(store: Store, archive: str) -> Summary | None:

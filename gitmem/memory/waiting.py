@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 HOST = "claude-code"
 IDLE = timedelta(hours=1)  # after which a session whose host cannot be asked for counts as over
+_MOST, _MOST_BYTES = 1_000, 1 << 23  # payloads that are looked at while somebody waits
 _KEPT_TO_THE_END = (HookKind.SESSION_START, HookKind.SESSION_END)
 
 
@@ -95,6 +96,11 @@ def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Sessio
     ended = bool(marks) and marks[-1].kind is HookKind.SESSION_END and marks[-1].at >= ours[-1].at
     transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
     return Session(name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in marks))
+
+
+def glance(store: Store) -> Waiting | None:
+    """Return what waits in the spool of the hooks, None where that is more than a session's start has time for."""
+    return look(store) if HookSpool(store.private).fits(_MOST, _MOST_BYTES) else None
 
 
 def look(store: Store, alive: Callable[[int], bool] = is_running) -> Waiting:

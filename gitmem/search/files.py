@@ -5,8 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 
+from gitmem.errors import RefusedError
+from gitmem.git.beneath import enter, read_open
+from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.model.paths import ARCHIVE, FORMAT, MEMORY, SUMMARIES
 from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SUFFIXES = (".md", ".markdown", ".txt")
 # The layers in the order in which spec R9 has them.
@@ -14,6 +21,7 @@ MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS = "memory", "knowledge", "logs", "tra
 LAYERS = (MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS)
 _LOG_FOLDERS = frozenset({ARCHIVE, "daily", "weekly", "monthly", "sessions", "episodes"})
 _SUMMARY_FOLDER = f"{SUMMARIES}/"
+_DEEPEST = 100  # folders in each other in which documents are looked for
 
 
 class File(Value):
@@ -44,49 +52,54 @@ def is_summary(path: str) -> bool:
 
 def list_paths(root: str) -> list[str]:
     """Return the documents in a store's work tree, in order; links are never followed."""
-    paths: list[str] = []
-    folders = [""]
+    return sorted(path for path, _ in _documents(root))
+
+
+def _documents(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
+    """Yield the documents, in no order, each while the folder it is in is open."""
+    folders: list[tuple[str, ...]] = [()]
     while folders:
-        folder = folders.pop()
-        before = f"{folder}/" if folder else ""
-        with contextlib.suppress(OSError), os.scandir(f"{root}/{folder}") as entries:  # gone, or not ours to read
+        parts = folders.pop()
+        before = "".join(f"{part}/" for part in parts)
+        # A folder may have gone, or not be ours to read.
+        with contextlib.suppress(OSError, RefusedError), enter(root, parts) as folder, folder.scan() as entries:
             for entry in entries:
                 name = entry.name
                 if name[0] == ".":
                     continue
                 if name.endswith(SUFFIXES) and entry.is_file(follow_symlinks=False):
-                    paths.append(before + name)
-                elif entry.is_dir(follow_symlinks=False):
-                    folders.append(before + name)
-    paths.sort()
-    return [path for path in paths if path != FORMAT]
+                    if before + name != FORMAT:
+                        yield before + name, entry
+                elif entry.is_dir(follow_symlinks=False) and len(parts) < _DEEPEST:
+                    folders.append((*parts, name))
 
 
 def look_at(root: str, path: str) -> File | None:
     """Return what tells this version of a file from another; None where it has gone."""
     try:
-        known = os.stat(f"{root}/{path}", follow_symlinks=False)
+        return _file(path, os.stat(f"{root}/{path}", follow_symlinks=False))
     except OSError:
         return None
+
+
+def _file(path: str, known: os.stat_result) -> File:
     return File(path, known.st_size, known.st_mtime_ns, known.st_ctime_ns)
 
 
 def read_file(root: str, path: str) -> bytes:
-    """Return a file's bytes, b"" where it cannot be read any more."""
+    """Return a file's bytes, b"" where it cannot be read any more, or is none of the store's."""
+    *folders, name = path.split("/")
     try:
-        descriptor = os.open(
-            os.path.join(root, path),
-            os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0),
-        )
-    except OSError:
-        return b""
-    try:
-        with open(descriptor, "rb") as file:
-            return file.read()
-    except OSError:
+        with enter(root, folders) as folder, open(folder.open(name), "rb") as file:
+            return read_open(file, MAX_FILE_BYTES) or b""
+    except (OSError, RefusedError):
         return b""
 
 
 def list_files(root: str) -> list[File]:
     """Return the documents in a store's work tree as they are now, in the order of their paths."""
-    return [file for path in list_paths(root) if (file := look_at(root, path)) is not None]
+    found = []
+    for path, entry in _documents(root):
+        with contextlib.suppress(OSError):
+            found.append(_file(path, entry.stat(follow_symlinks=False)))
+    return sorted(found, key=lambda file: file.path)

@@ -12,6 +12,7 @@ import contextlib
 import os
 import re
 
+from gitmem.git.beneath import read_regular
 from gitmem.search.files import File, look_at, read_file
 from gitmem.search.scanning import LONGEST_LINE, Line, PythonScanner, by_folder
 from gitmem.values import Value
@@ -199,6 +200,13 @@ def _is_text(root: str, path: str) -> bool:
     return True
 
 
+def _setting(path: str) -> bytes:
+    try:
+        return read_regular(path, 1 << 20) or b""
+    except OSError:
+        return b""
+
+
 def _rules(root: str, folders: Iterable[str], home: str) -> str:
     """Return a fingerprint of the files by which ripgrep might pass over others."""
     places = [os.path.join(root, ".git", "info", "exclude")]
@@ -213,7 +221,7 @@ def _rules(root: str, folders: Iterable[str], home: str) -> str:
     settings = [os.path.join(home, ".gitconfig"), os.path.join(home, ".config", "git", "config")]
     places += [*settings, os.path.join(home, ".config", "git", "ignore")]
     for setting in settings:
-        for named in re.findall(_EXCLUDES, read_file("", setting).decode("utf-8", "replace")):
+        for named in re.findall(_EXCLUDES, _setting(setting).decode("utf-8", "replace")):
             places.append(os.path.join(home, named.strip().removeprefix("~/")))
     stamps = []
     for place in places:

@@ -73,6 +73,14 @@ class HookSpool(Spool):
             return name
         raise OSError(f"no name is free in {self.folder}")
 
+    def fits(self, most: int, most_bytes: int) -> bool:
+        """Say whether no more payloads wait than so many, and no more bytes."""
+        names, size = self.names(), 0
+        for name in names[: most + 1]:
+            with contextlib.suppress(OSError):
+                size += os.lstat(os.path.join(self.folder, name)).st_size
+        return len(names) <= most and size <= most_bytes
+
     def unfinished(self) -> int:
         """Count what waits for the end of a turn; that a session has begun waits for nothing."""
         return sum(not name.startswith(_BEGINNING) for name in self.names())

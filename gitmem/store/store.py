@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from gitmem.config import Config, load_config
 from gitmem.errors import BusyError, GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
+from gitmem.git.beneath import read_regular
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
 from gitmem.git.trust import check_layout
 from gitmem.model.paths import CONFIG, FORMAT, TEMPORARY
@@ -222,6 +222,10 @@ class Store:
         """Return a file of the work tree, None where there is none; raises RefusedError for links."""
         return self.files.read(path)
 
+    def glance(self, path: str, most: int) -> bytes | None:
+        """Return a file of the work tree; of one with more than so many bytes, lines of its beginning and its end."""
+        return self.files.glance(path, most)
+
     def mark(self, commit: str) -> None:
         """Note that the work tree holds `commit` (docs/format.md, `checkout`)."""
         write_mark(self.private, commit)
@@ -256,7 +260,8 @@ class Store:
     def _load_config(self) -> Config:
         user = os.path.join(self.context.home, ".gitmem", CONFIG)
         own = os.path.join(self.root, CONFIG)
-        return load_config([(path, _read_small(path)) for path in dict.fromkeys((user, own))])
+        layers = [(user, _read_small(user, follow=True)), (own, _read_small(own))]
+        return load_config(layers[own == user :])
 
     def check_format(self, document: bytes) -> None:
         """Raise StoreFormatError if this `FORMAT.md` is of a version that this gitmem does not know."""
@@ -291,9 +296,8 @@ def format_version(document: bytes) -> int | None:
     return None
 
 
-def _read_small(path: str) -> bytes | None:
+def _read_small(path: str, *, follow: bool = False) -> bytes | None:
     try:
-        with open(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb") as file:
-            return file.read(1 << 20) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
+        return read_regular(path, 1 << 20, follow=follow)
     except OSError:
         return None

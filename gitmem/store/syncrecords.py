@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from gitmem.git.beneath import read_regular
 from gitmem.moment import datetime
 from gitmem.values import Value
 
@@ -54,14 +55,13 @@ def failures(private: str) -> list[str]:
 
 def read_records(private: str) -> dict[str, Record]:
     """Return what is remembered of each remote; nothing where that cannot be read."""
-    path = os.path.join(private, _FILE)
-    if not os.path.exists(path):
-        return {}
-    import json
-
     try:
-        with open(path, "rb") as file:
-            said = json.loads(file.read(_MAX_BYTES))
+        data = read_regular(os.path.join(private, _FILE), _MAX_BYTES)
+        if data is None:
+            return {}
+        import json
+
+        said = json.loads(data)
         return {str(name): _record(fields) for name, fields in said["remotes"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}

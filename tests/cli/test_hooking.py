@@ -16,13 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.cli.door import Door
+from gitmem.cli.door import Door, real_door
 from gitmem.cli.hooking import hook
 from gitmem.cli.main import main
+from gitmem.memory import waiting
 from gitmem.model.entry import find_entries
 from gitmem.model.tokens import estimate_tokens
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Journal
+from gitmem.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT.parent / "shared" / "data"
@@ -604,6 +606,38 @@ def test_what_is_done_behind_a_hook_is_bounded_in_time(host):
     assert done.returncode == 0
     (failure,) = Journal(str(host.store / ".git" / "gitmem")).failures()
     assert "0.2 s" in failure.message
+
+
+STUCK = """
+import sys, time
+from gitmem.cli import hooking
+import gitmem.memory.context as context
+hooking.LONGEST_SECONDS = 0.2
+context.session_start = lambda *_: time.sleep(90)
+from gitmem.cli.door import real_door
+hooking.hook(["hook", "claude"], real_door())
+raise SystemExit("it was waited for")
+"""
+
+
+def test_a_session_that_starts_does_not_wait_for_what_hangs(host):
+    payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(host.project), "source": "startup"}
+    code = [sys.executable, "-c", STUCK]
+    data = json.dumps(payload).encode()
+    done = subprocess.run(code, input=data, cwd=host.project, env=host.environ, timeout=80, check=False)
+    assert done.returncode == 0
+    (failure,) = Journal(str(host.store / ".git" / "gitmem")).failures()
+    assert "ended after 0.2 s" in failure.message
+
+
+def test_more_than_there_is_time_for_is_left_to_the_background(host, monkeypatch):
+    host.turn("turn-1", "Please remember the first question.")
+    monkeypatch.setattr(waiting, "_MOST_BYTES", 10)
+    assert waiting.glance(Store(str(host.store), real_door().context())) is None
+    monkeypatch.undo()
+    found = waiting.glance(Store(str(host.store), real_door().context()))
+    assert found is not None
+    assert len(found.turns) == 1
 
 
 class Terminal(io.StringIO):

@@ -342,8 +342,8 @@ def test_what_is_written_into_a_file_while_it_is_being_replaced_is_not_lost(stor
     replace = os.replace
     with (store / "memory.md").open("ab", buffering=0) as by_hand:
 
-        def at_this_moment(source: str, target: str) -> None:
-            replace(source, target)
+        def at_this_moment(source: str, target: str, **folders: int) -> None:
+            replace(source, target, **folders)
             if source == staged[0].temporary:
                 by_hand.write(b"by hand\n")
 

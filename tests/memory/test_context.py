@@ -212,3 +212,51 @@ def test_a_decision_that_is_told_as_a_fact_is_told_once(desk):
     text = told(desk)
     assert text.casefold().count("not pnpm") == 1
     assert "Keep the spool local" in text
+
+
+def test_of_a_file_of_any_size_its_beginning_and_end_are_read(desk, monkeypatch):
+    root = Path(desk.store.root)
+    filler = b"".join(
+        b"- [2026-11-01 10:00:00] **State**: number %d ^%020d\n" % (number, number) for number in range(9_000)
+    )
+    head = b"## Core Decisions\n\n- [2026-11-01 10:00:00] **Decision**: Use uv, not pip ^00000000000000000001\n\n"
+    (root / "memory.md").write_bytes(head + b"## Current State\n\n" + filler + b"\nThe last thing done.\n")
+    (root / "summaries").mkdir()
+    (root / "summaries" / "memory_20261101_100000.summary.md").write_bytes(b"Began well. " + b"And went on. " * 99_999)
+    most = 0
+    glance = Store.glance
+
+    def counted(store: Store, path: str, room: int) -> bytes | None:
+        nonlocal most
+        data = glance(store, path, room)
+        most = max(most, len(data or b""))
+        return data
+
+    monkeypatch.setattr(Store, "glance", counted)
+    monkeypatch.setattr(Store, "read", lambda *_: pytest.fail("a file was read without bounds"))
+    text = told(desk)
+    assert "Use uv, not pip" in text
+    assert "The last thing done." in text
+    assert "Began well." in text
+    assert 0 < most <= 1 << 18 < len(filler)
+
+
+def test_a_file_that_cannot_be_read_leaves_the_others(desk, tmp_path):
+    (tmp_path / "outside.md").write_text("outside\n")
+    Path(desk.store.root, "memory.md").unlink(missing_ok=True)
+    Path(desk.store.root, "memory.md").symlink_to(tmp_path / "outside.md")
+    Path(desk.store.root, "summaries").mkdir()
+    Path(desk.store.root, "summaries", "memory_20261101_100000.summary.md").write_text("It began well.\n")
+    text = told(desk)
+    assert "It began well." in text
+    assert "outside" not in text
+
+
+def test_once_it_is_late_no_more_files_are_read(desk):
+    fact = make_fact(FactKind.RULE, "Deploys go by Fly.", desk.clock.now)
+    path = Path(desk.store.root, fact.path)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(render_fact(fact))
+    store = Store(desk.store.root, desk.store.context)
+    assert "Deploys go by Fly" not in session_start(store, (), None, (), late=lambda: True)
+    assert "Deploys go by Fly" in session_start(store, (), None, ())

@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 
 import pytest
 
-from gitmem.memory.headers import FOLDER, read_headers
+from gitmem.errors import RefusedError
+from gitmem.git.beneath import HANDLES
+from gitmem.memory import headers as under_test
+from gitmem.memory.headers import FOLDER, Haste, never, read_headers
+from gitmem.search.passage import read_passage
+from tests.git.test_beneath import Swap
 
 
 def put(desk, name: str, text: str) -> Path:
@@ -61,7 +67,7 @@ def test_what_cannot_be_read_now_is_read_the_next_time(desk, monkeypatch):
 def test_at_most_so_many_are_read_that_are_not_known(desk):
     for number in range(5):
         put(desk, f"{number}.md", "said")
-    assert [len(headers(desk, most=2)) for _ in range(4)] == [2, 4, 5, 5]
+    assert [len(headers(desk, haste=Haste(2, never))) for _ in range(4)] == [2, 4, 5, 5]
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
@@ -69,4 +75,72 @@ def test_links_are_not_followed(desk, tmp_path):
     (tmp_path / "outside.md").write_text("said")
     put(desk, "a.md", "said")
     os.symlink(tmp_path / "outside.md", Path(desk.store.root, "facts", "b.md"))
+    assert len(headers(desk)) == 1
+
+
+@pytest.mark.skipif(not HANDLES, reason="the system opens nothing relative to a folder")
+@pytest.mark.parametrize(
+    "act",
+    [
+        headers,
+        lambda desk: read_passage(desk.store, "facts/below/a.md").text,
+        lambda desk: desk.store.glance("facts/below/a.md", 4),
+    ],
+)
+def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(desk, tmp_path, act):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "a.md").write_text("said outside\n" * 9)
+    put(desk, "first.md", "said")
+    below = put(desk, "below.md", "said").parent / "below"
+    below.mkdir()
+    (below / "a.md").write_text("said inside\n" * 9)
+    number, happened = 0, True
+    while happened:
+        number += 1
+        (Path(desk.store.private) / FOLDER / "facts.tsv").unlink(missing_ok=True)
+        with pytest.MonkeyPatch.context() as patch:
+            swap = Swap(patch, below, tmp_path / "outside", number)
+            told = None
+            with contextlib.suppress(RefusedError, OSError):
+                told = act(desk)
+        assert "outside" not in str(told), f"read at call {number}"
+        happened = swap.happened
+        if happened:
+            below.unlink()
+            Path(f"{below}-was").rename(below)
+    assert number > 3
+
+
+def test_in_haste_no_large_document_is_read_and_none_once_it_is_late(desk):
+    put(desk, "large.md", "said " + "x" * (1 << 18))
+    put(desk, "small.md", "said")
+    assert headers(desk, haste=Haste(9, lambda: True)) == []
+    assert [key[0] for key, _ in headers(desk, haste=Haste(9, never))] == ["facts/small.md"]
+    assert len(headers(desk)) == 2
+    assert [key[0] for key, _ in headers(desk, haste=Haste(9, never))] == ["facts/small.md"], "its line is too long"
+    put(desk, "small.md", "said again")
+    assert headers(desk, haste=Haste(9, lambda: True))[0][1][0] == "said", "as it is known, without a look"
+
+
+def test_in_haste_a_bounded_part_of_a_folder_and_of_the_cache_is_looked_at(desk, monkeypatch):
+    for number in range(8):
+        put(desk, f"{number}.md", "said")
+    monkeypatch.setattr(under_test, "_MOST_ENTRIES", 5)
+    assert len(headers(desk, haste=Haste(99, never))) == 5
+    assert len(headers(desk)) == 8
+    cache = Path(desk.store.private) / FOLDER / "facts.tsv"
+    known = cache.read_bytes()
+    assert len(headers(desk, haste=Haste(0, never))) == 5
+    assert cache.read_bytes() == known, "what was not looked at is not forgotten"
+    monkeypatch.setattr(under_test, "_LARGE_CACHE", 10)
+    assert headers(desk, haste=Haste(0, never)) == []
+    assert cache.read_bytes() == known
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(desk):
+    put(desk, "a.md", "said")
+    cache = Path(desk.store.private) / FOLDER / "facts.tsv"
+    cache.parent.mkdir(exist_ok=True)
+    os.mkfifo(cache)
     assert len(headers(desk)) == 1

@@ -219,3 +219,11 @@ def test_any_bytes_can_be_looked_at(noise, cut):
         found = parse(data)
         assert found is None or isinstance(found, dict)
     assert cut == len(DATA) or parse(DATA[:cut]) is None
+
+
+def test_what_fits_is_counted_in_files_and_bytes(spool):
+    put(spool, "Stop-0-1-0.json", DATA)
+    put(spool, "Stop-0-1-1.json", DATA)
+    assert spool.fits(2, 2 * len(DATA))
+    assert not spool.fits(1, 2 * len(DATA))
+    assert not spool.fits(2, 2 * len(DATA) - 1)
