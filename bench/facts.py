@@ -23,7 +23,8 @@ from pathlib import Path
 
 from gitmem.model.concept import begun, joined, line_of, render_new
 from gitmem.model.exchange import Exchange
-from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.model.fact import FactKind, make_fact
+from gitmem.model.factfile import render_fact
 from gitmem.model.ids import make_id
 
 FLAT, STALE = 1.25, 2.0

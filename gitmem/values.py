@@ -10,7 +10,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` has this constant too, but costs 16 million instructions
 if TYPE_CHECKING:
-    from typing import Any, Self, dataclass_transform
+    from typing import Any, ClassVar, Self, dataclass_transform
 
     @dataclass_transform(frozen_default=True)
     class Value:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
         def _replace(self, **changes: Any) -> Self: ...
         def _asdict(self) -> dict[str, Any]: ...
+
+        _fields: ClassVar[tuple[str, ...]]
 
 else:
     from operator import itemgetter

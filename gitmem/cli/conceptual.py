@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.cli.door import Door
-    from gitmem.model.concept import KnownConcept
+    from gitmem.model.concept import Concept
 
 _DAY = 10  # characters of a moment that are its date
 
@@ -77,7 +77,7 @@ def run_concepts(args: argparse.Namespace, door: Door) -> int:
     return ExitCode.OK
 
 
-def _value(concept: KnownConcept) -> dict[str, object]:
+def _value(concept: Concept) -> dict[str, object]:
     return {
         "id": concept.id,
         "name": concept.name,
@@ -90,7 +90,7 @@ def _value(concept: KnownConcept) -> dict[str, object]:
     }
 
 
-def _table(found: Sequence[KnownConcept]) -> str:
+def _table(found: Sequence[Concept]) -> str:
     from gitmem.model.plaintext import plain
 
     if not found:

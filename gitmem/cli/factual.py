@@ -11,14 +11,14 @@ from gitmem.errors import ExitCode
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping, Sequence
+    from datetime import datetime
 
     from gitmem.cli.door import Door
-    from gitmem.memory.knownfacts import KnownFact
+    from gitmem.model.fact import Fact
     from gitmem.store.store import Store
 
 _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
 _STATUSES = ("active", "open", "resolved", "superseded", "retired")
-_DAY = 10  # characters of a moment that are its date
 
 
 def configure_facts(parser: argparse.ArgumentParser) -> None:
@@ -103,7 +103,7 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     return ExitCode.OK
 
 
-def _order(fact: KnownFact) -> tuple[int, str, str]:
+def _order(fact: Fact) -> tuple[int, datetime, str]:
     return _KINDS.index(fact.kind), fact.created, fact.id
 
 
@@ -113,7 +113,7 @@ def _nothing(args: argparse.Namespace, in_git: bool) -> str:
     return "No facts yet: they are learned when a session ends." if not args.kind else "No fact of this kind."
 
 
-def _show(store: Store, known: KnownFact, args: argparse.Namespace, door: Door) -> int:
+def _show(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> int:
     from gitmem.memory.factediting import read_fact
     from gitmem.memory.projectcode import project_code
     from gitmem.model.plaintext import plain
@@ -129,7 +129,7 @@ def _show(store: Store, known: KnownFact, args: argparse.Namespace, door: Door) 
     about = (
         ("kind", known.kind),
         ("status", _state(known, stale)),
-        ("since", known.created[:_DAY]),
+        ("since", f"{known.created:%Y-%m-%d}"),
         ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
         ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
         ("said in", ", ".join(known.sources)),
@@ -142,14 +142,14 @@ def _show(store: Store, known: KnownFact, args: argparse.Namespace, door: Door) 
     return ExitCode.OK
 
 
-def _value(fact: KnownFact, stale: Sequence[str]) -> dict[str, object]:
+def _value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:
     return {
         "id": fact.id,
         "kind": fact.kind,
         "status": fact.status,
         "description": fact.description,
-        "created": fact.created,
-        "updated": fact.updated or None,
+        "created": fact.created.isoformat(),
+        "updated": fact.updated.isoformat() if fact.updated else None,
         "confidence": fact.confidence,
         "sources": list(fact.sources),
         "files": list(fact.files),
@@ -161,14 +161,14 @@ def _value(fact: KnownFact, stale: Sequence[str]) -> dict[str, object]:
     }
 
 
-def _state(fact: KnownFact, stale: Sequence[str]) -> str:
+def _state(fact: Fact, stale: Sequence[str]) -> str:
     """Return how a fact stands, in words."""
     words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
     words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
     return words + (f", stale: {', '.join(stale)} changed since {fact.commit[:7]}" if stale else "")
 
 
-def _table(found: Sequence[KnownFact], stale: Mapping[str, Sequence[str]]) -> str:
+def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:
     from gitmem.model.plaintext import plain
 
     lines: list[str] = []
@@ -179,5 +179,5 @@ def _table(found: Sequence[KnownFact], stale: Mapping[str, Sequence[str]]) -> st
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         state = _state(fact, stale.get(fact.id, ()))
         note = "" if state in ("active", "open") else f"  ({state})"
-        lines.append(f"  {fact.id}  {fact.created[:_DAY]}  {fact.description}{note}")
+        lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{note}")
     return plain("\n".join(lines))

@@ -10,14 +10,15 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gitmem.memory.knownfacts import KnownFact, adopted_from, known_facts
+from gitmem.memory.knownfacts import known_facts
 from gitmem.model.document import Document
 from gitmem.model.entry import clean_text
-from gitmem.model.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus, make_fact, parse_fact, render_fact
+from gitmem.model.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus, adopted_from, make_fact
+from gitmem.model.factfile import parse_changeable, render_fact
 from gitmem.model.factfinding import fact_keywords
 from gitmem.model.message import Message, Op, Trailer, one_line
 
@@ -160,7 +161,7 @@ class _Pass:
                 fact = _fact(transaction, mirror)
                 if fact is not None:
                     self.retired.append(fact.id)
-                    facts[fact.id] = replace(fact, status=FactStatus.RETIRED, updated=transaction.now)
+                    facts[fact.id] = fact._replace(status=FactStatus.RETIRED, updated=transaction.now)
         changes: dict[str, bytes | None] = {
             paths.get(identifier, fact.path): render_fact(fact) for identifier, fact in facts.items()
         }
@@ -176,9 +177,9 @@ class _Pass:
             keywords=fact_keywords(f"{memory.description} {memory.text}"),
             origin={"tool": TOOL, "id": memory.name, "machine": self._store.context.machine},
         )
-        return replace(fact, name=memory.name.removesuffix(".md"))
+        return fact._replace(name=memory.name.removesuffix(".md"))
 
-    def _changed(self, transaction: Transaction, mirror: KnownFact, memory: HostMemory) -> Fact | None:
+    def _changed(self, transaction: Transaction, mirror: Fact, memory: HostMemory) -> Fact | None:
         """Return a mirror as its file is now, None where it is so; one that was retired stays so until that changes."""
         fact = _fact(transaction, mirror)
         if fact is None:
@@ -188,8 +189,7 @@ class _Pass:
         if same and (fact.status is not FactStatus.RETIRED or fact.updated is None or fact.updated > memory.modified):
             return None
         description = one_line(now.description, MAX_DESCRIPTION)
-        return replace(
-            fact,
+        return fact._replace(
             text=now.text,
             description=description,
             keywords=now.keywords,
@@ -210,7 +210,5 @@ class _Pass:
         return Message(f"Adopt the agent's own memory, {told}: {first}", trailers)
 
 
-def _fact(transaction: Transaction, known: KnownFact) -> Fact | None:
-    data = transaction.read(known.path)
-    fact = parse_fact(data, known.path) if data is not None else None
-    return fact if fact is not None and fact.document is not None and fact.document.problem is None else None
+def _fact(transaction: Transaction, known: Fact) -> Fact | None:
+    return parse_changeable(transaction.read(known.path), known.path)

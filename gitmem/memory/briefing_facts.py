@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from gitmem.memory.headers import Haste, never
-from gitmem.memory.knownfacts import BINDING, ISSUE, KnownFact, adopted_from, fact_headers, in_force, whole
+from gitmem.memory.knownfacts import fact_headers, in_force, whole
+from gitmem.model.fact import BINDING, Fact, FactKind, adopted_from
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -20,7 +21,6 @@ MOST_READ = 200  # facts not known yet that a session's start reads; the others 
 _MOST_LOOKED_AT = 150  # facts, of the kinds that tell most and then the newest, whose words are compared with the work
 _MOST = 30  # facts among which the budget chooses
 _DIGEST = 10  # characters at the end of an entry's id that are the same whenever it was captured
-_DAY = 10
 # What binds tells more than what merely helps: a fix is told only where its files are at hand.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
 _AT_HAND, _MOST_AT_HAND = 0.5, 3.0  # for each word or file of a fact that what is worked on names
@@ -77,13 +77,13 @@ def _looked_at(headers: Sequence[Header]) -> list[Header]:
     The entries of the latter in `memory.md` are told no more, too.
     """
     keyed = [(header.key, header) for header in headers]
-    binding = [(key, header) for key, header in keyed if key[0] in BINDING and key[1] != ISSUE]
+    binding = [(key, header) for key, header in keyed if key[0] in BINDING and key[1] != FactKind.ISSUE]
     binding.sort(key=lambda one: (_WORTH.get(one[0][1], 0.0), one[0][2]), reverse=True)
     settled = sorted((one for one in keyed if one[0][0] not in BINDING), key=lambda one: one[0][2])
     return [header for _, header in (*binding[:_MOST_LOOKED_AT], *settled[-_MOST_LOOKED_AT:])]
 
 
-def _worth(fact: KnownFact, words: set[str], at_hand: str) -> float:
+def _worth(fact: Fact, words: set[str], at_hand: str) -> float:
     files = sum(file.rpartition("/")[2] in at_hand for file in fact.files)
     near = _AT_HAND * sum(word in words for word in fact.keywords) + 2 * _AT_HAND * files
     worth = _WORTH.get(fact.kind, 0.0)
@@ -92,7 +92,7 @@ def _worth(fact: KnownFact, words: set[str], at_hand: str) -> float:
     return worth + min(near, _MOST_AT_HAND) + (fact.confidence if fact.confidence is not None else 0.5)
 
 
-def _stale(store: Store, facts: Sequence[KnownFact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:
+def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:
     asked = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MOST_FILES]
     if not asked or not project:
         return {}
@@ -107,7 +107,7 @@ def _stale(store: Store, facts: Sequence[KnownFact], project: ProjectState | Non
     return code.changed_since(asked, seconds=SECONDS_AHEAD, known=known) if code else {}
 
 
-def _lines(facts: Sequence[KnownFact], stale: Mapping[str, Sequence[str]]) -> list[str]:
+def _lines(facts: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> list[str]:
     """Return a line for each fact; two that contradict each other are told on one, wherever the first would stand."""
     by_id = {fact.id: fact for fact in facts}
     lines = []
@@ -123,12 +123,12 @@ def _lines(facts: Sequence[KnownFact], stale: Mapping[str, Sequence[str]]) -> li
     return lines
 
 
-def _told(fact: KnownFact, stale: Sequence[str]) -> str:
-    about = f"{fact.kind}, {fact.when[:_DAY]}"
+def _told(fact: Fact, stale: Sequence[str]) -> str:
+    about = f"{fact.kind}, {fact.when:%Y-%m-%d}"
     if stale:
         about += f"; may be out of date, since changed: {', '.join(stale[:3])}"
     return f"{fact.description} ({about})"
 
 
-def _digests(facts: Sequence[KnownFact]) -> frozenset[str]:
+def _digests(facts: Sequence[Fact]) -> frozenset[str]:
     return frozenset(source[_DIGEST:] for fact in facts for source in fact.sources if len(source) == 2 * _DIGEST)

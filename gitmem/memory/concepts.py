@@ -10,7 +10,7 @@ from datetime import UTC
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.memory.knownconcepts import known_concepts
 from gitmem.model.concept import (
-    KnownConcept,
+    Concept,
     begun,
     choose,
     concept_id,
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 class Grouped(Value):
     """A concept that changes, and the lines that it gets."""
 
-    concept: KnownConcept
+    concept: Concept
     lines: tuple[str, ...]
 
 
@@ -75,7 +75,7 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     return outcome.commits[-1] if outcome.value else None
 
 
-def sort_in(known: Mapping[str, KnownConcept], exchanges: Iterable[Exchange], link: str) -> list[Grouped]:
+def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[Grouped]:
     """Return the concepts that change when exchanges of one session, in order, are sorted in; pure.
 
     `link` is the path of the session's file. What is in a concept already stays there.
@@ -95,7 +95,7 @@ def sort_in(known: Mapping[str, KnownConcept], exchanges: Iterable[Exchange], li
     return [Grouped(concepts[identifier], tuple(more)) for identifier, more in lines.items()]
 
 
-def find_concept(store: Store, identifier: str) -> KnownConcept:
+def find_concept(store: Store, identifier: str) -> Concept:
     """Return the concept with an id, or whose id or name begins so; one that was merged is the one it is part of.
 
     Raises:
@@ -116,7 +116,7 @@ def find_concept(store: Store, identifier: str) -> KnownConcept:
     return found[0]
 
 
-def merge(store: Store, one: KnownConcept, other: KnownConcept) -> tuple[str, ...]:
+def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
     """Make two concepts one, under the name of the first; all links are kept. Returns the commits."""
     if one.id == other.id:
         return ()
@@ -139,7 +139,7 @@ def merge(store: Store, one: KnownConcept, other: KnownConcept) -> tuple[str, ..
     return store.transact(plan, purpose="concepts").commits
 
 
-def split(store: Store, concept: KnownConcept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
+def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
     """Make a concept of its own of some exchanges of one; all links are kept. Returns the commits.
 
     Raises:
@@ -172,7 +172,7 @@ def split(store: Store, concept: KnownConcept, exchanges: Sequence[str], name: s
     return store.transact(plan, purpose="concepts").commits
 
 
-def rename(store: Store, concept: KnownConcept, name: str, method: str) -> tuple[str, ...]:
+def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str, ...]:
     """Give a concept the name that a model found; its id and its file's name stay. Returns the commits."""
 
     def plan(transaction: Transaction) -> None:
@@ -188,7 +188,7 @@ def rename(store: Store, concept: KnownConcept, name: str, method: str) -> tuple
     return store.transact(plan, purpose="concepts").commits
 
 
-def _stem(concept: KnownConcept) -> str:
+def _stem(concept: Concept) -> str:
     return concept.path.rpartition("/")[2].removesuffix(".md").casefold()
 
 

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.memory.facts import fact_message
-from gitmem.memory.knownfacts import KnownFact, known_facts
+from gitmem.memory.knownfacts import known_facts
 from gitmem.memory.projectcode import project_code
-from gitmem.model.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus, parse_fact, render_fact
+from gitmem.model.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus
 from gitmem.model.factchain import supersede
+from gitmem.model.factfile import parse_fact, render_fact
 from gitmem.model.factfinding import fact_keywords
 from gitmem.model.message import one_line
 from gitmem.model.sentences import split
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _SHOWN = 5
 
 
-def find_fact(store: Store, identifier: str) -> KnownFact:
+def find_fact(store: Store, identifier: str) -> Fact:
     """Return the fact with an id, or the only one whose id, or whose file's name, begins so.
 
     Raises:
@@ -44,7 +44,7 @@ def find_fact(store: Store, identifier: str) -> KnownFact:
     return found[0]
 
 
-def read_fact(store: Store, known: KnownFact) -> Fact:
+def read_fact(store: Store, known: Fact) -> Fact:
     """Return a fact of the work tree, whole.
 
     Raises:
@@ -58,7 +58,7 @@ def read_fact(store: Store, known: KnownFact) -> Fact:
     return fact
 
 
-def confirm(store: Store, known: KnownFact, project: str) -> tuple[str, ...]:
+def confirm(store: Store, known: Fact, project: str) -> tuple[str, ...]:
     """Say that a fact holds: as it is, of the code as it is, and in the place of what contradicts it.
 
     Returns the commits. A fact that was retired or superseded holds again.
@@ -74,14 +74,14 @@ def confirm(store: Store, known: KnownFact, project: str) -> tuple[str, ...]:
             if other in changed:
                 changed.update(supersede(changed, other, known.id, now))
         status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
-        fact = replace(changed[known.id], status=status, superseded_by="", review=(), confidence=1.0, updated=now)
-        changed[known.id] = replace(fact, commit=commit) if commit and files.issuperset(fact.files) else fact
+        fact = changed[known.id]._replace(status=status, superseded_by="", review=(), confidence=1.0, updated=now)
+        changed[known.id] = fact._replace(commit=commit) if commit and files.issuperset(fact.files) else fact
         return changed
 
     return change_facts(store, known, plan, f"Confirm: {known.description}")
 
 
-def retire(store: Store, known: KnownFact, why: str) -> tuple[str, ...]:
+def retire(store: Store, known: Fact, why: str) -> tuple[str, ...]:
     """Say that a fact holds no longer, without another in its place; of a pair in review, the other then holds.
 
     An issue is resolved, `why` says how. Returns the commits.
@@ -89,18 +89,18 @@ def retire(store: Store, known: KnownFact, why: str) -> tuple[str, ...]:
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        changed = {name: replace(one, review=_without(one.review, known.id)) for name, one in facts.items()}
+        changed = {name: one._replace(review=_without(one.review, known.id)) for name, one in facts.items()}
         fact = changed[known.id]
         status = FactStatus.RESOLVED if fact.kind is FactKind.ISSUE else FactStatus.RETIRED
         word = "Resolved" if fact.kind is FactKind.ISSUE else "Retired"
         text = f"{fact.text}\n\n**{word}:** {why.strip()}" if why.strip() else fact.text
-        changed[known.id] = replace(fact, status=status, text=text, review=(), updated=now)
+        changed[known.id] = fact._replace(status=status, text=text, review=(), updated=now)
         return changed
 
     return change_facts(store, known, plan, f"Retire: {known.description}")
 
 
-def edit(store: Store, known: KnownFact, text: str) -> tuple[str, ...]:
+def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
     """Have a fact say something else; its id and its file stay. Returns the commits.
 
     Raises:
@@ -115,13 +115,13 @@ def edit(store: Store, known: KnownFact, text: str) -> tuple[str, ...]:
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
         description = one_line(clean.split("\n\n", maxsplit=1)[0], MAX_DESCRIPTION)
         words = fact_keywords(clean)
-        changed = replace(facts[known.id], text=clean, description=description, keywords=words, updated=now)
+        changed = facts[known.id]._replace(text=clean, description=description, keywords=words, updated=now)
         return {**facts, known.id: changed}
 
     return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
 
 
-def take_the_place(store: Store, loser: KnownFact, winner: KnownFact) -> tuple[str, ...]:
+def take_the_place(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
     """Have one fact take the place of another (spec V6); returns the commits."""
     now = store.context.clock()
     return change_facts(
@@ -135,10 +135,10 @@ def take_the_place(store: Store, loser: KnownFact, winner: KnownFact) -> tuple[s
 
 def change_facts(
     store: Store,
-    known: KnownFact,
+    known: Fact,
     plan: Callable[[dict[str, Fact]], Mapping[str, Fact]],
     subject: str,
-    *more: KnownFact,
+    *more: Fact,
 ) -> tuple[str, ...]:
     """Commit what becomes of a fact, of `more`, and of those they are linked with; returns the commits.
 
@@ -173,5 +173,5 @@ def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
     return tuple(name for name in names if name != one)
 
 
-def _name(fact: KnownFact) -> str:
+def _name(fact: Fact) -> str:
     return fact.path.rpartition("/")[2].removesuffix(".md")

@@ -8,17 +8,17 @@ person retired, or whose file was taken out of the store, is not learned again.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
 from gitmem.memory.capture import boot_lines, redacted
-from gitmem.memory.knownfacts import KnownFact, in_force, known_facts
+from gitmem.memory.knownfacts import in_force, known_facts
 from gitmem.memory.projectcode import project_code
 from gitmem.model.entry import find_entries
-from gitmem.model.fact import Fact, FactKind, FactStatus, make_fact, parse_fact, render_fact
+from gitmem.model.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.model.factcompare import contradict, says_the_same
+from gitmem.model.factfile import parse_changeable, render_fact
 from gitmem.model.factfinding import Finding, as_statement, fact_keywords, find_facts, find_fixes
 from gitmem.model.ids import TIME_LENGTH, milliseconds_of
 from gitmem.model.kinds import MemoryType
@@ -88,7 +88,7 @@ class _Learning:
     def __init__(self, store: Store, lesson: _Lesson, code: ProjectCode | None) -> None:
         self._store, self._lesson, self._code = store, lesson, code
         self._as_of: tuple[str, frozenset[str]] | None = None
-        self._known: dict[str, KnownFact] = {}
+        self._known: dict[str, Fact] = {}
         self._facts: dict[str, Fact] = {}  # those that were read or made, by id
         self._changed: dict[str, str] = {}  # paths of those that change, by id
         self._new: list[str] = []
@@ -151,11 +151,11 @@ class _Learning:
             return  # it was taken out, by a person or an undo
         against = [self._read(transaction, fact) for fact in self._against(made)]
         for other in filter(None, against):
-            made = replace(made, review=(*made.review, other.id))
-            self._put(replace(other, review=_joined(other.review, made.id)), self._known[other.id].path)
+            made = made._replace(review=(*made.review, other.id))
+            self._put(other._replace(review=_joined(other.review, made.id)), self._known[other.id].path)
         self._new.append(made.id)
         self._put(made, made.path)
-        self._known[made.id] = _known(made)
+        self._known[made.id] = made
 
     def _there(self, transaction: Transaction, made: Fact) -> Fact | None:
         """Return the fact that says what a new one would: of its id, or of its kinds in other words."""
@@ -170,7 +170,7 @@ class _Learning:
         repository = self._store.repository
         return bool(repository.git.run("rev-list", "--max-count=1", repository.resolve("HEAD"), "--", path))
 
-    def _against(self, made: Fact) -> list[KnownFact]:
+    def _against(self, made: Fact) -> list[Fact]:
         if made.kind not in WEIGHED:
             return []
         kinds = [kind.value for kind in WEIGHED]
@@ -180,15 +180,15 @@ class _Learning:
             if fact.kind in kinds and contradict(fact.description, made.description)
         ]
 
-    def _read(self, transaction: Transaction, known: KnownFact) -> Fact | None:
+    def _read(self, transaction: Transaction, known: Fact) -> Fact | None:
         """Return a fact as it is after what was changed so far, None where its file cannot be used."""
         if known.id not in self._facts:
             try:
                 data = transaction.read(known.path)
             except (RefusedError, OSError):
                 return None
-            fact = parse_fact(data, known.path) if data is not None else None
-            if fact is None or fact.document is None or fact.document.problem:
+            fact = parse_changeable(data, known.path)
+            if fact is None:
                 return None
             self._facts[known.id] = fact
         return self._facts[known.id]
@@ -203,7 +203,7 @@ class _Learning:
         if not fact.binds or source[TIME_LENGTH:] in digests or len(fact.sources) >= MAX_SOURCES:
             return
         created = min(fact.created, one.at)
-        self._put(replace(fact, sources=(*fact.sources, source), created=created), self._known[fact.id].path)
+        self._put(fact._replace(sources=(*fact.sources, source), created=created), self._known[fact.id].path)
 
     def _resolve(self, transaction: Transaction) -> None:
         """Note of open issues that a later fix is about what they are about."""
@@ -215,7 +215,7 @@ class _Learning:
             fact = self._read(transaction, known) if fix else None
             if fix is not None and fact is not None and fix.at > fact.created:
                 text = f"{fact.text}\n\n**Resolved:** {fix.text}"
-                changed = replace(fact, status=FactStatus.RESOLVED, text=text, updated=fix.at)
+                changed = fact._replace(status=FactStatus.RESOLVED, text=text, updated=fix.at)
                 self._put(changed, known.path)
 
     def _note_commits(self, transaction: Transaction) -> None:
@@ -224,7 +224,7 @@ class _Learning:
             commit, files = self._code_as_of()
             fact = self._read(transaction, known) if commit and files.issuperset(known.files) else None
             if fact is not None and not fact.commit:
-                self._put(replace(fact, commit=commit), known.path)
+                self._put(fact._replace(commit=commit), known.path)
 
     def _code_as_of(self) -> tuple[str, frozenset[str]]:
         """Return the commit of the project that a session left, and the files it is about; asked once."""
@@ -240,28 +240,6 @@ def _alike(one: str, other: str) -> bool:
     """Say whether facts of two kinds may be one: of the same, or both about how things are to be."""
     kinds = [kind.value for kind in WEIGHED]
     return one == other or (one in kinds and other in kinds)
-
-
-def _known(fact: Fact) -> KnownFact:
-    """Return what the cache will say of a fact that is new."""
-    return KnownFact(
-        fact.path,
-        fact.id,
-        fact.kind.value,
-        fact.status.value,
-        fact.description,
-        fact.created.isoformat(),
-        "",
-        fact.confidence,
-        fact.origin.get("session", ""),
-        "",
-        fact.sources,
-        fact.keywords,
-        fact.files,
-        fact.commit,
-        fact.superseded_by,
-        (),
-    )
 
 
 def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:

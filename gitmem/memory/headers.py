@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     Read = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
 
 FOLDER = "known"
-_VERSION = "2"
+_VERSION = "3"
 _SUFFIX = ".md"
 _NONE = "-"  # in the place of what a document says that is none of these
 _NOTHING = f"\t{_NONE}"  # how the line of such a one ends

@@ -7,7 +7,7 @@ it is. What it decides is a commit that `gitmem undo` takes back.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.llm.protocol import Question, Size
@@ -15,9 +15,9 @@ from gitmem.llm.replies import ReplyError
 from gitmem.memory.asking import Settled, ask, is_worth_asking
 from gitmem.memory.factediting import change_facts
 from gitmem.memory.facts import WEIGHED
-from gitmem.memory.knownfacts import KnownFact, in_force, known_facts
+from gitmem.memory.knownfacts import in_force, known_facts
 from gitmem.memory.nearfacts import near_pairs
-from gitmem.model.fact import MAX_DESCRIPTION
+from gitmem.model.fact import MAX_DESCRIPTION, Fact
 from gitmem.model.factchain import supersede
 from gitmem.model.factcompare import may_concern
 from gitmem.model.message import one_line
@@ -81,7 +81,7 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
     return failed
 
 
-def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[KnownFact, KnownFact]]:
+def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
     """Yield the pairs to weigh, the older fact first: those that wait for a person, then those about the same.
 
     Of the latter those that share words come before those that are only near by their vectors.
@@ -104,7 +104,7 @@ def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[KnownFact, Kn
             yield old, new
 
 
-def apply(store: Store, old: KnownFact, new: KnownFact, said: Verdict) -> tuple[str, ...]:
+def apply(store: Store, old: Fact, new: Fact, said: Verdict) -> tuple[str, ...]:
     """Do what a verdict says; returns the commits."""
     now = store.context.clock()
 
@@ -113,14 +113,14 @@ def apply(store: Store, old: KnownFact, new: KnownFact, said: Verdict) -> tuple[
             return {**facts, **supersede(facts, new.id, old.id, now)}
         if said.verdict == BOTH:
             parted = {
-                one: replace(facts[one], review=tuple(name for name in facts[one].review if name != other))
+                one: facts[one]._replace(review=tuple(name for name in facts[one].review if name != other))
                 for one, other in ((old.id, new.id), (new.id, old.id))
             }
             return {**facts, **parted}
         changed = {**facts, **supersede(facts, old.id, new.id, now)}
         if said.verdict == MERGE:
             description = one_line(said.text, MAX_DESCRIPTION)
-            changed[new.id] = replace(changed[new.id], text=said.text, description=description, updated=now)
+            changed[new.id] = changed[new.id]._replace(text=said.text, description=description, updated=now)
         return changed
 
     words = {KEEP_NEW: "Supersede", KEEP_OLD: "Supersede", MERGE: "Merge facts", BOTH: "Both hold"}[said.verdict]
@@ -134,5 +134,5 @@ def _read(given: Mapping[str, object]) -> Verdict:
     return Verdict(str(given["verdict"]), text, one_line(str(given["reason"]), MAX_DESCRIPTION))
 
 
-def _told(word: str, fact: KnownFact) -> str:
-    return f"{word}: {fact.kind}, {fact.created[:10]}\n{fact.description}"
+def _told(word: str, fact: Fact) -> str:
+    return f"{word}: {fact.kind}, {fact.created:%Y-%m-%d}\n{fact.description}"

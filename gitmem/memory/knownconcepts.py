@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.memory.headers import Header, read_headers
-from gitmem.model.concept import FOLDER, KnownConcept, parse_concept
+from gitmem.model.concept import FOLDER, Concept, parse_concept
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-def known_concepts(store: Store) -> list[KnownConcept]:
+def known_concepts(store: Store) -> list[Concept]:
     """Return the concepts of the work tree by path."""
     return [whole(header) for header in concept_headers(store)]
 
@@ -26,9 +26,9 @@ def concept_headers(store: Store, haste: Haste | None = None, *, trusting: bool 
     return read_headers(store, FOLDER, _said, haste, trusting=trusting)
 
 
-def whole(header: Header) -> KnownConcept:
+def whole(header: Header) -> Concept:
     """Return all that is known of a concept."""
-    return KnownConcept(*header.load())
+    return Concept(*header.load())
 
 
 def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:

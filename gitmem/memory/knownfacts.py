@@ -1,9 +1,10 @@
-"""The facts of a store as its start text needs them: read from a cache, without YAML and without `dataclasses`."""
+"""The facts of a store as its start text needs them: read from a cache, without YAML."""
 
 from __future__ import annotations
 
 from gitmem.memory.headers import Header, read_headers
-from gitmem.values import Value
+from gitmem.model.fact import FOLDER, Fact, FactKind, FactStatus
+from gitmem.moment import datetime
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -12,48 +13,8 @@ if TYPE_CHECKING:
     from gitmem.memory.headers import Haste
     from gitmem.store.store import Store
 
-FOLDER = "facts"  # as gitmem.model.fact has it
-ISSUE = "issue"
-BINDING = ("active", "open")
-_SUPERSEDED = "superseded"
 
-
-class KnownFact(Value):
-    """What is known of a fact from its header; see `gitmem.model.fact.Fact`. Moments are RFC 3339, "" if not known.
-
-    `adopted` says of which file of an agent's own memory on which machine it is the mirror (`gitmem.memory.adopt`);
-    `review` names the facts it contradicts, which a person is to decide (spec V6).
-    """
-
-    path: str
-    id: str
-    kind: str
-    status: str
-    description: str
-    created: str
-    updated: str
-    confidence: float | None
-    session: str
-    adopted: str
-    sources: tuple[str, ...]
-    keywords: tuple[str, ...]
-    files: tuple[str, ...]
-    commit: str
-    superseded_by: str
-    review: tuple[str, ...]
-
-    @property
-    def binds(self) -> bool:
-        """Whether a session should be told it as something that holds."""
-        return self.status in BINDING
-
-    @property
-    def when(self) -> str:
-        """When it was last said or changed."""
-        return self.updated or self.created
-
-
-def known_facts(store: Store) -> list[KnownFact]:
+def known_facts(store: Store) -> list[Fact]:
     """Return the facts of the work tree by path."""
     return [whole(header) for header in fact_headers(store)]
 
@@ -66,25 +27,26 @@ def fact_headers(store: Store, haste: Haste | None = None, *, trusting: bool = F
     return read_headers(store, FOLDER, _said, haste, trusting=trusting)
 
 
-def whole(header: Header) -> KnownFact:
-    """Return all that is known of a fact."""
-    return KnownFact(header.path, *header.load())
+def whole(header: Header) -> Fact:
+    """Return the fact that a header tells of, without its text."""
+    said = dict(zip(_CACHED, header.load(), strict=True))
+    said |= {"created": datetime.fromisoformat(said["created"]), "text": "", "file": header.path}
+    said["updated"] = datetime.fromisoformat(said["updated"]) if said["updated"] else None
+    said |= {"kind": FactKind(said["kind"]), "status": FactStatus(said["status"])}
+    return Fact(**said)
 
 
-def adopted_from(machine: str, name: str) -> str:
-    """Return what says of which file of an agent's own memory a fact is the mirror, "" where it is of none."""
-    return f"{machine}/{name}" if machine and name else ""
-
-
-def in_force(facts: Iterable[KnownFact]) -> list[KnownFact]:
+def in_force(facts: Iterable[Fact]) -> list[Fact]:
     """Return the facts that hold: those that bind, and of a circle that two machines made the one changed last."""
     known = {fact.id: fact for fact in facts}
     return [
-        fact for fact in known.values() if fact.binds or (fact.status == _SUPERSEDED and _ends_a_circle(fact, known))
+        fact
+        for fact in known.values()
+        if fact.binds or (fact.status is FactStatus.SUPERSEDED and _ends_a_circle(fact, known))
     ]
 
 
-def _ends_a_circle(fact: KnownFact, known: Mapping[str, KnownFact]) -> bool:
+def _ends_a_circle(fact: Fact, known: Mapping[str, Fact]) -> bool:
     from gitmem.model.factchain import successor
 
     def follow(identifier: str) -> str:
@@ -96,29 +58,16 @@ def _ends_a_circle(fact: KnownFact, known: Mapping[str, KnownFact]) -> bool:
     return successor(fact.id, follow, lambda one: known[one].when) == fact.id
 
 
+_CACHED = [name for name in Fact._fields if name not in {"text", "file", "source"}]
+
+
 def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-    from gitmem.model.fact import parse_fact
+    from gitmem.model.factfile import parse_fact
 
     fact = parse_fact(data, path)
     if fact is None:
         return None
-    key = (fact.status.value, fact.kind.value, (fact.updated or fact.created).isoformat())
-    known = KnownFact(
-        path=path,
-        id=fact.id,
-        kind=fact.kind.value,
-        status=fact.status.value,
-        description=fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " "),
-        created=fact.created.isoformat(),
-        updated=fact.updated.isoformat() if fact.updated else "",
-        confidence=fact.confidence,
-        session=fact.origin.get("session", ""),
-        adopted=adopted_from(fact.origin.get("machine", ""), fact.origin.get("id", "")),
-        sources=fact.sources,
-        keywords=fact.keywords,
-        files=fact.files,
-        commit=fact.commit,
-        superseded_by=fact.superseded_by,
-        review=fact.review,
-    )
-    return key, [*known._asdict().values()][1:]
+    told = fact._asdict()
+    told["description"] = fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " ")
+    told |= {"created": fact.created.isoformat(), "updated": fact.updated.isoformat() if fact.updated else ""}
+    return (fact.status, fact.kind, fact.when.isoformat()), [told[name] for name in _CACHED]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.llm.http import Patience
-    from gitmem.model.concept import KnownConcept
+    from gitmem.model.concept import Concept
     from gitmem.store.store import Store
 
 MERGE, CREATE = "merge", "create"
@@ -51,7 +51,7 @@ _SEEN = "named"  # beside the caches: concepts that were asked about
 class Sorted:
     """What a model says of a new concept: the one it is part of, or its name."""
 
-    part_of: KnownConcept | None
+    part_of: Concept | None
     name: str
 
 
@@ -89,13 +89,13 @@ def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None
     return failed
 
 
-def _candidates(concept: KnownConcept, others: Iterable[KnownConcept]) -> list[KnownConcept]:
+def _candidates(concept: Concept, others: Iterable[Concept]) -> list[Concept]:
     """Return the concepts that one may be part of, those first with which it has most in common."""
     common = sorted(((affinity(concept, other), other.updated, other) for other in others), reverse=True)
     return [other for score, _, other in common[:_CANDIDATES] if score]
 
 
-def _material(store: Store, concept: KnownConcept, candidates: Sequence[KnownConcept]) -> str:
+def _material(store: Store, concept: Concept, candidates: Sequence[Concept]) -> str:
     return "\n\n".join(
         [
             "The new group:",
@@ -106,14 +106,14 @@ def _material(store: Store, concept: KnownConcept, candidates: Sequence[KnownCon
     )
 
 
-def _told(store: Store, concept: KnownConcept) -> str:
+def _told(store: Store, concept: Concept) -> str:
     body = Document.parse(store.read(concept.path) or b"").body
     done = [line.partition("[")[2].partition("](")[0] for _, line in lines_of(body)]
     lines = [f"name: {concept.name}", f"files: {', '.join(concept.files)}", f"keywords: {', '.join(concept.keywords)}"]
     return "\n".join([*lines, "done:", *(f"- {one}" for one in done[-_TOLD:])])
 
 
-def _read(store: Store, candidates: Sequence[KnownConcept], given: Mapping[str, object]) -> Sorted:
+def _read(store: Store, candidates: Sequence[Concept], given: Mapping[str, object]) -> Sorted:
     """Return what an answer says.
 
     Raises:

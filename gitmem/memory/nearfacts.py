@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.llm.protocol import Embedder
-    from gitmem.memory.knownfacts import KnownFact
+    from gitmem.model.fact import Fact
     from gitmem.store.store import Store
 
 _NEAR = 0.75  # of the way from texts about different things to such about the same: for E5 a cosine of 0.90
@@ -39,7 +39,7 @@ _AT_ONCE = 50  # facts that are new, in one run
 _SEEN = "near"  # beside the caches: the facts that were compared, each with those near it
 
 
-def near_pairs(store: Store, facts: Sequence[KnownFact]) -> list[tuple[KnownFact, KnownFact]]:
+def near_pairs(store: Store, facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
     """Return the pairs of these facts that are near each other; none where a search has no vectors."""
     path = os.path.join(store.private, FOLDER, _SEEN)
     by_id = {fact.id: fact for fact in facts}
@@ -62,7 +62,7 @@ def _read(path: str) -> dict[str, list[str]]:
         return {}
 
 
-def _compare(store: Store, facts: Sequence[KnownFact], new: Sequence[str]) -> Mapping[str, list[str]]:
+def _compare(store: Store, facts: Sequence[Fact], new: Sequence[str]) -> Mapping[str, list[str]]:
     """Return, for each of the new facts that has a vector, those near it."""
     try:
         embedder = make_embedder(store.config.embedding, store.context.environ)
@@ -84,7 +84,7 @@ def _compare(store: Store, facts: Sequence[KnownFact], new: Sequence[str]) -> Ma
     return found
 
 
-def _key(store: Store, fact: KnownFact) -> bytes:
+def _key(store: Store, fact: Fact) -> bytes:
     """Return the key of the vector of what a fact says: of the first part of its body."""
     try:
         units = Units(fact.path, store.read(fact.path) or b"")

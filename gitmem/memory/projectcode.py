@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from gitmem.memory.knownfacts import KnownFact
+    from gitmem.model.fact import Fact
 
 SECONDS = 30.0
 SECONDS_AHEAD = 0.3  # at a session's start
@@ -63,7 +63,7 @@ class ProjectCode(Value):
         return oid[:_SHORT], frozenset(_lines(listed)) - changed
 
     def changed_since(
-        self, facts: Iterable[KnownFact], *, seconds: float = SECONDS, known: Mapping[str, str] | None = None
+        self, facts: Iterable[Fact], *, seconds: float = SECONDS, known: Mapping[str, str] | None = None
     ) -> Mapping[str, tuple[str, ...]]:
         """Return, by id, the files of facts that are not what they were as of the fact's commit.
 
@@ -122,13 +122,13 @@ def ask_ahead(private: str, names: Sequence[str]) -> None:
         os.replace(file.name, path)
 
 
-def names_of(facts: Iterable[KnownFact]) -> list[str]:
+def names_of(facts: Iterable[Fact]) -> list[str]:
     """Return the names of the objects whose ids tell whether the files of facts have changed."""
     names = [f"{revision}:{file}" for _, file, commit in _files_of(facts) for revision in (commit, "HEAD")]
     return list(dict.fromkeys(names))
 
 
-def changed(facts: Iterable[KnownFact], oids: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
+def changed(facts: Iterable[Fact], oids: Mapping[str, str]) -> Mapping[str, tuple[str, ...]]:
     """Return, by id, the files of facts that are not what they were as of the fact's commit, by the ids of objects."""
     found: dict[str, list[str]] = {}
     for identifier, file, commit in _files_of(facts):
@@ -138,7 +138,7 @@ def changed(facts: Iterable[KnownFact], oids: Mapping[str, str]) -> Mapping[str,
     return {identifier: tuple(files) for identifier, files in found.items()}
 
 
-def _files_of(facts: Iterable[KnownFact]) -> list[tuple[str, str, str]]:
+def _files_of(facts: Iterable[Fact]) -> list[tuple[str, str, str]]:
     """Return the id, a file and the commit of each fact that has them, for each of its files."""
     return [
         (fact.id, file, fact.commit)

@@ -47,7 +47,7 @@ _SUMMARY = 160  # characters of an exchange in a concept's list
 _DIGITS = 10
 
 
-class KnownConcept(Value):
+class Concept(Value):
     """What is known of a concept from its header; `exchanges` are ids, which sort by time."""
 
     path: str
@@ -75,7 +75,7 @@ def concept_path(identifier: str, name: str) -> str:
     return f"{FOLDER}/{identifier}{f'-{words}' if words else ''}.md"
 
 
-def affinity(exchange: Exchange | KnownConcept, concept: KnownConcept) -> float:
+def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
     """Return how much an exchange, or another concept, and a concept have in common, from 0 to 1 (spec V3).
 
     Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
@@ -89,7 +89,7 @@ def affinity(exchange: Exchange | KnownConcept, concept: KnownConcept) -> float:
     return (overlap(_folded(exchange.files), _folded(concept.files)) + words) / 2
 
 
-def choose(exchange: Exchange, concepts: Mapping[str, KnownConcept], before: str = "") -> KnownConcept | None:
+def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = "") -> Concept | None:
     """Return the concept that an exchange joins, None where it makes a new one.
 
     `before` is the concept of the exchange before it in its session, which goes on with it more often than not: what
@@ -124,17 +124,17 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
     return ", ".join(words) if len(words) > 1 else one_line(fallback.partition(" → ")[0], 60)
 
 
-def begun(exchange: Exchange) -> KnownConcept:
+def begun(exchange: Exchange) -> Concept:
     """Return the concept that an exchange begins."""
     identifier = concept_id(exchange.id)
     name = name_of(exchange.keywords, exchange.files, exchange.summary)
     when = _when(exchange.id)
     path = concept_path(identifier, name)
     words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
-    return KnownConcept(path, identifier, name, when, when, words, files, (exchange.id,), ())
+    return Concept(path, identifier, name, when, when, words, files, (exchange.id,), ())
 
 
-def joined(concept: KnownConcept, exchange: Exchange) -> KnownConcept:
+def joined(concept: Concept, exchange: Exchange) -> Concept:
     """Return a concept with one more exchange: what comes again moves to the front of what it is known by."""
     return concept._replace(
         keywords=_moved(concept.keywords, exchange.keywords, MAX_KEYWORDS),
@@ -144,14 +144,14 @@ def joined(concept: KnownConcept, exchange: Exchange) -> KnownConcept:
     )
 
 
-def renamed(before: KnownConcept, after: KnownConcept) -> KnownConcept:
+def renamed(before: Concept, after: Concept) -> Concept:
     """Return a young concept under the name its words now give; one that a person named keeps its name."""
     if has_own_name(before):
         return after
     return after._replace(name=name_of(after.keywords, after.files, after.name))
 
 
-def has_own_name(concept: KnownConcept) -> bool:
+def has_own_name(concept: Concept) -> bool:
     """Say whether a concept's name follows its words no more: it has grown, or a person or a model named it."""
     return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(
         concept.keywords, concept.files, concept.name
@@ -164,12 +164,12 @@ def line_of(exchange: Exchange, link: str) -> str:
     return f"- {exchange.time[:10]} [{summary}](../{link}) {exchange.id}"
 
 
-def parse_concept(data: bytes, path: str) -> KnownConcept | None:
+def parse_concept(data: bytes, path: str) -> Concept | None:
     """Return what a concept's header says, None where the document is none."""
     given = Document.parse(data).metadata
     if given.get("kind") != KIND or not given.get("id"):
         return None
-    return KnownConcept(
+    return Concept(
         path,
         str(given["id"]),
         str(given.get("name") or given["id"]),
@@ -182,7 +182,7 @@ def parse_concept(data: bytes, path: str) -> KnownConcept | None:
     )
 
 
-def render_new(concept: KnownConcept, lines: Sequence[str]) -> bytes:
+def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
     """Return the file of a new concept."""
     from gitmem.model.yamlvalue import flow
 
@@ -196,7 +196,7 @@ def render_new(concept: KnownConcept, lines: Sequence[str]) -> bytes:
     )
 
 
-def render_changed(data: bytes, concept: KnownConcept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
+def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
     """Return a concept's file with another header, more lines and without those of some exchanges; all else stays."""
     document = Document.parse(data)
     before = parse_concept(data, concept.path)
@@ -238,7 +238,7 @@ def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ..
     return tuple(front + rest[: most - len(front) - min(room, len(fresh))] + fresh[:room])[:most]
 
 
-def _shared(exchange: Exchange, concept: KnownConcept) -> int:
+def _shared(exchange: Exchange, concept: Concept) -> int:
     files = _folded(exchange.files) & _folded(concept.files)
     return len(files) + len(_stems(exchange.keywords) & _stems(concept.keywords))
 

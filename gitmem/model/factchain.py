@@ -34,8 +34,6 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
     What the winner itself had been superseded by is followed first: of a chain only the end takes another's place. If
     that leads back to the loser, the old decision is turned round: the winner holds again.
     """
-    from dataclasses import replace
-
     from gitmem.model.fact import FactStatus
 
     if loser == winner or loser not in facts or winner not in facts:
@@ -47,15 +45,15 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
         changed[winner] = _revived(changed[winner], now)
         if before in changed:
             kept = tuple(one for one in changed[before].supersedes if one != winner)
-            changed[before] = replace(changed[before], supersedes=kept, updated=now)
+            changed[before] = changed[before]._replace(supersedes=kept, updated=now)
     else:
         winner = chain[-1]
         changed[winner] = _revived(changed[winner], now)
     supersedes = tuple(dict.fromkeys((*changed[winner].supersedes, loser)))
-    changed[winner] = replace(changed[winner], supersedes=supersedes, updated=now)
-    changed[loser] = replace(changed[loser], status=FactStatus.SUPERSEDED, superseded_by=winner, updated=now)
+    changed[winner] = changed[winner]._replace(supersedes=supersedes, updated=now)
+    changed[loser] = changed[loser]._replace(status=FactStatus.SUPERSEDED, superseded_by=winner, updated=now)
     for one, other in ((winner, loser), (loser, winner)):
-        changed[one] = replace(changed[one], review=tuple(name for name in changed[one].review if name != other))
+        changed[one] = changed[one]._replace(review=tuple(name for name in changed[one].review if name != other))
     return {one: fact for one, fact in changed.items() if fact != facts[one]}
 
 
@@ -69,11 +67,9 @@ def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
 
 def _revived(fact: Fact, now: datetime) -> Fact:
     """Return a fact that holds."""
-    from dataclasses import replace
-
     from gitmem.model.fact import FactKind, FactStatus
 
     if fact.binds and not fact.superseded_by:
         return fact
     status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
-    return replace(fact, status=status, superseded_by="", updated=now)
+    return fact._replace(status=status, superseded_by="", updated=now)

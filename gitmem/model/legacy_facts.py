@@ -6,11 +6,11 @@ lists of both. The index of keywords that stands beside them is derived, here to
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.model.entry import clean_text
-from gitmem.model.fact import FactKind, FactStatus, make_fact, render_fact
+from gitmem.model.fact import FactKind, FactStatus, make_fact
+from gitmem.model.factfile import render_fact
 from gitmem.model.legacy import (
     FileItem,
     Found,
@@ -97,8 +97,8 @@ def _fact(kind: Kind, file: SourceFile, what: FactKind, given: Mapping[str, obje
     )
     resolution = clean_text(text_of(given.get("resolution")))
     if what is FactKind.ISSUE and (resolution or text_of(given.get("status")).casefold() == "resolved"):
-        fact = replace(fact, status=FactStatus.RESOLVED)
-    return replace(fact, text="\n\n".join([text, *_further(given, resolution)]))
+        fact = fact._replace(status=FactStatus.RESOLVED)
+    return fact._replace(text="\n\n".join([text, *_further(given, resolution)]))
 
 
 def _further(given: Mapping[str, object], resolution: str) -> Iterator[str]:

@@ -14,7 +14,8 @@ from gitmem.memory.briefing_facts import told_facts
 from gitmem.memory.project import ProjectQuestions
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.exchange import Exchange
-from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.model.fact import FactKind, make_fact
+from gitmem.model.factfile import render_fact
 from gitmem.model.ids import make_id
 
 

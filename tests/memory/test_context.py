@@ -10,7 +10,8 @@ from gitmem.memory.context import MARKER, session_start
 from gitmem.memory.project import ProjectState
 from gitmem.memory.save import save
 from gitmem.model.entry import Entry, render_entry
-from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.model.fact import FactKind, make_fact
+from gitmem.model.factfile import render_fact
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
 from gitmem.model.tokens import estimate_tokens

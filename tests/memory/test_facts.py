@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from gitmem.memory.facts import learn
 from gitmem.memory.knownfacts import in_force, known_facts
 from gitmem.memory.replay import replay
 from gitmem.memory.save import save
+from gitmem.model.fact import FactStatus
 from gitmem.model.kinds import MemoryType
 from gitmem.model.turns import Turn
 from gitmem.store.store import Store
@@ -175,13 +176,10 @@ def test_a_chain_is_followed(desk):
 def test_a_circle_of_two_machines_has_one_end(desk):
     learned(desk, "use a1 for builds, not b1", "use c1 for tests, not d1")
     one, two = known_facts(desk.store)
-    old = replace_all(one, status="superseded", superseded_by=two.id)
-    new = replace_all(two, status="superseded", superseded_by=one.id, updated="2999-01-01T00:00:00+00:00")
+    old = one._replace(status=FactStatus.SUPERSEDED, superseded_by=two.id)
+    later = datetime(2999, 1, 1, tzinfo=UTC)
+    new = two._replace(status=FactStatus.SUPERSEDED, superseded_by=one.id, updated=later)
     assert in_force([old, new]) == [new]
-
-
-def replace_all(fact, **changes):
-    return fact._replace(**changes)
 
 
 def test_facts_are_found_by_the_beginning_of_their_id(desk):

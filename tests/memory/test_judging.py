@@ -14,7 +14,8 @@ from gitmem.memory.background import tend
 from gitmem.memory.facts import learn
 from gitmem.memory.judging import judge
 from gitmem.memory.knownfacts import in_force, known_facts
-from gitmem.model.fact import FactKind, make_fact, render_fact
+from gitmem.model.fact import FactKind, make_fact
+from gitmem.model.factfile import render_fact
 from gitmem.model.turns import Turn
 from gitmem.search.filling import fill
 from gitmem.store.store import Store

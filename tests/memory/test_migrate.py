@@ -12,7 +12,7 @@ import pytest
 from gitmem.memory.migrate import migrate
 from gitmem.memory.save import save
 from gitmem.memory.summarize import pending_archives, read_summary
-from gitmem.model.fact import parse_fact
+from gitmem.model.factfile import parse_fact
 from gitmem.model.kinds import MemoryType
 from gitmem.model.legacy import Kind
 from gitmem.model.limits import Limits, needs_rotation

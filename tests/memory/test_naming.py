@@ -10,7 +10,7 @@ from gitmem.llm.http import Patience
 from gitmem.memory.background import tend
 from gitmem.memory.knownconcepts import known_concepts
 from gitmem.memory.naming import name_concepts
-from gitmem.model.concept import KnownConcept, lines_of
+from gitmem.model.concept import Concept, lines_of
 from gitmem.model.document import Document
 from gitmem.store.ledger import Ledger
 from gitmem.store.store import Store
@@ -35,11 +35,11 @@ def asking(desk, home, model_server):
     return desk
 
 
-def concepts(desk) -> dict[str, KnownConcept]:
+def concepts(desk) -> dict[str, Concept]:
     return {one.name: one for one in known_concepts(desk.store)}
 
 
-def of_file(desk, name: str) -> KnownConcept:
+def of_file(desk, name: str) -> Concept:
     [found] = [one for one in known_concepts(desk.store) if any(name in file for file in one.files)]
     return found
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.git import process
-from gitmem.memory.knownfacts import KnownFact
 from gitmem.memory.project import ProjectQuestions
 from gitmem.memory.projectcode import project_code
+from gitmem.model.fact import Fact
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
-FACT = KnownFact(
+FACT = Fact(
     path="facts/one.md",
     id="one",
     kind="fact",

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
@@ -8,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.document import BrokenHeaderError, Document
-from gitmem.model.fact import Fact, FactKind, FactStatus, fact_id, is_fact_path, make_fact, parse_fact, render_fact
+from gitmem.model.fact import Fact, FactKind, FactStatus, fact_id, is_fact_path, make_fact
+from gitmem.model.factfile import parse_fact, render_fact
 from gitmem.model.paths import check_path
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=timezone(timedelta(hours=9)))
@@ -52,7 +52,7 @@ FACTS = st.builds(
 def test_a_new_fact_reads_back_as_it_is(fact):
     data = render_fact(fact)
     found = parse_fact(data, fact.path)
-    assert found == replace(fact, text=found.text)
+    assert found == fact._replace(text=found.text, file=fact.path, source=data)
     assert found.text.split() == fact.text.split()
     assert render_fact(found) == data
     assert is_fact_path(check_path(fact.path))
@@ -62,9 +62,9 @@ def test_a_new_fact_reads_back_as_it_is(fact):
 @given(FACTS, FACTS)
 def test_a_fact_that_is_changed_reads_back_as_changed(fact, other):
     found = parse_fact(render_fact(fact))
-    changed = replace(other, id=fact.id, kind=fact.kind, document=found.document)
+    changed = other._replace(id=fact.id, kind=fact.kind, source=found.source)
     again = parse_fact(render_fact(changed))
-    assert again == replace(changed, text=again.text)
+    assert again == changed._replace(text=again.text, source=again.source)
 
 
 def test_a_new_fact_has_the_shape_of_the_hosts_own():
@@ -91,14 +91,14 @@ def test_a_new_fact_has_the_shape_of_the_hosts_own():
 def test_what_a_person_wrote_stays_when_a_fact_is_changed():
     fact = parse_fact(BY_HAND)
     assert render_fact(fact) == BY_HAND
-    changed = replace(fact, status=FactStatus.SUPERSEDED, superseded_by="d0000000000")
+    changed = fact._replace(status=FactStatus.SUPERSEDED, superseded_by="d0000000000")
     assert render_fact(changed) == BY_HAND.replace(
         b"mood: [good]\r\n", b"mood: [good]\r\nstatus: superseded\r\nsuperseded_by: d0000000000\r\n"
     )
-    assert render_fact(replace(parse_fact(render_fact(changed)), superseded_by="", status=FactStatus.ACTIVE)) == (
+    assert render_fact(parse_fact(render_fact(changed))._replace(superseded_by="", status=FactStatus.ACTIVE)) == (
         BY_HAND.replace(b"mood: [good]\r\n", b"mood: [good]\r\nstatus: active\r\n")
     )
-    assert render_fact(replace(fact, text="Use uv.\nAlways.")).endswith(b"---\r\nUse uv.\r\nAlways.\r\n")
+    assert render_fact(fact._replace(text="Use uv.\nAlways.")).endswith(b"---\r\nUse uv.\r\nAlways.\r\n")
 
 
 def test_two_machines_name_the_same_fact_alike():
@@ -122,7 +122,7 @@ def test_an_issue_is_open_and_what_is_not_known_is_empty():
         ("one",),
     )
     assert (found.origin, found.created.year, found.binds) == ({}, 1970, True)
-    assert not replace(found, status=FactStatus.RESOLVED).binds
+    assert not found._replace(status=FactStatus.RESOLVED).binds
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_other_files_are_no_facts(data):
 
 
 def test_a_broken_header_is_not_written_into():
-    fact = Fact("d4f7k2m9q0x", FactKind.DECISION, "x", WHEN, document=Document.parse(b"---\na: [\n---\nx\n"))
+    fact = Fact("d4f7k2m9q0x", FactKind.DECISION, "x", WHEN, source=b"---\na: [\n---\nx\n")
     with pytest.raises(BrokenHeaderError):
         render_fact(fact)
 

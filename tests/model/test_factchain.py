@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
@@ -17,7 +16,7 @@ DECISIONS = st.lists(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), 
 
 
 def facts():
-    return {name: replace(make_fact(FactKind.RULE, f"Use {name}", WHEN), id=name) for name in NAMES}
+    return {name: make_fact(FactKind.RULE, f"Use {name}", WHEN)._replace(id=name) for name in NAMES}
 
 
 def after(decisions, known=None):
@@ -47,7 +46,7 @@ def test_a_decision_can_be_turned_round():
 
 def test_a_pair_in_review_is_decided():
     known = facts()
-    known["a"], known["b"] = replace(known["a"], review=("b", "c")), replace(known["b"], review=("a",))
+    known["a"], known["b"] = known["a"]._replace(review=("b", "c")), known["b"]._replace(review=("a",))
     changed = supersede(known, "a", "b", WHEN)
     assert (changed["a"].review, changed["b"].review) == (("c",), ())
 

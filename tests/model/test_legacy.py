@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gitmem.model.document import Document
 from gitmem.model.entry import clean_text, find_entries, render_entry
-from gitmem.model.fact import parse_fact
+from gitmem.model.factfile import parse_fact
 from gitmem.model.legacy import (
     ArchiveItem,
     FileItem,
