@@ -11,7 +11,7 @@ import json
 import os
 import time
 
-from gitmem.errors import ExitCode, NotFoundError
+from gitmem.errors import ExitCode, NotFoundError, RefusedError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.memory.replay import Replayed
+    from gitmem.store.hook_spool import HookSpool
     from gitmem.store.store import Store
 
 SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
@@ -92,7 +93,7 @@ def parse_call(argv: Sequence[str]) -> Call:
 
 def _take(door: Door) -> None:
     """Put a payload into the spool; answer it where that is its due."""
-    from gitmem.store.hook_spool import HookSpool, parse
+    from gitmem.store.hook_spool import parse
     from gitmem.store.spool import MAX_EVENT_BYTES
 
     started = time.monotonic()
@@ -107,8 +108,15 @@ def _take(door: Door) -> None:
     root = _find(door, (cwd if isinstance(cwd, str) else "",))
     if root is None or not name:
         return
-    spool = HookSpool(_private(door, root))
-    spool.accept(name, os.getppid() if os.name == "posix" else 0, data)
+    owner = os.getppid() if os.name == "posix" else 0
+    try:
+        spool = _spool(door, root)
+    except RefusedError:
+        from gitmem.store.held import hold
+
+        hold(door.home(), root, name, owner, data)
+        return
+    spool.accept(name, owner, data)
     if name == _ANSWERED:
         with _time_limit(LONGEST_SECONDS, lambda: _log(door, f"{_ANSWERED} was ended after {LONGEST_SECONDS:g} s")):
             _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
@@ -169,10 +177,9 @@ def _drain(door: Door) -> None:
     root = _find(door, (door.cwd,))
     if root is not None:
         from gitmem.memory.background import settle, tend
-        from gitmem.store.hook_spool import HookSpool
 
         store, started = _open(door, root), time.monotonic()
-        ended = any(name.startswith(_LAST) for name in HookSpool(store.private).names())
+        ended = any(name.startswith(_LAST) for name in _spool(door, root).names())
         with _time_limit(
             BACKGROUND_SECONDS, lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):
@@ -216,7 +223,6 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:
     """Return the store of the first of these folders that has one, else of the project the session began in."""
-    from gitmem.errors import RefusedError
     from gitmem.store.locate import find_store
 
     for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
@@ -238,6 +244,16 @@ def _private(door: Door, root: str) -> str:
         raise NotFoundError(f"The store at {root} is gone.")
     check_layout(layout, door.environ)
     return os.path.join(layout.common_dir, PRIVATE_FOLDER)
+
+
+def _spool(door: Door, root: str) -> HookSpool:
+    """Return the spool of a store, with what was kept elsewhere while the store was not to be used."""
+    from gitmem.store.held import release
+    from gitmem.store.hook_spool import HookSpool
+
+    spool = HookSpool(_private(door, root))
+    release(door.home(), root, spool)
+    return spool
 
 
 def _open(door: Door, root: str) -> Store:

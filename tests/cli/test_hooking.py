@@ -8,6 +8,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -656,3 +657,53 @@ def test_a_replay_shows_a_terminal_how_far_it_is(host, tmp_path):
     assert "[############            ] 3/4 2" in shown.getvalue()
     assert "\x1b" not in shown.getvalue()
     assert "4/4" not in host.run("replay", *names)
+
+
+# Stores that may not be used
+
+
+def tree(folder: Path) -> list[tuple[str, int]]:
+    return sorted((str(path), path.lstat().st_mtime_ns) for path in folder.rglob("*"))
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_another_users_store_is_left_alone_and_its_events_are_kept(host, home):
+    host.deliver("SessionStart", source="startup")
+    host.drain()
+    for path in (host.project, *host.project.rglob("*")):
+        os.lchown(path, 65534, 65534)
+    before = tree(host.project)
+    assert host.deliver("SessionStart", source="startup") == ""
+    host.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
+    host.drain()
+    assert tree(host.project) == before
+    for command in (["save", "x"], ["status"], ["search", "x"], ["doctor"], ["sync"]):
+        process = host.start(*command)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 8, command
+        assert b"belongs to another user" in err
+        assert b"git config --global --add safe.directory " in err
+    assert tree(host.project) == before
+    (home / ".gitconfig").write_text("[safe]\n\tdirectory = *\n")
+    host.turn("two", "And the lexer.", "I renamed the lexer to scanner.")
+    host.drain()
+    assert "reader" in host.memory() + "".join(host.entries("Session"))
+    assert "scanner" in host.memory()
+    assert not (home / ".gitmem").exists()
+
+
+def test_a_copys_events_reach_no_other_store_and_wait_for_init(host, tmp_path, bare_git):
+    bare_git(tmp_path, "init", "-q", "branchy")
+    bare_git(tmp_path / "branchy", "commit", "-q", "--allow-empty", "-m", "first")
+    host.run("init", "--branch", cwd=tmp_path / "branchy")
+    shutil.copytree(tmp_path / "branchy", tmp_path / "copy", symlinks=True)
+    before = tree(tmp_path / "branchy")
+    host.project, host.store = tmp_path / "copy", tmp_path / "copy" / ".gitmem"
+    assert host.deliver("SessionStart", source="startup") == ""
+    host.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
+    host.drain()
+    assert tree(tmp_path / "branchy") == before
+    host.run("init")
+    host.drain()
+    assert "reader" in host.memory()
+    assert tree(tmp_path / "branchy") == before

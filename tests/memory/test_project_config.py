@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
+import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -14,9 +16,7 @@ from gitmem.memory.project import ProjectQuestions
 from gitmem.memory.projectcode import project_code
 from gitmem.model.fact import Fact
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
 FACT = Fact(
@@ -180,7 +180,8 @@ def test_a_submodule_s_configuration_is_not_read(trap, environ, tmp_path, bare_g
     assert "same.py" in files
 
 
-def test_all_else_that_a_configuration_can_name(trap, environ):
+def name_all_else(trap: Trap) -> None:
+    """Have the configuration and the git folder name all that git runs elsewhere."""
     hooks = trap.project / ".git" / "hooks"
     hooks.mkdir(exist_ok=True)
     for name in HOOKS:
@@ -202,9 +203,46 @@ def test_all_else_that_a_configuration_can_name(trap, environ):
         trap.configure(f"[{section}]\n" + "".join(f'\t{key} = "{trap.command(key)} #"\n' for key in keys))
     for name in HOOKS:  # named by the configuration, as git has it since 2.54
         trap.configure(f'[hook "{name}-evil"]\n\tevent = {name}\n\tcommand = "{trap.command(name)}"\n')
-    trap.configure("[log]\n\tshowSignature = true\n[status]\n\tsubmoduleSummary = true\n[core]\n\tworktree = /\n")
+    trap.configure("[log]\n\tshowSignature = true\n[status]\n\tsubmoduleSummary = true\n")
     (trap.project / ".gitattributes").write_text("* diff=evil merge=evil\n")
+
+
+def test_all_else_that_a_configuration_can_name(trap, environ):
+    name_all_else(trap)
+    trap.configure("[core]\n\tworktree = /\n")
     trap.stir()
     state, _ = read_all(trap, environ)
     assert trap.sprung() == []
     assert (state.root, state.changed, len(state.commits)) == (str(trap.project), 1, 1)
+
+
+@pytest.mark.parametrize("place", ["project", "branch"])
+def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_git, tmp_path, place):
+    bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    environ = environ | {"PYTHONPATH": str(ROOT)}
+
+    def gitmem(*args: str, stdin: bytes = b"") -> bytes:
+        command = [sys.executable, "-P", "-m", "gitmem", *args]
+        done = subprocess.run(
+            command, cwd=trap.project, env=environ, input=stdin, capture_output=True, timeout=60, check=False
+        )
+        assert done.returncode == 0, (args, done.stderr.decode())
+        return done.stdout
+
+    gitmem("init", *["--branch"] * (place == "branch"))
+    name_all_else(trap)
+    (trap.project / ".git" / "info" / "attributes").write_text("* filter=evil diff=evil merge=evil\n")
+    trap.configure(filters(trap, "evil"))
+    trap.stir()
+    said = {"cwd": str(trap.project), "session_id": "one", "prompt_id": "1"}
+    gitmem("save", "Use uv, not pnpm", "--type", "decision")
+    memory = trap.project / ".gitmem" / "memory.md"
+    memory.write_text(memory.read_text() + "\nBy hand.\n")
+    answer = gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "SessionStart"}).encode())
+    assert b"1 changed files" in answer
+    gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "UserPromptSubmit", "prompt": "go"}).encode())
+    gitmem("hook", "claude", "--drain")
+    gitmem("remote", "add", str(tmp_path / "remote.git"))
+    for command in ("search uv", "sync", "status", "doctor", "log", "diff HEAD~1 HEAD", "maintain"):
+        gitmem(*command.split())
+    assert trap.sprung() == []
