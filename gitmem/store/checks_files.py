@@ -20,6 +20,7 @@ from gitmem.redact.redact import redact
 from gitmem.store.findings import Finding, Level, age, count
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Journal
+from gitmem.store.redacting import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -93,10 +94,9 @@ def check_secrets(store: Store) -> Iterator[Finding]:
     found = []
     for path in known_files(store.repository.git):
         data = _read(store, path)
-        if data is None or b"\0" in data:
-            continue
-        findings = redact(data.decode("utf-8", "surrogateescape"), allow=store.config.redaction.allow).findings
-        kinds = Counter(finding.kind for finding in findings)
+        texts = () if data is None else readings(data)
+        results = (redact(text, allow=store.config.redaction.allow) for text in texts)
+        kinds = Counter(finding.kind for result in results for finding in result.findings)
         if kinds:
             found.append(f"{path}: " + ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())))
     if found:

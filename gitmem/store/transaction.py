@@ -11,7 +11,6 @@ from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.identity import GITMEM
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature
-from gitmem.model.difference import changed_range
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import check_path, fold, is_git_folder
 from gitmem.values import Value
@@ -58,7 +57,7 @@ class Transaction:
 
         Raises:
             RefusedError: it, or a folder above it, is a link, or it is no regular file, or too large, or its name leads
-                out of the store or into git's own folder.
+                out of the store or into git's own folder, or it is new and its name holds a secret.
             OSError: it cannot be read.
 
         """
@@ -102,16 +101,15 @@ class Transaction:
             self._state.update(before)  # a plan may go on without this commit
             raise
         if real:
-            trailers = (*message.trailers, (Trailer.MACHINE.value, self._machine))
-            subject = self._redact(message.subject).text
-            message = message._replace(subject=subject, trailers=trailers)
-            self.drafts.append(Draft(message, real, when or self.now))
+            message = message._replace(trailers=(*message.trailers, (Trailer.MACHINE.value, self._machine)))
+            self.drafts.append(Draft(self._clean(message), real, when or self.now))
         return bool(real)
 
     def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:
         """Yield the commits to make, the edits by hand first."""
         committer = Signature(identity.name, identity.email, self.now)
-        drafts = [Draft(_edit_message(self._edits, self._machine), self._edits, self.now)] if self._edits else []
+        edit = self._clean(_edit_message(self._edits, self._machine)) if self._edits else None
+        drafts = [Draft(edit, self._edits, self.now)] if edit else []
         for draft in drafts + self.drafts:
             author = Signature(identity.name, identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
@@ -150,6 +148,8 @@ class Transaction:
         self._modes[path] = mode
         if disk == tip and not replaced:
             return tip
+        if blob is None:
+            self._check_name(path)
         edited = disk if disk is None or disk == tip else self._redacted(path, tip or b"", disk, edited=True)
         if edited != tip or replaced:
             self._edits[path] = edited
@@ -171,24 +171,37 @@ class Transaction:
 
     def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
         """Return content without the secrets in those of its lines that `before` does not have at the same ends."""
-        start, end = _changed_lines(before, content)
-        text = content[start:end].decode("utf-8", "surrogateescape")
-        found = self._redact(text)
-        if not found.findings:
-            return content
-        if edited:
-            first = content.count(b"\n", 0, start) + 1
-            numbers = sorted({first + text.count("\n", 0, finding.start) for finding in found.findings})
-            lines = ", ".join(map(str, numbers))
-            kinds = ", ".join(sorted({finding.kind for finding in found.findings}))
+        from gitmem.store.redacting import redact_bytes  # while git starts
+
+        clean = redact_bytes(before, content, allow=self._allow)
+        if clean.kinds and edited:
+            lines = ", ".join(map(str, clean.lines))
+            kinds = ", ".join(sorted({*clean.kinds}))
             self.notices.append(
                 f"{path}, line {lines}: what looks like a secret ({kinds}) was replaced in the file. "
                 "If it is none, add it to redaction.allow."
             )
-        return content[:start] + found.text.encode("utf-8", "surrogateescape") + content[end:]
+        return clean.data
+
+    def _clean(self, message: Message) -> Message:
+        """Return a message without the secrets in its subject and in the values of its trailers."""
+        trailers = message.trailers
+        if self._redact("\n".join(value for _, value in trailers)).findings:
+            trailers = tuple((key, self._redact(value).text) for key, value in trailers)
+        return message._replace(subject=self._redact(message.subject).text, trailers=trailers)
+
+    def _check_name(self, path: str) -> None:
+        found = self._redact(path)
+        if found.findings:
+            kinds = ", ".join(sorted({finding.kind for finding in found.findings}))
+            raise RefusedError(
+                f"{found.text} is refused: its name holds what looks like a secret ({kinds}), and git keeps names.",
+                "Rename it; if it is none, add it to redaction.allow.",
+            )
 
     def _check_new(self, path: str) -> None:
         check_path(path)
+        self._check_name(path)
         if self._work_tree.is_folder(path):
             raise RefusedError(f"{path} is refused: there is a folder of this name.")
         folder, _, name = path.rpartition("/")
@@ -202,14 +215,6 @@ class Transaction:
                 )
             if part not in siblings:
                 return
-
-
-def _changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
-    """Return the range of `after` that holds all lines which differ from `before`, found from both ends."""
-    start, end = changed_range(before, after)
-    start = after.rfind(b"\n", 0, start) + 1
-    newline = after.find(b"\n", end)
-    return start, len(after) if newline < 0 else newline
 
 
 def _edit_message(edits: Mapping[str, bytes | None], machine: str) -> Message:

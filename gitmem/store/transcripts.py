@@ -123,11 +123,12 @@ def file_name(session: str) -> str:
         raise RefusedError(
             "The transcript has no session id.", "Give the id that the agent's host has for the session."
         )
-    name = slug(session)
+    shown = redact(session).text  # a name stands in the history of the branch, and in what is pushed
+    name = slug(shown)
     if name == session:
         return name
     digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
-    return f"{slug(session, length=_READABLE).rstrip('-') or 'session'}-{digest}"
+    return f"{slug(shown, length=_READABLE).rstrip('-') or 'session'}-{digest}"
 
 
 def _redacted(lines: Iterable[str], allow: tuple[str, ...]) -> Iterator[bytes]:

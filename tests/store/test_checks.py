@@ -282,9 +282,10 @@ def test_secrets_are_counted_by_kind_and_file_and_never_shown(patient):
     patient.write("note.md", f"token {SECRET}\nand {SECRET[::-1]}\n")
     patient.write("deep/other.txt", f"export GITHUB_TOKEN={SECRET}\n")
     patient.write("binary.bin", b"\0" + SECRET.encode())
+    patient.write("wide.txt", f"token {SECRET}\n".encode("utf-16"))
     finding = patient.examine()["secrets"]
     assert finding.level is Level.PROBLEM
-    assert [detail.partition(":")[0] for detail in finding.details] == ["deep/other.txt", "note.md"]
+    assert [detail.partition(":")[0] for detail in finding.details] == ["deep/other.txt", "note.md", "wide.txt"]
     assert SECRET not in json.dumps(finding.details)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,7 +13,10 @@ from gitmem.errors import RefusedError
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.model.message import Message
 from gitmem.store import transaction as module
-from gitmem.store.transaction import Transaction, _changed_lines
+from gitmem.store.redacting import changed_lines, redact_bytes
+
+if TYPE_CHECKING:
+    from gitmem.store.transaction import Transaction
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 OTHER = "ghp_" + "ZYXWVUTSRQPONMLKJIHGFEDCBAzyxwvutsrq"
@@ -382,9 +386,84 @@ def test_bytes_that_are_no_text_are_kept_around_a_secret(box):
     box.sound()
 
 
+@pytest.mark.parametrize(
+    "encoding, mark",
+    [
+        *(("utf-16-le", ""), ("utf-16-be", ""), ("utf-16-le", "\ufeff"), ("utf-16-be", "\ufeff")),
+        *(("utf-32-le", "\ufeff"), ("utf-32-be", "\ufeff")),
+    ],
+)
+def test_a_file_in_utf_16_is_redacted_in_its_encoding(box, encoding, mark):
+    text = f"{mark}제목\r\ntoken {SECRET}\r\n끝 end\r\n"
+    box.write("a.md", text.encode(encoding) + b"\n")
+    (notice,) = box.settle().notices
+    assert notice.startswith("a.md, line 2: ")
+    content = box.files()["a.md"]
+    assert SECRET.encode(encoding) not in content
+    assert content.endswith(b"\n")
+    left = content[: len(content) - 1].decode(encoding)
+    assert left.startswith(f"{mark}제목\r\ntoken [REDACTED:")
+    assert left.endswith("]\r\n끝 end\r\n")
+    assert box.settle().notices == ()
+    box.sound()
+
+
+@given(st.binary(max_size=200), st.sampled_from([b"", b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\0\0\xfe\xff"]))
+def test_bytes_without_a_secret_stay_as_they_are(data, mark):
+    whole = mark + data
+    clean = redact_bytes(b"", whole)
+    assert clean.data == whole or clean.kinds
+
+
+@given(st.text(max_size=60).filter(str.isascii), st.sampled_from(["utf-16-le", "utf-16-be"]), st.binary(max_size=1))
+def test_a_secret_in_utf_16_is_found_whatever_surrounds_it(text, encoding, tail):
+    data = f"{text}\n{SECRET}\n{text}".encode(encoding) + tail
+    assert SECRET.encode(encoding) not in redact_bytes(b"", data).data
+
+
+def test_no_secret_gets_into_trailers(box, run):
+    def plan(transaction: Transaction) -> None:
+        trailers = (("Gitmem-Op", "save"), ("Gitmem-Session", f"s {SECRET}"), ("Gitmem-Host", f"password={OTHER}x1"))
+        transaction.commit(Message("s", trailers), {"a.md": b"a"})
+
+    run(plan)
+    said = box.git("log", "-1", "--format=%B")
+    assert SECRET not in said
+    assert OTHER not in said
+    assert "Gitmem-Op: save\nGitmem-Session: s [REDACTED:" in said
+    assert "Gitmem-Host: " in said
+    box.sound()
+
+
+@pytest.mark.parametrize("path", [f"{SECRET}.md", f"notes/{SECRET}/a.md"])
+def test_a_file_whose_name_holds_a_secret_is_not_committed_and_reported(box, path):
+    box.write(path, b"by hand\n")
+    box.write("other.md", b"kept\n")
+    (notice,) = box.settle().notices
+    assert notice.startswith("Not kept: ")
+    assert "[REDACTED:" in notice
+    assert SECRET not in notice
+    assert "other.md" in box.tree()
+    assert SECRET not in box.git("log", "--format=%B", "--name-only")
+    assert (box.root / path).read_bytes() == b"by hand\n"
+    with pytest.raises(RefusedError, match="holds what looks like a secret"):
+        box.put({path: b"x"})
+
+
+def test_a_name_that_is_there_already_is_kept_and_told_without_its_secret(box):
+    box.write(f"{SECRET}.md", b"by hand\n")
+    box.git("add", "-A")
+    box.git("commit", "-qm", "by hand")
+    box.write(f"{SECRET}.md", b"edited\n")
+    box.settle()
+    assert box.files()[f"{SECRET}.md"] == b"edited\n"
+    assert box.git("log", "-1", "--format=%s").startswith("Edit by hand: [REDACTED:")
+    box.sound()
+
+
 @given(before=st.binary(max_size=40), after=st.binary(max_size=40))
 def test_the_changed_lines_hold_every_change(before, after):
-    start, end = _changed_lines(before, after)
+    start, end = changed_lines(before, after)
     assert 0 <= start <= end <= len(after)
     assert before.startswith(after[:start]) or start == 0
     assert before.endswith(after[end:])
@@ -399,7 +478,7 @@ def test_the_changed_lines_hold_every_change(before, after):
 )
 def test_the_changed_lines_are_no_more_than_those_around_the_change(lines, place, new):
     before, after = b"".join(lines), b"".join(lines[:place] + new + lines[place:])
-    start, end = _changed_lines(before, after)
+    start, end = changed_lines(before, after)
     assert after[start:end].count(b"\n") <= len(new) + 1
 
 

@@ -138,6 +138,14 @@ def test_the_name_of_a_session_is_its_id_wherever_that_is_possible():
     assert len(file_name("x" * 10_240)) < 40
 
 
+def test_a_session_that_is_named_by_a_secret_is_filed_without_it():
+    secret = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+    name = file_name(secret)
+    assert name.startswith("redacted-")
+    assert "0123456789abc" not in name
+    assert name == file_name(secret) == file_name(name)
+
+
 def test_odd_lines_are_kept_as_lines(store):
     put(store, SESSION, STARTED, ["{}\r\n", "", "  \n", "\ud800 not unicode", "not json"])
     assert read(store, SESSION) == ["{}", "? not unicode", "not json"]
