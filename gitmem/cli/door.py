@@ -132,9 +132,9 @@ class Door(Value):
         """Print `value` as JSON where `--json` was given, else `text`."""
         shown = text
         if args.json:
-            from gitmem.jsontext import dumps
+            import json
 
-            shown = dumps(value, margin="")
+            shown = json.dumps(value, ensure_ascii=False, indent=2)
         if shown:
             print(shown, file=self.out)
 
@@ -151,13 +151,13 @@ class Door(Value):
 
 
 class _Harmless:
-    """A text stream that has `gitmem.jsontext.harmless` look at all that is written to it."""
+    """A text stream that has `gitmem.model.plaintext.harmless` look at all that is written to it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        from gitmem.jsontext import harmless
+        from gitmem.model.plaintext import harmless
 
         return self._stream.write(harmless(text))
 

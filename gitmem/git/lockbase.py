@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from abc import ABC, abstractmethod
 
 from gitmem.errors import BusyError
-from gitmem.jsontext import dumps
 from gitmem.values import Value
 
 TYPE_CHECKING = False
@@ -58,13 +58,11 @@ class Holder(Value):
 
     def to_bytes(self) -> bytes:
         """Return the record as it is stored."""
-        return dumps(self._asdict()).encode("utf-8", "surrogatepass") + b"\n"
+        return json.dumps(self._asdict(), ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
     @staticmethod
     def from_bytes(text: bytes) -> Holder | None:
         """Read a record; None if it is not whole."""
-        import json  # only when one has to wait
-
         try:
             fields = json.loads(text)
             strings = (str(fields[name]) for name in ("host", "started", "place", "token", "purpose"))

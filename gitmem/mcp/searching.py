@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from gitmem.jsontext import harmless
 from gitmem.mcp.words import clean
+from gitmem.model.plaintext import harmless
 from gitmem.search.engine import answer
 from gitmem.store.history import resolve
 

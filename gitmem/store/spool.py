@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import json
 import os
 import stat
 import time
 from collections.abc import Iterator
 
 from gitmem.errors import RefusedError
-from gitmem.jsontext import dumps
 from gitmem.values import Value
 
 TYPE_CHECKING = False
@@ -42,7 +42,7 @@ class Spool:
     def __init__(self, folder: str, now: Callable[[], float] = time.time) -> None:
         self.folder = folder
         self._now = now
-        self._delivered: dict[bytes, dict[str, object]] = {}  # so that one's own event is not parsed: see `dumps`
+        self._delivered: dict[bytes, dict[str, object]] = {}  # so that one's own event is not parsed: see `deliver`
 
     def deliver(self, content: dict[str, object]) -> str:
         """Accept an event: it will be committed, whatever happens to this process. Returns its name.
@@ -52,7 +52,7 @@ class Spool:
             OSError: it could not be stored; nothing of it remains.
 
         """
-        data = dumps(content).encode("utf-8", "surrogatepass")
+        data = json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
         if len(data) > MAX_EVENT_BYTES:
             raise RefusedError(
                 f"An event of {len(data):,} bytes is more than gitmem handles.", "Save the part that matters."
@@ -150,8 +150,6 @@ class Spool:
             return None
         if data in self._delivered:
             return self._delivered[data]
-        import json
-
         try:
             content = json.loads(data.decode("utf-8", "surrogatepass"))
         except (ValueError, RecursionError):
