@@ -29,6 +29,12 @@ def configure_init(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
+_PUSHED = (
+    "'git push --all' in the project sends this branch to its remote, too; raw transcripts are on no branch and stay "
+    "here.\n'git push --mirror' sends all there is."
+)
+
+
 def run_init(args: argparse.Namespace, door: Door) -> int:
     """Make a store for this project; where there is one, complete it.
 
@@ -46,9 +52,8 @@ def run_init(args: argparse.Namespace, door: Door) -> int:
     branch = store.repository.branch().removeprefix("refs/heads/")
     value = {"store": store.root, "branch": branch, "new": made.new}
     verb = "Made a store" if made.new else "There is a store"
-    door.answer(
-        args, value, f'{verb} at {store.root} (branch {branch}).\nTry: gitmem save "Use uv, not pnpm" --type decision'
-    )
+    text = f'{verb} at {store.root} (branch {branch}).\nTry: gitmem save "Use uv, not pnpm" --type decision'
+    door.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}")
     return ExitCode.OK
 
 

@@ -66,7 +66,7 @@ def read_records(path: str, unread: Unread | None = None) -> Iterator[Record]:
 
 
 def keep_transcript(store: Store, session: str, path: str) -> str | None:
-    """Write a session's transcript to the l1 branch; returns the commit, None where there is nothing new to keep.
+    """Write a session's transcript to L1; returns the commit, None where there is nothing new to keep.
 
     Raises:
         GitmemError: it could not be stored.

@@ -225,9 +225,9 @@ def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable
 
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Look at the raw transcripts; each line of one is a unit."""
-    from gitmem.store.transcripts import branch_of
+    from gitmem.store.transcripts import tip_of
 
-    tip = store.repository.tip(branch_of(store))
+    tip = tip_of(store)
     if tip is None:
         return Pool([])
     said = _grep(store, tip, literals, "--line-number", "--max-count", _PER_FILE, "--", "sessions")

@@ -1,4 +1,4 @@
-"""Forgetting raw transcripts (spec G6): they are on a branch of their own, so that memory's history stays as it is."""
+"""Forgetting raw transcripts (spec G6): they have commits of their own, so that memory's history stays as it is."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, RefusedError
-from gitmem.git.expunge import forget_moves, remove_unreachable
+from gitmem.git.expunge import remove_unreachable
 from gitmem.git.identity import GITMEM
 from gitmem.git.packing import sizes
 from gitmem.git.refs import move_ref, move_refs, read_refs
@@ -16,7 +16,7 @@ from gitmem.git.writer import REGULAR, NewCommit, Signature, Writer
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.maintenance import beating
 from gitmem.store.remotes import FETCHED
-from gitmem.store.transcripts import Transcript, branch_of, sessions
+from gitmem.store.transcripts import REF, Transcript, sessions
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -41,7 +41,7 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
 
     Raises:
         RefusedError: they are synced, so that the next sync would bring them back.
-        BusyError: another process kept the store's lock, or moved the branch.
+        BusyError: another process kept the store's lock, or wrote transcripts meanwhile.
 
     """
     found = sessions(store)
@@ -59,29 +59,27 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
 
 
 def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgotten:
-    git, branch = store.repository.git, branch_of(store)
+    git = store.repository.git
     room = sizes(git).bytes
-    old = store.repository.tip(branch)
-    if not move_ref(git, branch, _rest(store, branch, kept) if kept else None, old, "gitmem forget"):
-        raise BusyError("The branch of the transcripts was moved meanwhile.", "Try again.")
+    old = store.repository.tip(REF)
+    if not move_ref(git, REF, _rest(store, kept) if kept else None, old, "gitmem forget"):
+        raise BusyError("The transcripts were written to meanwhile.", "Try again.")
     fetched = {ref: oid for ref, oid in read_refs(git, FETCHED).items() if ref.endswith("/l1")}
     move_refs(git, {ref: (oid, None) for ref, oid in fetched.items()})
     if not store.own_repository:
-        forget_moves(git, [branch] if kept else [])
         said = "Their objects stay in the project's repository until git drops them: 'git gc --prune=now' there does."
         return Forgotten(planned.sessions, planned.size, planned.kept, 0, (said,))
-    forget_moves(git, [branch] if kept else [])
     remove_unreachable(git, store.repository.layout.common_dir)
     return Forgotten(planned.sessions, planned.size, planned.kept, max(room - sizes(git).bytes, 0))
 
 
-def _rest(store: Store, branch: str, kept: list[Transcript]) -> str:
-    """Write a commit with what stays, on the commit that every branch of transcripts begins with."""
+def _rest(store: Store, kept: list[Transcript]) -> str:
+    """Write a commit with what stays, on the commit that all transcripts begin with."""
     git = store.repository.git
     who = Signature(GITMEM.name, GITMEM.email, store.context.clock().astimezone(UTC))
     trailers = ((Trailer.OP.value, Op.TRANSCRIPT.value), (Trailer.MACHINE.value, store.context.machine))
     message = Message(f"Keep {len(kept)} transcripts and forget the older ones", trailers).render()
     entries = tuple((one.path, REGULAR, one.oid) for one in kept)
-    with Writer(git, branch, make_root(git), keep_pack=store.own_repository) as writer:
+    with Writer(git, REF, make_root(git), keep_pack=store.own_repository) as writer:
         writer.commit(NewCommit(message, {}, who, who, {}, entries))
         return writer.write()[-1]

@@ -25,7 +25,7 @@ from gitmem.store.purgejudge import Judgement, judge
 from gitmem.store.purgerecords import answer, followed, followed_at, look_at_records
 from gitmem.store.purgestate import Journal, read_state, write_state
 from gitmem.store.recovery import recover, remove_litter
-from gitmem.store.transcripts import branch_of
+from gitmem.store.transcripts import on_a_branch
 
 if TYPE_CHECKING:
     from gitmem.git.locks import Lock
@@ -247,7 +247,7 @@ def refs_of(store: Store) -> dict[str, tuple[str, str]]:
 
     In a repository of the store's own all are.
     """
-    mine = [] if store.own_repository else [store.repository.branch(), branch_of(store), _OURS]
+    mine = [] if store.own_repository else [store.repository.branch(), _OURS, *on_a_branch(store)]
     form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
     said = store.repository.git.run("for-each-ref", form, *mine).decode("utf-8", "surrogateescape")
     found = {}

@@ -1,4 +1,4 @@
-"""Transcripts (L1) go to a remote only where `sync.transcripts` says so (spec G6), on a branch of their own.
+"""Transcripts (L1) go to a remote only where `sync.transcripts` says so (spec G6), there on a branch of their own.
 
 They are merged as all files are, without a work tree: nothing is checked out of that branch.
 """
@@ -12,38 +12,37 @@ from gitmem.git.history import fork
 from gitmem.git.refs import move_ref, read_refs
 from gitmem.git.remote import PushRacedError
 from gitmem.store.incoming import check_extent
-from gitmem.store.mergecommit import merge_commits, read_tree
 from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
 from gitmem.store.rounds import Options, in_rounds
-from gitmem.store.transcripts import FOLDER, SUFFIX, branch_of
+from gitmem.store.transcripts import REF, bring_over, merged, other_files
 
 if TYPE_CHECKING:
     from gitmem.git.history import Fork
     from gitmem.git.remote import Connection, Remote
     from gitmem.store.store import Store
 
-REMOTE_REF = "refs/heads/gitmem-l1"  # on every remote: one may be a project's own repository
-_REGULAR = "100644"
+REMOTE_REF = "refs/heads/gitmem-l1"  # on every remote: some take branches alone
 
 
 def sync_transcripts(store: Store, remote: Remote, connection: Connection, options: Options) -> None:
-    """Sync the l1 branch with a remote. Raises as `gitmem.store.sync.sync` does."""
+    """Sync the transcripts with a remote. Raises as `gitmem.store.sync.sync` does."""
+    bring_over(store)
     in_rounds(lambda _: _round(store, remote, connection) or None, options, remote.name)
 
 
 def _round(store: Store, remote: Remote, connection: Connection) -> bool:
     """Try once; False where another machine was quicker."""
-    git, branch = store.repository.git, branch_of(store)
+    git = store.repository.git
     held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
-    local = read_refs(git, branch).get(branch)
+    local = read_refs(git, REF).get(REF)
     target = local
     check_extent(store, remote, theirs, {local})
     if theirs is not None:
         theirs = clean_incoming(store, theirs)
         both = None if local is None else fork(git, local, theirs)
         _check(store, remote, both, theirs)
-        target = theirs if both is None else _merged(store, branch, both)
+        target = theirs if both is None else merged(store, both)
     if target is None:
         return True
     if target != held:
@@ -51,27 +50,15 @@ def _round(store: Store, remote: Remote, connection: Connection) -> bool:
             connection.push(remote, target, REMOTE_REF, held)
         except PushRacedError:
             return False
-    moved = target == local or move_ref(git, branch, target, local, "gitmem sync")
+    moved = target == local or move_ref(git, REF, target, local, "gitmem sync")
     if moved and held != theirs:
         sweep(store)
     return moved
 
 
-def _merged(store: Store, branch: str, both: Fork) -> str:
-    local, theirs = both.tips
-    if theirs in both.bases:
-        return local
-    return theirs if local in both.bases else merge_commits(store, branch, both).oid
-
-
 def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None:
     """Refuse what is no branch of transcripts."""
-    strange = [
-        path
-        for path, (mode, _) in read_tree(store.repository.git, theirs).items()
-        if mode != _REGULAR or not path.startswith(f"{FOLDER}/") or not path.endswith(SUFFIX)
-    ]
-    if strange or (both is not None and not both.bases):
+    if other_files(store, theirs) or (both is not None and not both.bases):
         raise RefusedError(
             f"The branch 'gitmem-l1' of {remote.name} holds something else than transcripts of this memory.",
             "Use another remote, or 'gitmem config sync.transcripts false'.",

@@ -1,8 +1,8 @@
-"""Raw transcripts of sessions (L1), on a branch of their own (spec G6, R14).
+"""Raw transcripts of sessions (L1), in commits of their own that one ref names (spec G6, R14).
 
 They are read and written through git and never checked out: a transcript is stored once, the memory branch, `HEAD`,
-the index and the work tree never know of it, and to forget all of them is to drop one branch. Writing a session again
-replaces its file.
+the index and the work tree never know of it, and to forget all of them is to drop one ref. It is no branch, so that
+`git push --all` does not send it. Writing a session again replaces its file.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,8 +18,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
+from gitmem.git.history import fork
 from gitmem.git.identity import IdentityLookup
 from gitmem.git.oid import blob_id
+from gitmem.git.refs import move_refs, read_refs
 from gitmem.git.repository import clear_left_behind
 from gitmem.git.setup import make_root
 from gitmem.git.worktree import MAX_FILE_BYTES
@@ -26,15 +29,20 @@ from gitmem.git.writer import NewCommit, Signature, TipLockedError, TipMovedErro
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import check_path, slug
 from gitmem.redact.redact import redact
+from gitmem.store.mergecommit import merge_commits, read_tree
+from gitmem.store.store import PURGING
 
 if TYPE_CHECKING:
+    from gitmem.git.history import Fork
     from gitmem.git.locks import Lock
     from gitmem.git.repository import Repository
     from gitmem.store.store import Store
 
 FOLDER = "sessions"
 SUFFIX = ".l1.jsonl"
-ATTEMPTS = 50  # with the lock held, only a person's git command or a fetch can move the branch
+REF = "refs/gitmem/l1"
+ATTEMPTS = 50  # with the lock held, only a person's git command or a fetch can move the ref
+_REGULAR = "100644"
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
 _READABLE = 12  # characters that stay of an id which cannot be a name: few, so that what it makes is itself a name
@@ -52,11 +60,6 @@ class Transcript:
     oid: str
 
 
-def branch_of(store: Store) -> str:
-    """Return the full name of the branch that holds the transcripts (docs/format.md, "Terms")."""
-    return "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
-
-
 def put(
     store: Store, session: str, started: datetime, lines: Iterable[str], *, when: datetime | None = None
 ) -> str | None:
@@ -70,8 +73,6 @@ def put(
         UnfinishedError: the store is in the middle of a git operation of the user's.
         BusyError: another process kept the lock.
         NotSavedError: the disk is full, read-only or not ours to write; nothing was stored.
-        GitmemError: the project has a branch of this name that is none of gitmem's.
-
     """
     name = file_name(session)
     buffer = io.BytesIO()  # which hands out what it holds without a copy: there are transcripts of 50 MB
@@ -79,7 +80,7 @@ def put(
     data = buffer.getvalue()
     new = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
     message = _message(store, session, data.count(b"\n"))
-    in_the_way = f"the branch {branch_of(store)} was moved by others {ATTEMPTS} times"
+    in_the_way = f"the ref {REF} was moved by others {ATTEMPTS} times"
     with _locked(store) as lock:
         for _ in range(ATTEMPTS):
             tip = _begun(store)
@@ -99,7 +100,7 @@ def put(
 
 def read(store: Store, session: str) -> list[str] | None:
     """Return the lines of a session's transcript, None where there is none; `session` is its id, or as it is listed."""
-    tip = store.repository.tip(branch_of(store))
+    tip = tip_of(store)
     found = None if tip is None else _find(store.repository, tip, file_name(session))
     if found is None:
         return None
@@ -108,8 +109,74 @@ def read(store: Store, session: str) -> list[str] | None:
 
 def sessions(store: Store) -> list[Transcript]:
     """Return the transcripts that are stored, the oldest first."""
-    tip = store.repository.tip(branch_of(store))
+    tip = tip_of(store)
     return [] if tip is None else _listed(store.repository, tip)
+
+
+def tip_of(store: Store) -> str | None:
+    """Return the commit that holds the transcripts, None where there are none.
+
+    What an older gitmem has on a branch is brought over; where nothing can be written, that branch is read.
+    """
+    try:
+        bring_over(store)
+    except (GitmemError, OSError):
+        return store.repository.tip(REF) or next(iter(on_a_branch(store).values()), None)
+    return store.repository.tip(REF)
+
+
+def bring_over(store: Store) -> None:
+    """Move the transcripts that an older gitmem keeps on a branch to `REF`, at once or not at all.
+
+    It may have begun that branch anew since the last time: the two are merged. A branch of this name that holds
+    something else is a person's and stays.
+
+    Raises:
+        GitFailedError: the refs cannot be moved.
+        NotSavedError: the merge cannot be written.
+
+    """
+    git = store.repository.git
+    for _ in range(ATTEMPTS):
+        found = on_a_branch(store)
+        if not found or os.path.lexists(os.path.join(store.private, PURGING)):
+            return
+        ((branch, theirs),) = found.items()
+        tip = store.repository.tip(REF)
+        new = theirs if tip is None else merged(store, fork(git, tip, theirs))
+        if move_refs(git, {REF: (tip, new), branch: (theirs, None)}, "gitmem: transcripts are no branch any more"):
+            return
+
+
+def on_a_branch(store: Store) -> dict[str, str]:
+    """Return the branch on which an older gitmem keeps transcripts, and its tip; nothing where there is none.
+
+    It begins as every store does and holds transcripts alone.
+    """
+    git = store.repository.git
+    found = read_refs(git, "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1")
+    return {
+        branch: tip
+        for branch, tip in found.items()
+        if store.repository.is_ancestor(make_root(git), tip) and not other_files(store, tip)
+    }
+
+
+def merged(store: Store, both: Fork) -> str:
+    """Return a commit with the transcripts of two."""
+    ours, theirs = both.tips
+    if theirs in both.bases:
+        return ours
+    return theirs if ours in both.bases else merge_commits(store, REF, both).oid
+
+
+def other_files(store: Store, commit: str) -> list[str]:
+    """Return the paths of a commit that are no transcripts."""
+    return [
+        path
+        for path, (mode, _) in read_tree(store.repository.git, commit).items()
+        if mode != _REGULAR or not path.startswith(f"{FOLDER}/") or not path.endswith(SUFFIX)
+    ]
 
 
 def file_name(session: str) -> str:
@@ -167,17 +234,13 @@ def _locked(store: Store) -> Iterator[Lock]:
 
 
 def _begun(store: Store) -> str:
-    """Return the branch's tip; a branch that is not there begins with the commit that every store begins with."""
-    repository, ref = store.repository, branch_of(store)
-    repository.branch()  # raises where the user is in the middle of something
-    tip, root = repository.tip(ref), make_root(repository.git)
+    """Return the tip of the transcripts, which begin with the commit that every store begins with."""
+    store.repository.branch()  # raises where the user is in the middle of something
+    bring_over(store)
+    tip = store.repository.tip(REF)
     if tip is None:
-        repository.git.run("update-ref", "-m", "gitmem", ref, root, "")
-        return root
-    if not store.own_repository and not repository.is_ancestor(root, tip):
-        raise GitmemError(
-            f"The project has a branch {ref} already, and it holds no transcripts of gitmem's.", "Rename that branch."
-        )
+        tip = make_root(store.repository.git)
+        store.repository.git.run("update-ref", "-m", "gitmem", REF, tip, "")
     return tip
 
 
@@ -187,7 +250,7 @@ def _commit(
     layout, now = store.repository.layout, store.context.clock()
     identity = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     signature = Signature(identity.name, identity.email, now)
-    with Writer(store.repository.git, branch_of(store), tip, keep_pack=store.own_repository) as writer:
+    with Writer(store.repository.git, REF, tip, keep_pack=store.own_repository) as writer:
         author = signature._replace(when=when or now)
         writer.commit(NewCommit(message, changes, author, signature, {}))
         if not lock.held():

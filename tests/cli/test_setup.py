@@ -320,3 +320,15 @@ def test_a_real_bash_completes(tmp_path):
     run = subprocess.run(["bash", "-c", script], env=environ, cwd=tmp_path, capture_output=True, text=True, check=True)
     assert "complete " in run.stdout
     assert "answer: --unset" in run.stdout, run.stderr
+
+
+def test_init_branch_says_what_a_push_of_all_branches_sends(run, tmp_path, bare_git):
+    assert "push" not in run("init")[1]
+    project = tmp_path / "other"
+    project.mkdir()
+    bare_git(project, "init", "-q")
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "code")
+    code, out, _ = run("-C", str(project), "init", "--branch")
+    assert code == 0
+    assert "'git push --all' in the project sends this branch" in out
+    assert "'git push --mirror' sends all there is" in out

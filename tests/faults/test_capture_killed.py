@@ -143,7 +143,7 @@ class Sessions:
         ops = self.project.git("log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
         assert ops.count("turn") == len(asked), where
         assert self.waiting() == [], (where, self.failures())
-        stored = self.project.git("ls-tree", "-r", "--name-only", "l1").split("\n")
+        stored = self.project.git("ls-tree", "-r", "--name-only", "refs/gitmem/l1").split("\n")
         assert sorted(path.rpartition("-sess-")[2] for path in stored) == sorted(
             f"{session.number}.l1.jsonl" for session in self.all
         ), where
@@ -240,7 +240,7 @@ def test_a_host_killed_in_the_middle_of_a_turn_is_closed_at_the_next_start(sessi
         time.sleep(0.05)
     assert [name.split("-")[0] for name in sessions.waiting()] == ["SessionStart"]
     assert sorted(sessions.entries("User Prompt")) == sorted(killed.asked)
-    assert "sess" in sessions.project.git("ls-tree", "-r", "--name-only", "l1")
+    assert "sess" in sessions.project.git("ls-tree", "-r", "--name-only", "refs/gitmem/l1")
     sessions.project.check_repository()
     sessions.project.check_in_step()
     assert sessions.failures() == ""

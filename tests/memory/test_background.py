@@ -155,7 +155,7 @@ def test_a_session_that_ends_leaves_its_transcript(desk, session, bare_git):
     ]
     assert ops(desk, bare_git) == ["init", "turn"]
     branches = bare_git(Path(desk.store.root), "for-each-ref", "--format=%(refname:short)", "refs/heads").split()
-    assert branches == ["gitmem", "l1"]
+    assert branches == ["gitmem"]
 
 
 def test_a_killed_session_is_closed_with_what_it_delivered(desk, session):

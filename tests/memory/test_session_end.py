@@ -108,7 +108,10 @@ def test_a_session_of_any_name(desk, path, session, bare_git):
     assert one.path.count("/") == 3
     root = Path(desk.store.root)
     assert bare_git(root, "fsck", "--strict", "--no-dangling") == ""
-    assert bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)", "l1") == "transcript"
+    assert (
+        bare_git(root, "log", "-1", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)", "refs/gitmem/l1")
+        == "transcript"
+    )
 
 
 def test_every_stored_line_is_json_and_holds_no_secret(desk, path):

@@ -396,7 +396,7 @@ def test_rival_prompts_are_pushed_to_a_shared_remote(
     for each in (first, second, first):
         sync_remote(each.store, find_remote(each.store, None), options, asks=False, seconds=60)
     assert [one.session for one in sessions(first.store)] == ["session-1", "session-2"]
-    assert bare_git(first.root, "rev-parse", "l1") == bare_git(second.root, "rev-parse", "l1")
+    assert bare_git(first.root, "rev-parse", "refs/gitmem/l1") == bare_git(second.root, "rev-parse", "refs/gitmem/l1")
 
 
 def test_rival_a_leaked_git_dir_commits_memory_into_the_code_repository(

@@ -10,15 +10,17 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gitmem.errors import BusyError, GitmemError, RefusedError, UnfinishedError
+from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.memory.save import Save, save
 from gitmem.model.ids import make_id
 from gitmem.model.paths import check_path
 from gitmem.store import transcripts
 from gitmem.store.context import Context
+from gitmem.store.forgetting import forget_transcripts
 from gitmem.store.init import Place, init_store
-from gitmem.store.transcripts import branch_of, file_name, put, read, sessions
+from gitmem.store.purge import plan_purge, purge
+from gitmem.store.transcripts import REF, file_name, put, read, sessions
 
 STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
 SESSION = "1b4e51f0-77a1-4c3e-9d55-2f0f6c1b7a10"
@@ -55,7 +57,7 @@ def test_what_was_put_is_read_and_nothing_else_has_moved(store, git):
     (found,) = sessions(store)
     assert (found.session, found.path, found.started) == (SESSION, PATH, STARTED)
     assert found.size == sum(len(line.encode()) + 1 for line in LINES)
-    ref = "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
+    ref = "refs/gitmem/l1"
     assert git("rev-parse", ref) == commit
     assert git("ls-tree", "-r", "--name-only", ref) == PATH
     assert git("status", "--porcelain") == ""
@@ -67,7 +69,7 @@ def test_what_was_put_is_read_and_nothing_else_has_moved(store, git):
 
 def test_the_branch_begins_where_every_store_begins(store, git):
     put(store, SESSION, STARTED, LINES)
-    roots = {git("rev-list", "--max-parents=0", ref) for ref in (branch_of(store), store.repository.branch())}
+    roots = {git("rev-list", "--max-parents=0", ref) for ref in (REF, store.repository.branch())}
     assert len(roots) == 1
 
 
@@ -78,7 +80,7 @@ def test_a_session_written_again_replaces_its_file(store, git):
     assert [found.path for found in sessions(store)] == [PATH]
     assert git("rev-parse", f"{second}^") == first
     assert put(store, SESSION, STARTED, LINES) is None
-    assert git("rev-parse", branch_of(store)) == second
+    assert git("rev-parse", REF) == second
 
 
 def test_sessions_come_in_the_order_in_which_they_began(store):
@@ -119,7 +121,7 @@ def test_no_session_id_leads_astray_or_to_another(store, git):
     for found in listed:
         assert check_path(found.path) == found.path
         assert read(store, found.session) is not None
-    assert git("log", "--format=%(trailers:key=Gitmem-Op,valueonly)", f"-{len(HOSTILE)}", branch_of(store)).split() == [
+    assert git("log", "--format=%(trailers:key=Gitmem-Op,valueonly)", f"-{len(HOSTILE)}", REF).split() == [
         "transcript"
     ] * len(HOSTILE)
     assert git("fsck", "--strict", "--no-dangling") == ""
@@ -153,7 +155,7 @@ def test_odd_lines_are_kept_as_lines(store):
 
 def test_nothing_is_written_while_something_of_the_users_is_unfinished(store, git):
     put(store, SESSION, STARTED, LINES)
-    git("switch", "-q", branch_of(store).removeprefix("refs/heads/"))
+    git("switch", "-q", "-c", "other")
     with pytest.raises(UnfinishedError):
         put(store, "other", STARTED, LINES)
     git("switch", "-q", "--detach")
@@ -161,13 +163,114 @@ def test_nothing_is_written_while_something_of_the_users_is_unfinished(store, gi
         put(store, "other", STARTED, LINES)
 
 
-def test_another_ones_branch_of_that_name_is_left_alone(tmp_path, environ, bare_git):
+# A store in which an older gitmem kept them on a branch
+
+
+def older(store, git) -> str:
+    """Put the transcripts where an older gitmem had them; returns that branch."""
+    branch = "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
+    git("update-ref", branch, REF)
+    git("update-ref", "-d", REF)
+    return branch
+
+
+def by(use: str, store) -> list[str]:
+    """Have a use of the transcripts come first; returns the sessions there are then."""
+    if use == "put":
+        put(store, "new", STARTED, LINES)
+    if use == "forget":
+        forget_transcripts(store, STARTED - timedelta(days=30))
+    return [found.session for found in sessions(store)]
+
+
+@pytest.mark.parametrize("use", ["list", "put", "forget"])
+def test_they_are_brought_over_from_the_branch(store, git, use):
+    put(store, SESSION, STARTED, LINES)
+    put(store, "old", STARTED - timedelta(days=60), LINES)
+    tip = git("rev-parse", REF)
+    branch = older(store, git)
+    expected = {"list": ["old", SESSION], "put": ["old", SESSION, "new"], "forget": [SESSION]}[use]
+    assert sorted(by(use, store)) == sorted(expected)
+    assert branch not in git("for-each-ref")
+    assert use == "forget" or git("rev-list", REF).split()[use == "put"] == tip
+    assert git("fsck", "--strict", "--no-dangling") == ""
+    assert git("status", "--porcelain") == ""
+
+
+def test_what_an_older_gitmem_wrote_meanwhile_is_merged(store, git):
+    put(store, SESSION, STARTED, LINES)
+    branch = older(store, git)
+    assert len(sessions(store)) == 1
+    kept = git("rev-parse", REF)
+    git("update-ref", "-d", REF)  # it knows nothing of that, and begins anew
+    put(store, "meanwhile", STARTED, LINES)
+    put(store, SESSION, STARTED, LINES[:1])
+    older(store, git)
+    git("update-ref", REF, kept)
+    assert sorted(one.session for one in sessions(store)) == sorted(["meanwhile", SESSION])
+    assert read(store, "meanwhile") == LINES
+    assert set(LINES) <= set(read(store, SESSION))
+    assert branch not in git("for-each-ref")
+
+
+def test_a_move_that_was_cut_off_is_finished(store, git):
+    put(store, SESSION, STARTED, LINES)
+    branch = older(store, git)
+    git("update-ref", REF, branch)
+    tip = git("rev-parse", REF)
+    assert len(sessions(store)) == 1
+    assert git("rev-parse", REF) == tip
+    assert branch not in git("for-each-ref")
+
+
+def test_a_branch_of_a_persons_stays(store, git):
+    branch = "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1"
+    git("branch", branch.removeprefix("refs/heads/"), store.repository.branch())
+    tip = git("rev-parse", branch)
+    put(store, SESSION, STARTED, LINES)
+    assert [found.session for found in sessions(store)] == [SESSION]
+    assert git("rev-parse", branch) == tip
+
+
+def test_an_unrelated_branch_of_that_name_stays(tmp_path, environ, bare_git):
     bare_git(tmp_path, "init", "-q")
     bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
     bare_git(tmp_path, "branch", "gitmem-l1")
     store = make(tmp_path, environ, Place.BRANCH)
-    with pytest.raises(GitmemError, match="gitmem-l1"):
-        put(store, SESSION, STARTED, LINES)
+    put(store, SESSION, STARTED, LINES)
+    assert read(store, SESSION) == LINES
+    assert bare_git(tmp_path, "rev-parse", "gitmem-l1") == bare_git(tmp_path, "rev-parse", "HEAD")
+
+
+def test_a_text_is_purged_from_the_branch_too(store, git):
+    put(store, SESSION, STARTED, ['{"role": "user", "text": "swordfish-4242"}'])
+    older(store, git)
+    purge(store, plan_purge(store, "swordfish-4242"))
+    assert "swordfish" not in "".join(read(store, SESSION))
+
+
+# What git does with them
+
+
+def test_a_push_of_all_branches_and_tags_does_not_send_them(store, git, tmp_path, bare_git):
+    put(store, SESSION, STARTED, LINES)
+    remote = tmp_path / "remote.git"
+    bare_git(tmp_path, "init", "-q", "--bare", str(remote))
+    git("push", "-q", "--all", str(remote))
+    git("push", "-q", "--tags", str(remote))
+    git("push", "-q", str(remote), "HEAD")
+    assert "l1" not in bare_git(remote, "for-each-ref")
+    assert "hello" not in bare_git(remote, "log", "--all", "-p")
+    assert "gitmem" in bare_git(remote, "for-each-ref")
+
+
+def test_gits_own_maintenance_keeps_them(store, git):
+    put(store, SESSION, STARTED, LINES)
+    git("pack-refs", "--all")
+    git("gc", "-q", "--prune=now")
+    assert read(store, SESSION) == LINES
+    put(store, "next", STARTED, LINES)
+    assert len(sessions(store)) == 2
 
 
 def test_a_transcript_that_fails_on_the_way_leaves_nothing(store, git):
@@ -202,7 +305,7 @@ def test_it_waits_for_the_lock(store):
 def test_a_lock_on_the_branch_is_named_and_one_that_a_killed_git_left_is_cleared(store, monkeypatch):
     put(store, SESSION, STARTED, LINES)
     monkeypatch.setattr(transcripts, "ATTEMPTS", 2)
-    lock = os.path.join(store.repository.layout.common_dir, f"{branch_of(store)}.lock")
+    lock = os.path.join(store.repository.layout.common_dir, f"{REF}.lock")
     with open(lock, "x", encoding="ascii"), pytest.raises(BusyError, match=re.escape(lock)):
         put(store, "other", STARTED, LINES)
     os.utime(lock, (0, 0))
@@ -226,6 +329,7 @@ import os, signal, sys
 from datetime import UTC, datetime
 from gitmem.git.writer import Writer
 from gitmem.store.context import Context
+from gitmem.store.forgetting import forget_transcripts
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put
 
@@ -269,7 +373,7 @@ def test_several_processes_lose_nothing(store, git, environ):
     all_of_them = [subprocess.Popen([*command, name, "", ""], env=environ) for name in "abcd"]
     assert [process.wait(timeout=60) for process in all_of_them] == [0] * 4
     assert len(sessions(store)) == 20
-    assert git("rev-list", "--count", branch_of(store)) == "21"
+    assert git("rev-list", "--count", REF) == "21"
     assert git("fsck", "--strict", "--no-dangling") == ""
 
 
