@@ -59,7 +59,14 @@ def run_save(args: argparse.Namespace, door: Door) -> int:
         where = f" ({error.filename})" if error.filename else ""
         raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
     door.notices(saved.notices)
-    value = {"id": saved.id, "commit": saved.commit, "type": args.type, "archive": saved.archive, "store": store.root}
+    value = {
+        "id": saved.id,
+        "commit": saved.commit,
+        "type": args.type,
+        "archive": saved.archive,
+        "store": store.root,
+        "redacted": saved.redacted,
+    }
     lines = [f"Saved {what.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
         lines.insert(0, f"[GITMEM_ROTATE] file={saved.archive}")

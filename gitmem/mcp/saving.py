@@ -31,6 +31,7 @@ class SaveResult(BaseModel):
     commit: str | None = Field(description="that holds it; null if another process committed it")
     path: str = Field(description="the daily log it is in, for memory_get")
     tokens: int
+    redacted: dict[str, int] = Field(default={}, description="how many secrets of each kind were left out of the text")
     notices: list[str] = Field(default=[], description="for the user")
 
 
@@ -58,7 +59,10 @@ def keep(
     if saved.archive:
         notices.append(f"memory.md was full and became {saved.archive}.")
     path = daily_path(f"{at:%Y-%m-%d}")
-    return SaveResult(id=saved.id, commit=saved.commit, path=path, tokens=estimate_tokens(text), notices=notices)
+    tokens = estimate_tokens(text)
+    return SaveResult(
+        id=saved.id, commit=saved.commit, path=path, tokens=tokens, redacted=saved.redacted, notices=notices
+    )
 
 
 def _tags(value: object) -> tuple[str, ...]:

@@ -55,12 +55,16 @@ class Save(Value):
 
 
 class Saved(Value):
-    """A save that is committed: its entry's id, and the commit (None if another process made it)."""
+    """A save that is committed: its entry's id, and the commit (None if another process made it).
+
+    `redacted` counts what was left out of its text, by kind: secrets, and passages in `<private>`.
+    """
 
     id: str
     commit: str | None
     archive: str | None
     notices: tuple[str, ...]
+    redacted: dict[str, int]
 
 
 class Drained(Value):
@@ -103,7 +107,27 @@ def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
             )
         raise
     archive = drained.archives[-1] if drained.archives else None
-    return Saved(what.id, drained.commits.get(name), archive, drained.notices)
+    redacted = _redacted(what.text, store.config.redaction.allow)
+    notices = (*drained.notices, _told(redacted)) if redacted else drained.notices
+    return Saved(what.id, drained.commits.get(name), archive, notices, redacted)
+
+
+def _redacted(text: str, allow: tuple[str, ...]) -> dict[str, int]:
+    """Count by kind what redaction leaves out of a text."""
+    from gitmem.redact.redact import redact  # which the drain has loaded, while git started
+
+    kinds: dict[str, int] = {}
+    for finding in redact(text, allow=allow).findings:
+        kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
+    return kinds
+
+
+def _told(kinds: dict[str, int]) -> str:
+    secrets = [f"{number} {kind}" for kind, number in sorted(kinds.items()) if kind != "private"]
+    private = kinds.get("private", 0)
+    said = [f"what looked like a secret ({', '.join(secrets)})"] if secrets else []
+    said += [f"{private} private {'passage' if private == 1 else 'passages'}"] if private else []
+    return f"Left out of what was saved: {' and '.join(said)}."
 
 
 def drain(store: Store, *, scan: bool = False) -> Drained:

@@ -72,9 +72,21 @@ def test_a_text_from_a_file_with_any_bytes(shell):
 
 def test_json(shell):
     value = json.loads(shell.run("save", "x", "--json", "--session", "s-1"))
-    assert set(value) == {"id", "commit", "type", "archive", "store"}
+    assert set(value) == {"id", "commit", "type", "archive", "store", "redacted"}
+    assert value["redacted"] == {}
     assert len(value["commit"]) == 40
     assert value["store"] == str(shell.store)
+
+
+def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(shell):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    text = f"use {token}, not {token[::-1]} or {token}; password=hunter2x <private>mine</private>"
+    value = json.loads(shell.run("save", text, "--json"))
+    assert value["redacted"] == {"github-token": 2, "password": 1, "private": 1}
+    assert token not in json.dumps(value)
+    shell.run("save", text)
+    told = "what looked like a secret (2 github-token, 1 password) and 1 private passage"
+    assert shell.err == f"gitmem: Left out of what was saved: {told}.\n"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\n", "\t"])

@@ -34,12 +34,16 @@ def test_metadata_is_kept(memory, bare_git):
 
 def test_secrets_are_redacted_and_private_text_left_out(memory, bare_git):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
-    memory.call(
+    saved = memory.call(
         "memory_save",
         type="note",
         content=f"use {token} <private>mine</private>",
         metadata={"header": f"Bearer {token}"},
-    )
+    ).structured_content
+    assert saved["redacted"] == {"github-token": 2, "private": 1}
+    assert saved["notices"] == [
+        "Left out of what was saved: what looked like a secret (2 github-token) and 1 private passage."
+    ]
     everything = bare_git(memory.root, "log", "-p", "--all")
     assert token not in everything
     assert "mine" not in everything
