@@ -30,49 +30,65 @@ class Command(Value):
     help: str
 
 
-COMMANDS = {
-    "init": Command("setup", "make a store for this project"),
-    "install": Command("installing", "have an agent's sessions remembered"),
-    "uninstall": Command("installing", "take the hooks out of an agent's settings again"),
-    "save": Command("saving", "remember a text"),
-    "check": Command("saving", "rotate memory.md if it has grown too large"),
-    "search": Command("searching", "find what is remembered"),
-    "recall": Command("searching", "what is remembered about something, as context for an agent"),
-    "get": Command("searching", "print some lines of a document"),
-    "keywords": Command("searching", "the keywords of the store, and what bears them"),
-    "reindex": Command("indexing", "make the vectors that a search uses beside the words"),
-    "show": Command("reading", "print a memory document, or one entry"),
-    "status": Command("inspecting", "what the store holds, what waits, what needs you"),
-    "log": Command("reading", "what was saved, when, in which session"),
-    "at": Command("reading", "print a document as it was at a revision or date"),
-    "diff": Command("reading", "what changed between two revisions or dates"),
-    "blame": Command("reading", "who learned a line: session, host and date"),
-    "undo": Command("undoing", "take back a save, a session or a rotation"),
-    "index": Command("reading", "the rotations, derived from history"),
-    "facts": Command("factual", "list, show, edit, retire and confirm facts"),
-    "concepts": Command("conceptual", "what exchanges of many sessions are about"),
-    "summary": Command("summarizing", "what the archives say: summaries, and which are pending"),
-    "summarize": Command("summarizing", "have a model sum up archives"),
-    "config": Command("setup", "list or change settings"),
-    "sync": Command("syncing", "exchange what was saved with other machines"),
-    "remote": Command("syncing", "which repositories memory is synced with"),
-    "clone": Command("syncing", "make a store out of a memory elsewhere"),
-    "merge-driver": Command("syncing", "what git calls to merge a document"),
-    "review": Command("reviewing", "settle what two machines changed differently"),
-    "forget": Command("forgetting", "forget raw transcripts"),
-    "purge": Command("purging", "take a text out of the memory and out of its history"),
-    "doctor": Command("inspecting", "check the store and say how to mend it"),
-    "maintain": Command("inspecting", "pack the repository so that it stays fast"),
-    "path": Command("setup", "print where the store is"),
-    "mcp": Command("serving", "serve the memory to an agent by MCP"),
-    "replay": Command("hooking", "save recorded sessions of an agent"),
-    "consolidate": Command("tidying", "make weeks of old days, months of old weeks"),
-    "clear": Command("tidying", "take what is old, or all, out of the memory"),
-    "adopt": Command("adopting", "mirror the agent's own memory files in the store"),
-    "migrate": Command("migrating", "bring in the memory of an older tool"),
-    "hook": Command("hooking", "what an agent's host calls"),
-    "completion": Command("setup", "print the completion script for a shell"),
+# As `gitmem --help` groups them.
+GROUPS = {
+    "begin": {
+        "init": Command("setup", "make a store for this project"),
+        "install": Command("installing", "have an agent's sessions remembered"),
+        "uninstall": Command("installing", "take gitmem out of an agent's settings again"),
+        "clone": Command("syncing", "make this project's store out of a memory elsewhere"),
+        "replay": Command("hooking", "import recorded sessions of an agent"),
+        "migrate": Command("migrating", "import the memory of an older tool"),
+        "adopt": Command("adopting", "mirror the agent's own memory files in the store"),
+    },
+    "save and find": {
+        "save": Command("saving", "remember a text"),
+        "search": Command("searching", "find what is remembered"),
+        "recall": Command("searching", "print what is remembered about something, for an agent"),
+        "get": Command("searching", "print some lines of a document, or one entry"),
+        "show": Command("reading", "print a document, a day, an entry or a commit"),
+        "keywords": Command("searching", "list keywords, and the entries that bear them"),
+    },
+    "look into history": {
+        "log": Command("reading", "list what was saved, when, in which session"),
+        "at": Command("reading", "print a document as it was at a revision or date"),
+        "diff": Command("reading", "show what changed between two revisions or dates"),
+        "blame": Command("reading", "show who learned a line: session, host and date"),
+        "index": Command("reading", "list the rotations, derived from history"),
+        "undo": Command("undoing", "take back a save, a session, a rotation or any commit"),
+    },
+    "keep facts and summaries": {
+        "facts": Command("factual", "list, show, edit, retire and confirm facts"),
+        "concepts": Command("conceptual", "list, show, merge and split groups of exchanges"),
+        "summary": Command("summarizing", "show the summaries of archives, and which are pending"),
+        "summarize": Command("summarizing", "have a model sum up archives"),
+        "review": Command("reviewing", "settle what two machines changed differently"),
+    },
+    "share between machines and agents": {
+        "sync": Command("syncing", "exchange what was saved with other machines"),
+        "remote": Command("syncing", "list, add and remove the repositories memory is synced with"),
+        "mcp": Command("serving", "serve the memory to an agent by MCP"),
+    },
+    "keep house": {
+        "status": Command("inspecting", "show what the store holds, what waits, what needs you"),
+        "doctor": Command("inspecting", "check the store and say how to mend it"),
+        "config": Command("setup", "list or change settings"),
+        "path": Command("setup", "print where the store is"),
+        "check": Command("saving", "rotate memory.md now if it is full"),
+        "consolidate": Command("tidying", "join old days into weeks and old weeks into months"),
+        "clear": Command("tidying", "take what is old, or all, out of the memory"),
+        "forget": Command("forgetting", "forget raw transcripts"),
+        "purge": Command("purging", "take a text out of the memory and its history"),
+        "reindex": Command("indexing", "make the vectors that a search uses beside the words"),
+        "maintain": Command("inspecting", "pack the repository so that it stays fast"),
+        "completion": Command("setup", "print the completion script for a shell"),
+    },
 }
+PLUMBING = {  # not for people
+    "hook": Command("hooking", "take an event from an agent's host"),
+    "merge-driver": Command("syncing", "merge a document for git"),
+}
+COMMANDS = {name: command for group in (*GROUPS.values(), PLUMBING) for name, command in group.items()}
 
 _EPILOG = """\
 examples:
@@ -180,15 +196,22 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
         def error(self, message: str) -> NoReturn:
             raise UsageError(f"{message[:1].upper()}{message[1:]}.", f"'{help_of}' shows how it is used.")
 
-    parser = Parser(prog="gitmem", description="A memory for coding agents that lives in git.", epilog=_EPILOG)
+    about = "A memory for coding agents that lives in git."
+    if names:
+        parser = Parser(prog="gitmem", description=about, epilog=_EPILOG)
+    else:
+        usage = "gitmem [-h] [-V] [-C DIR] [--user] COMMAND ..."
+        parser = Parser(prog="gitmem", usage=usage, description=f"{about}\n\n{_listed()}", epilog=_EPILOG)
     parser.add_argument("-V", "--version", action="version", version=f"gitmem {__version__}")
     parser.add_argument("-C", dest="directory", metavar="DIR", help="work as if started in this folder")
     parser.add_argument("--user", action="store_true", help="use your own store (~/.gitmem), not the project's")
     # Without `prog` argparse formats a usage line to find out, and asks the terminal its width for it.
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, prog="gitmem")
+    commands = parser.add_subparsers(
+        dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS
+    )
     for name, command in COMMANDS.items():
         if name not in names:
-            if not names:  # a parser for each costs a fifth of a millisecond, and only the list of commands shows them
+            if not names:  # completion offers them
                 commands.add_parser(name, help=command.help)
             continue
         module = _module(name)
@@ -199,6 +222,15 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=command.help, description=description, epilog=epilog)
         getattr(module, f"configure_{_attribute(name)}")(sub)
     return parser
+
+
+def _listed() -> str:
+    """Return the commands for people, group by group."""
+    width = max(map(len, COMMANDS))
+    return "\n\n".join(
+        "\n".join([title, *(f"  {name:<{width}}  {command.help}" for name, command in group.items())])
+        for title, group in GROUPS.items()
+    )
 
 
 def _attribute(name: str) -> str:

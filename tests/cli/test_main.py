@@ -13,7 +13,7 @@ import pytest
 from gitmem import __version__
 from gitmem.cli import setup
 from gitmem.cli.door import Door
-from gitmem.cli.main import COMMANDS, command_word, main
+from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
 from gitmem.store.journal import Journal
 
@@ -83,8 +83,10 @@ def test_without_arguments_it_teaches(tmp_path):
     run = in_a_process(cwd=tmp_path)
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout == in_a_process("--help", cwd=tmp_path).stdout
-    for name, command in COMMANDS.items():
-        assert re.search(rf"^ +{name}\s+{re.escape(command.help)}$", run.stdout, re.MULTILINE)
+    for title, group in GROUPS.items():
+        listed = run.stdout.partition(f"\n{title}\n")[2].partition("\n\n")[0].split("\n")
+        assert [line.split(maxsplit=1) for line in listed] == [[name, command.help] for name, command in group.items()]
+    assert not any(f"\n  {name} " in run.stdout for name in PLUMBING)
     assert "gitmem init  " in run.stdout
     assert "examples:" in run.stdout
     assert list(tmp_path.iterdir()) == []
