@@ -109,6 +109,14 @@ def log(
     return kept[:limit]
 
 
+def messages(git: Git, revision: str, limit: int) -> list[tuple[str, str]]:
+    """Return the ids and the whole messages of the newest commits of a revision."""
+    said = git.run("log", "-z", "--format=%H %B", f"--max-count={limit}", "--end-of-options", revision, "--")
+    return [
+        (one[:at], one[at + 1 :]) for one in said.decode("utf-8", "replace").split("\0") if (at := one.find(" ")) > 0
+    ]
+
+
 def commits(git: Git, oids: Iterable[str]) -> dict[str, Commit]:
     """Return commits by their full ids."""
     names = "".join(f"{oid}\n" for oid in dict.fromkeys(oids))

@@ -13,6 +13,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.git.history import messages
 from gitmem.git.integrity import known_files
 from gitmem.model.document import Document
 from gitmem.model.paths import check_path, fold
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from gitmem.store.store import Store
 
+_MESSAGES = 1_000  # the newest, which doctor looks through for secrets
 _LINE = re.compile(r" \(line (\d+)\)$")
 _PATIENCE = 600.0  # seconds in the spool before somebody should wonder
 _RECENT = timedelta(days=7)
@@ -90,21 +92,34 @@ def conflicts_finding(places: Iterable[str]) -> Finding:
 
 
 def check_secrets(store: Store) -> Iterator[Finding]:
-    """Count what looks like a secret, by kind and file; the secret itself is never shown (spec G7)."""
+    """Count what looks like a secret, by kind and place; the secret itself is never shown (spec G7).
+
+    Looked at are the files, their names, and the messages of the newest commits, which a person may have written.
+    """
     found = []
     for path in known_files(store.repository.git):
         data = _read(store, path)
-        texts = () if data is None else readings(data)
-        results = (redact(text, allow=store.config.redaction.allow) for text in texts)
-        kinds = Counter(finding.kind for result in results for finding in result.findings)
-        if kinds:
-            found.append(f"{path}: " + ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items())))
+        shown, kinds = _secrets(store, [path]), _secrets(store, readings(data) if data is not None else ())
+        place = redact(path).text
+        found += [f"{place}: {kinds}"] if kinds else []
+        found += [f"the name of {place}: {shown}"] if shown else []
+    tip = store.repository.tip(store.repository.branch())
+    for oid, message in messages(store.repository.git, tip, _MESSAGES) if tip else ():
+        kinds = _secrets(store, [message])
+        found += [f"the message of commit {oid[:10]}: {kinds}"] if kinds else []
     if found:
-        message = f"{count(len(found), 'file')} with what looks like a secret."
+        message = f"{count(len(found), 'place')} with what looks like a secret."
         remedy = "Revoke it, then take it out; history still has it. If it is none, add it to redaction.allow."
         yield Finding("secrets", Level.PROBLEM, message, remedy, tuple(found))
     else:
         yield Finding("secrets", Level.OK, "No secrets in the files.")
+
+
+def _secrets(store: Store, texts: Iterable[str]) -> str:
+    """Return how many secrets of each kind stand in some texts, "" for none."""
+    results = (redact(text, allow=store.config.redaction.allow) for text in texts)
+    kinds = Counter(finding.kind for result in results for finding in result.findings)
+    return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
 
 
 def check_names(store: Store) -> Iterator[Finding]:

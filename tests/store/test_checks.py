@@ -289,6 +289,20 @@ def test_secrets_are_counted_by_kind_and_file_and_never_shown(patient):
     assert SECRET not in json.dumps(finding.details)
 
 
+def test_secrets_in_names_and_in_messages_of_a_person_s_commits_are_found(patient):
+    patient.write(f"{SECRET}.md", "one\n")
+    patient.git("add", "-A")
+    patient.git("commit", "-qm", f"Use the token\n\npassword=hunter2x and {SECRET}")
+    details = patient.examine()["secrets"].details
+    commit = patient.git("rev-parse", "HEAD")[:10]
+    kinds = details[0].rpartition(": ")[2]
+    assert details == (
+        f"the name of [REDACTED:github-token].md: {kinds}",
+        f"the message of commit {commit}: {kinds}, 1 password",
+    )
+    assert SECRET not in json.dumps(details)
+
+
 def test_what_is_allowed_is_no_secret(patient):
     patient.write("note.md", f"token {SECRET}\n")
     patient.write("config.yaml", f"redaction:\n  allow: [{SECRET}]\n")
