@@ -222,7 +222,7 @@ def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], lim
     mark = os.urandom(16).hex()  # which stands in no file
     place = f"-L{lines[0]},{lines[1]}:{path}"
     said = git.unfiltered.run(
-        "log", *_PATCH, place, f"--max-count={limit}", f"--format={mark}%H%x00", "--end-of-options", revision,
+        "log", *_PATCH, place, f"--max-count={limit}", f"--format={mark}%H%x00", "--end-of-options", revision, "--",
         timeout=_SECONDS,
     )  # fmt: skip
     parts = re.split(f"{mark}([0-9a-f]+)\0".encode(), said)
@@ -270,7 +270,7 @@ def diff(git: Git, old: str, new: str, *paths: str) -> bytes:
 def show(git: Git, commit: str) -> bytes:
     """Return a commit, given by its full id, its message and its diff as `git show` prints them."""
     return git.unfiltered.run(
-        "show", *_PATCH, "--no-mailmap", "--no-notes", "--format=medium", "--end-of-options", commit
+        "show", *_PATCH, "--no-mailmap", "--no-notes", "--format=medium", "--end-of-options", commit, "--"
     )
 
 

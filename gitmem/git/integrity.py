@@ -35,7 +35,7 @@ def damages(git: Git, *, deep: bool) -> list[str]:
 def missing_of(git: Git, tip: str) -> list[str]:
     """Return what is missing of the history of one commit; for a repository whose other branches are not ours."""
     try:
-        git.run("rev-list", "--objects", "--quiet", tip, timeout=SECONDS)
+        git.run("rev-list", "--objects", "--quiet", tip, "--", timeout=SECONDS)
     except GitFailedError as error:
         return error.stderr.splitlines() or [error.message]
     return []
@@ -52,9 +52,8 @@ def lock_files(layout: Layout, branch: str) -> Iterator[tuple[str, float]]:
 
 def staged_paths(git: Git) -> list[str]:
     """Return the paths in which the index differs from the commit that `HEAD` names."""
-    return [
-        os.fsdecode(path) for path in git.run("diff-index", "--cached", "--name-only", "-z", "HEAD").split(b"\0")[:-1]
-    ]
+    said = git.run("diff-index", "--cached", "--name-only", "-z", "HEAD", "--")
+    return [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
 
 
 def known_files(git: Git) -> list[str]:

@@ -45,7 +45,11 @@ class Look:
         """Start looking, unless that was done before."""
         if self._running:
             return
-        for git, command in ((self._git.unfiltered, _CHANGED), (self._git, (*_STAGED, "HEAD")), (self._git, _NEW)):
+        for git, command in (
+            (self._git.unfiltered, _CHANGED),
+            (self._git, (*_STAGED, "HEAD", "--")),
+            (self._git, _NEW),
+        ):
             self._running.append((command, git.spawn(*command)))
 
     def __enter__(self) -> Self:
@@ -94,7 +98,7 @@ class Look:
             tip = self._git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
         else:
             raise error
-        return [self._git.unfiltered.run(*_CHANGED), self._git.run(*_STAGED, tip), self._git.run(*_NEW)]
+        return [self._git.unfiltered.run(*_CHANGED), self._git.run(*_STAGED, tip, "--"), self._git.run(*_NEW)]
 
     def _edited(self, changed: bytes) -> Iterator[str]:
         """Yield the files that are not what the index says, once what they hold was looked at."""

@@ -134,7 +134,7 @@ def _begin_memory(git: Git) -> None:
     ref, remote = f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}"
     refs = git.run("for-each-ref", "--format=%(refname)", ref, remote).decode().split()
     for name in refs:
-        if root not in git.run("rev-list", "--max-parents=0", name).decode().split():
+        if root not in git.run("rev-list", "--max-parents=0", name, "--").decode().split():
             raise GitmemError(
                 f"The project has a branch {name} already, and it is no memory of gitmem's.",
                 "Rename that branch, or use 'gitmem init' for a repository of its own.",

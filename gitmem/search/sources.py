@@ -284,7 +284,19 @@ def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) ->
         "--format=%x00%H %P%x00%ci",
     )
     said = store.repository.git.unfiltered.run(
-        *("log", "-i", "-G", pattern, "--extended-regexp", "--diff-filter=MD", "--no-merges", "-p", *options, tip),
+        *(
+            "log",
+            "-i",
+            "-G",
+            pattern,
+            "--extended-regexp",
+            "--diff-filter=MD",
+            "--no-merges",
+            "-p",
+            *options,
+            tip,
+            "--",
+        ),
         timeout=_SECONDS,
     )
     present = _present(store)

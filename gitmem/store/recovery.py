@@ -102,7 +102,7 @@ def arriving(store: Store) -> str:
 
 
 def _has_parents(store: Store, commit: str) -> bool:
-    return len(store.repository.git.run("rev-list", "--parents", "--max-count=1", commit).split()) > 1
+    return len(store.repository.git.run("rev-list", "--parents", "--max-count=1", commit, "--").split()) > 1
 
 
 def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:

@@ -77,7 +77,7 @@ def read_status(store: Store) -> Status:
     return Status(
         store=store.root,
         branch=_branch(store),
-        commits=int(git.run("rev-list", "--count", "HEAD")) if born else 0,
+        commits=int(git.run("rev-list", "--count", "HEAD", "--")) if born else 0,
         last_save=_last_save(store) if born else None,
         tokens=tokens_of_size(_size(store)),
         threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.history import blobs, log
+from gitmem.git.objects import Objects
 from gitmem.git.repository import is_object_id
 from gitmem.model.ids import is_id
 from gitmem.model.limits import Limits, needs_rotation
@@ -44,6 +45,7 @@ _LISTED = 5  # of what might be very many
 _RECENT = 64  # commits among which the last one that can be undone nearly always is
 _FILE_MODES = {"000000", "100644", "100755"}
 # What a person's own git says in the commit it makes.
+_SHORT = re.compile(r"[0-9a-f]{4,64}")
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # What gitmem did of its own accord or for a user; `git revert` is for what they did themselves.
 _NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO, Op.CONSOLIDATE, Op.PURGE}
@@ -118,19 +120,21 @@ def reversals(git: Git, revision: str) -> list[Reversal]:
         "--",
     )
     texts = [field.decode("utf-8", "replace") for field in said.split(b"\0")[:-1]]
-    found = []
+    named = {}
     for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
-        names = undoes.split() if op.strip() else _REVERTED.findall(body)
-        found.append(Reversal(oid, tuple(_full(git, name) for name in names)))
-    return found
+        named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
+    full = _full(git, {name for names in named.values() for name in names})
+    return [Reversal(oid, tuple(full.get(name, name) for name in names)) for oid, names in named.items()]
 
 
-def _full(git: Git, name: str) -> str:
-    """Return the id of a commit that a message may have abbreviated (`revert.reference`)."""
-    if is_object_id(name):
-        return name
-    said = git.run("rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}", ok=(0, 1, 128))
-    return said.decode().strip() or name
+def _full(git: Git, names: Collection[str]) -> dict[str, str]:
+    """Return the ids of commits that messages abbreviate (`revert.reference`); one process, whatever they name."""
+    short = sorted(name for name in names if _SHORT.fullmatch(name) and not is_object_id(name))
+    if not short:
+        return {}
+    with Objects(git) as objects:
+        found = objects.infos([f"{name}^{{commit}}" for name in short])
+    return {name: info.oid for name, info in zip(short, found, strict=True) if info is not None}
 
 
 def _choose(store: Store, revision: str | None, session: str | None) -> list[Record]:

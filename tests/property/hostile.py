@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 # Left out until the point that is named holds.
-LATER = {"attributes": 5, "records": 3, "removals": 4}
+LATER = {"removals": 4}
 
 File = tuple[bytes, str]  # mode and object id
 Tree = dict[tuple[bytes, ...], File]

@@ -115,7 +115,10 @@ class World:
 
     def run(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> Ran:
         """Run a command as this process does; what it would start in the background is left out."""
-        out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+        out, err = (
+            io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", write_through=True)
+            for _ in range(2)
+        )
         door = Door(self.environ, str(cwd or self.project), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
         with mock.patch.object(detached, "start"), _ends():
             code = main(args, lambda: door)

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.errors import GitmemError, NotFoundError
+from gitmem.git.process import Git
 from gitmem.memory.rotate import check
 from gitmem.memory.save import Save, save
 from gitmem.model.ids import make_id
@@ -18,7 +19,7 @@ from gitmem.model.paths import summary_path
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.store.undo import undo
+from gitmem.store.undo import reversals, undo
 
 
 class Memory:
@@ -443,3 +444,17 @@ def test_two_processes_at_once(memory, environ):
     assert memory.git("rev-list", "--count", "--grep=Gitmem-Undoes", "HEAD") == "1"
     assert memory.ids() == {kept.id}
     memory.healthy()
+
+
+def test_what_a_message_says_it_undoes_starts_no_process_for_each(box, monkeypatch):
+    """A commit that came from elsewhere may name as many as it likes, and whatever it likes."""
+    box.put({"a.md": b"1\n"})
+    named = " ".join(f"{number:07x}" for number in range(3_000))
+    hostile = f"x\n\nGitmem-Op: undo\nGitmem-Undoes: {named} --output=x HEAD^{{/((a*)*)*b}} {box.tip()[:9]}\n"
+    box.git("commit", "--allow-empty", "-qm", hostile)
+    started = []
+    start = Git._start
+    monkeypatch.setattr(Git, "_start", lambda git, *args, **more: started.append(args[0]) or start(git, *args, **more))
+    [found] = reversals(box.reopen().repository.git, "HEAD")
+    assert len(started) == 2
+    assert found.undoes[-1] == box.git("rev-parse", "HEAD~1")
