@@ -22,8 +22,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from gitmem.memory.save import Save, drain
+from gitmem.memory.save import drain
 from gitmem.model.ids import make_id
+from gitmem.model.save_event import Save
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import maintain, needed

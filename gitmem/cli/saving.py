@@ -36,9 +36,10 @@ def run_save(args: argparse.Namespace, door: Door) -> int:
       gitmem save -f notes.txt --session 1b4e51f0
 
     """
-    from gitmem.memory.save import Save, save
+    from gitmem.memory.save import save
     from gitmem.model.entry import clean_tag, clean_text
     from gitmem.model.ids import TAIL_BYTES, make_id
+    from gitmem.model.save_event import Save
 
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)

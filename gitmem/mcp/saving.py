@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from gitmem.errors import RefusedError
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.entry import clean_tag, clean_text
 from gitmem.model.ids import TAIL_BYTES, make_id
 from gitmem.model.paths import daily_path
+from gitmem.model.save_event import Save
 from gitmem.model.tokens import estimate_tokens
 
 if TYPE_CHECKING:

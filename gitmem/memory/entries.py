@@ -19,7 +19,7 @@ from gitmem.redact.redact import redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.memory.save import Save
+    from gitmem.model.save_event import Save
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 

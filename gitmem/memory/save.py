@@ -7,51 +7,19 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 from __future__ import annotations
 
 from gitmem.errors import DoesNotFitError, GitmemError, RefusedError
-from gitmem.model.entry import clean_tag
-from gitmem.model.ids import is_id
-from gitmem.model.kinds import MemoryType
 from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.paths import MEMORY
+from gitmem.model.save_event import UnknownEventError, parse_event
 from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from datetime import datetime
-
     from gitmem.config import RotationConfig
-    from gitmem.store.spool import Event
+    from gitmem.model.save_event import Save
     from gitmem.store.store import Store
     from gitmem.store.transaction import Transaction
 
-EVENT_VERSION = 1
 BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
-_KIND = "save"
-
-
-class Save(Value):
-    """Something to remember. `at` is when it was said, `host` the agent or door it came through."""
-
-    id: str
-    at: datetime
-    text: str
-    type: MemoryType = MemoryType.NOTE
-    tags: tuple[str, ...] = ()
-    session: str = ""
-    host: str = ""
-
-    def to_event(self) -> dict[str, object]:
-        """Return it as an event of the spool (docs/format.md, "The spool")."""
-        return {
-            "v": EVENT_VERSION,
-            "kind": _KIND,
-            "id": self.id,
-            "at": self.at.isoformat(),
-            "text": self.text,
-            "type": self.type.value,
-            "tags": list(self.tags),
-            "session": self.session,
-            "host": self.host,
-        }
 
 
 class Saved(Value):
@@ -79,10 +47,6 @@ class Drained(Value):
     notices: tuple[str, ...]
     waiting: int
     refused: dict[str, RefusedError]
-
-
-class _UnknownEventError(Exception):
-    """An event of a newer gitmem: it stays in the spool."""
 
 
 def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
@@ -188,8 +152,8 @@ class _Batch:
                 self.full = True
                 break
             try:
-                what = parse_event(event)
-            except _UnknownEventError:
+                what = parse_event(event.content)
+            except UnknownEventError:
                 continue
             except (ValueError, TypeError, KeyError):
                 self.unreadable.append(event.name)
@@ -214,32 +178,3 @@ def rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | No
     from gitmem.memory.rotate import rotate
 
     return rotate(transaction, config).archive
-
-
-def parse_event(event: Event) -> Save:
-    """Return what an event asks to be saved.
-
-    Raises:
-        _UnknownEventError: a newer gitmem wrote it.
-        ValueError: it is not as docs/format.md says (KeyError, TypeError: likewise).
-
-    """
-    content = event.content
-    if content.get("v") != EVENT_VERSION or content.get("kind") != _KIND:
-        if isinstance(content.get("v"), int) and isinstance(content.get("kind"), str):
-            raise _UnknownEventError(event.name)
-        raise ValueError(event.name)
-    identifier, text, tags = content["id"], content["text"], content["tags"]
-    if not (isinstance(identifier, str) and is_id(identifier) and isinstance(text, str) and isinstance(tags, list)):
-        raise ValueError(event.name)
-    from gitmem.moment import datetime
-
-    return Save(
-        id=identifier,
-        at=datetime.fromisoformat(str(content["at"])),
-        text=text,
-        type=MemoryType(str(content["type"])),
-        tags=tuple(clean_tag(str(tag)) for tag in tags),
-        session=str(content.get("session") or ""),
-        host=str(content.get("host") or ""),
-    )

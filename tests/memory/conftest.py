@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
+from gitmem.model.save_event import Save
 from gitmem.store.context import Context
 from gitmem.store.hook_spool import HookSpool
 

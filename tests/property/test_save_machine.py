@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gitmem.memory.rotate import check
-from gitmem.memory.save import Save, drain, save
+from gitmem.memory.save import drain, save
 from gitmem.model.entry import clean_text, find_entries
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
+from gitmem.model.save_event import Save
 from gitmem.redact.redact import redact
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store

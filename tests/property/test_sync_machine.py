@@ -21,12 +21,13 @@ from gitmem.errors import GitmemError
 from gitmem.git.index import IndexUpdate
 from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.worktree import WorkTree
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.document import Document
 from gitmem.model.entry import find_entries
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import remove_entries
+from gitmem.model.save_event import Save
 from gitmem.store import adopting
 from gitmem.store import sync as syncing
 from gitmem.store.context import Context

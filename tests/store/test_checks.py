@@ -9,8 +9,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gitmem.errors import GitmemError, StoreFormatError
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.ids import make_id
+from gitmem.model.save_event import Save
 from gitmem.store import checks
 from gitmem.store.checks import DEEP, FULL, QUICK, examine
 from gitmem.store.checks_files import check_conflicts

@@ -10,10 +10,11 @@ import pytest
 
 from gitmem.errors import NotFoundError
 from gitmem.memory.rotate import check
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.entry import Entry
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
+from gitmem.model.save_event import Save
 from gitmem.store.context import Context
 from gitmem.store.history import difference, read_records, records, resolve, rotations, shown
 from gitmem.store.init import Place, init_store

@@ -15,8 +15,9 @@ import pytest
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.packing import sizes
-from gitmem.memory.save import Save, drain, save
+from gitmem.memory.save import drain, save
 from gitmem.model.ids import make_id
+from gitmem.model.save_event import Save
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import ABANDONED_SECONDS, MAX_PACKS, maintain, needed

@@ -12,10 +12,11 @@ import pytest
 from gitmem.errors import BusyError, ExitCode, GitmemError, RefusedError, StoreFormatError, UnreachableError
 from gitmem.git.process import Git
 from gitmem.git.remote import Connection, PushRacedError
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.document import Document
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids
+from gitmem.model.save_event import Save
 from gitmem.store import incoming
 from gitmem.store.incoming import Accept
 from gitmem.store.remotes import add_remote, find_remote

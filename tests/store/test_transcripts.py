@@ -12,9 +12,10 @@ import pytest
 
 from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.git.worktree import MAX_FILE_BYTES
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.ids import make_id
 from gitmem.model.paths import check_path
+from gitmem.model.save_event import Save
 from gitmem.store import transcripts
 from gitmem.store.context import Context
 from gitmem.store.forgetting import forget_transcripts

@@ -11,11 +11,12 @@ import pytest
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.process import Git
 from gitmem.memory.rotate import check
-from gitmem.memory.save import Save, save
+from gitmem.memory.save import save
 from gitmem.model.ids import make_id
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids
 from gitmem.model.paths import summary_path
+from gitmem.model.save_event import Save
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
