@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from gitmem.model.document import Document
 from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, MEMORY
-from gitmem.model.rotation import plan_rotation
+from gitmem.model.rotation import outdated_archives, plan_rotation
 from gitmem.model.tokens import tokens_of_size
 from gitmem.values import Value
 
@@ -77,20 +77,11 @@ def _summarize(transaction: Transaction, archive: str, text: str) -> None:
 
 def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
     """Take archives beyond `max_archives` or `archive_retention_days` out of the tree; history keeps them (R13)."""
-    names = sorted(name for name in transaction.names(ARCHIVE) if name.startswith("memory_") and name.endswith(".md"))
-    over = names[: -config.max_archives] if config.max_archives else []
-    if config.archive_retention_days:
-        oldest = transaction.now.replace(tzinfo=None) - timedelta(days=config.archive_retention_days)
-        over += [name for name in names if name not in over and _made_before(name, oldest)]
+    days = config.archive_retention_days
+    oldest = transaction.now.replace(tzinfo=None) - timedelta(days=days) if days else None
+    over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
     if over:
         what = over[0] if len(over) == 1 else f"{len(over)} archives"
         message = Message(f"Take {what} out of the tree, as configured", ((Trailer.OP.value, Op.RETAIN.value),))
         transaction.commit(message, {f"{ARCHIVE}/{name}": None for name in over})
     return tuple(f"{ARCHIVE}/{name}" for name in over)
-
-
-def _made_before(name: str, moment: datetime) -> bool:
-    try:
-        return datetime.strptime(name[7:22], _STAMP) < moment  # noqa: DTZ007  # names are in local time, as `now` is
-    except ValueError:
-        return False

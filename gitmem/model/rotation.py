@@ -13,7 +13,7 @@ rest. What stays is always under the threshold, so that one rotation does not br
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from gitmem.model.entry import find_entries
 from gitmem.model.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT
@@ -21,6 +21,7 @@ from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.log import Section, fences, sections
 from gitmem.model.paths import archive_path
 from gitmem.model.tokens import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
+from gitmem.moment import datetime
 from gitmem.values import Value
 
 # Each may fill one half, one quarter of the threshold: if all were kept, a rotation might not make room.
@@ -144,3 +145,17 @@ def _last_that_fit(pieces: Sequence[str], tokens: int) -> str:
             break
         first -= 1
     return "".join(pieces[first:])
+
+
+def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) -> list[str]:
+    """Return the archives beyond so many (0: any number), and those made before a moment, of these file names."""
+    archives = sorted(name for name in names if name.startswith("memory_") and name.endswith(".md"))
+    over = archives[:-most] if most else []
+    return over + [name for name in archives if name not in over and oldest and _made_before(name, oldest)]
+
+
+def _made_before(name: str, moment: datetime) -> bool:
+    try:
+        return datetime.strptime(name[7:22], "%Y%m%d_%H%M%S") < moment  # names are in local time, as `moment` is
+    except ValueError:
+        return False

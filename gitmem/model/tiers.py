@@ -12,7 +12,7 @@ learned and mended; and every line that a person wrote by hand. So tiers lose no
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -21,10 +21,11 @@ from gitmem.model.document import Document
 from gitmem.model.entry import Entry, find_entries, render_entry
 from gitmem.model.kinds import TIMELINE, MemoryType
 from gitmem.model.log import Section, entry_ids, fences, find_section, remove_entries, restore_entries, sections
-from gitmem.model.paths import monthly_path, weekly_path
+from gitmem.model.paths import daily_path, monthly_path, weekly_path
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 BY_HAND = "Written by hand"
+_OVER = 2  # days: what is younger is not over in every time zone
 OFFLINE = "offline"
 
 # The text of a section and its title, as a few sentences, a line each; "" where there is nothing to say.
@@ -122,6 +123,50 @@ def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes
     return f"{head}# {period}\n{f'{chr(10)}{text.strip(chr(10))}{chr(10)}' if text.strip() else ''}".encode(
         "utf-8", "surrogateescape"
     )
+
+
+def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: date) -> str:
+    """Return what of a day's log or a week's document may go if one of `holders` has sentences that stand for it.
+
+    Those are the entries that a consolidation does not keep, and of a week the sentences of its days. It is nothing of
+    what is not over yet.
+    """
+    last = _day_of(path) or _last_day(path)
+    if last is None or (today - last).days < _OVER:
+        return ""
+    body, period = Document.parse(data).body, path.rpartition("/")[2].removesuffix(".md")
+    for target, section, keeps in _tellers(path, period):
+        held = Document.parse(holders.get(target, b"")).body
+        told = find_section(held, section)
+        if told is not None and held[told.body : told.end].strip():
+            kept = {entry.id for _, entry in _kept(body, period, keeps)}
+            entries = [body[one.start : one.end] for one in find_entries(body) if one.entry.id not in kept]
+            return "\n".join([*entries, *_sentences(body)])
+    return ""
+
+
+def _tellers(path: str, period: str) -> list[tuple[str, str, Sequence[str]]]:
+    """Return which documents may tell of a day or a week: path, section, and labels of the entries they keep."""
+    if day := _day_of(path):
+        week, month = holders_of(day)
+        return [(week, period, _IN_WEEKS), (month, week_of(day), _ALWAYS)]
+    last = _last_day(path)
+    return [(monthly_path(month_of(last)), period, _ALWAYS)] if last else []
+
+
+def _sentences(body: str) -> list[str]:
+    """Return the sections of a week's or month's document that tell of its days or weeks."""
+    return [body[part.start : part.end] for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title)]
+
+
+def retold_lines(data: bytes, there: Collection[str]) -> str:
+    """Return the sentences of a week's or month's document on days or weeks that are `there` themselves again."""
+    told = []
+    for text in _sentences(Document.parse(data).body):
+        period = text.partition("\n")[0].lstrip("#").strip()
+        path = weekly_path(period) if "W" in period else daily_path(period)
+        told += [text] if path in there else []
+    return "\n".join(told)
 
 
 def decisions_of(body: str) -> set[str]:

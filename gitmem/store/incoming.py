@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError, StoreFormatError
 from gitmem.git.extent import most_files
-from gitmem.git.history import log
 from gitmem.git.refs import move_ref, read_refs
-from gitmem.model.message import Op, Trailer
 from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
 from gitmem.store.arrivals import arrival
-from gitmem.store.mergecommit import read_tree
+from gitmem.store.losses import losses
 from gitmem.store.remotes import FETCHED
 from gitmem.store.store import FORMAT_VERSION, format_version
 
@@ -25,17 +23,14 @@ if TYPE_CHECKING:
 BACKUPS = "refs/gitmem/backup"
 MOST_FILES = 200_000  # of a commit
 MOST_BYTES = 1 << 30  # of all files that come at once
-_FEW = 8  # files; of fewer, most are soon removed
-_SMALL = 8192  # bytes
+_NAMED = 3  # files that a message names
 _FILE_MODES = {"100644", "100755"}
-# Commits that remove files whose content is elsewhere by then, or was to go by the settings.
-_MOVES = {Op.CONSOLIDATE, Op.RETAIN, Op.CLEAR, Op.UNDO}
 
 
 class Accept(StrEnum):
     """What a sync refuses unless it is told that it is meant."""
 
-    DELETIONS = "deletions"  # most of what is here would be removed
+    DELETIONS = "deletions"  # much of what is here would be removed
     REWRITTEN = "rewritten"  # the remote does not hold any more what it held
     PURGE = "purge"  # what was purged elsewhere is more than goes unasked
     UNRELATED = "unrelated"  # the remote's memory did not begin as this one
@@ -141,7 +136,7 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
 
 
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> None:
-    """Refuse a merge that would remove most of what is here, but for what was consolidated or cleared on purpose.
+    """Refuse a merge that would take much out of what is here, whatever its commits say that they are for.
 
     Raises:
         RefusedError: it would.
@@ -149,47 +144,23 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
     """
     if local == target or Accept.DELETIONS in accept:
         return
-    changes = store.repository.changes(local, target)
-    gone = [change.path for change in changes if change.new is None]
-    come = [change.path for change in changes if change.old is None]
-    shrunk = _shrinks(store, changes)
-    if len(gone) - len(come) < _FEW and not shrunk:
+    found = losses(store, local, target)
+    if found is None:
         return
-    files = read_tree(store.repository.git, local)
-    moved = _moved_on_purpose(store, local, target)
-    lost = [path for path in gone if path not in moved]
-    many = len(lost) >= _FEW and (len(lost) - len(come)) * 2 > len(files)
-    if many or (shrunk and not moved):
+    remedy = f"If that is meant: 'gitmem sync --accept deletions'. 'git log {target[:10]}' says who did it."
+    if found.records:
         raise RefusedError(
-            f"What comes from {remote.name} would remove most of this memory: {len(lost)} of {len(files)} files"
-            + (f", {lost[0]} among them. " if lost else ". ")
-            + "Nothing was merged.",
-            f"If that is meant: 'gitmem sync --accept deletions'. 'git log {target[:10]}' says who did it.",
+            f"What comes from {remote.name} would remove or change the record of a purge, {found.records[0]}. "
+            "Nothing was merged.",
+            remedy,
         )
-
-
-def _shrinks(store: Store, changes: Collection[PathChange]) -> bool:
-    """Say whether less than half of the bytes would be left, where files went or became shorter."""
-    git = store.repository.git
-    if not any(change.old is not None for change in changes):
-        return False
-    oids = [oid for change in changes for oid in (change.old, change.new) if oid is not None]
-    sizes = dict(zip(oids, store.repository.sizes(oids), strict=True))
-    delta = sum(sizes.get(change.new or "", 0) - sizes.get(change.old or "", 0) for change in changes)
-    if delta > -_SMALL:
-        return False
-    total = sum(store.repository.sizes([oid for _, oid in read_tree(git, store.tip or "HEAD").values()]))
-    return -delta * 2 > total
-
-
-def _moved_on_purpose(store: Store, local: str, target: str) -> set[str]:
-    """Return the files that commits removed which say that this is what they are for."""
-    found: set[str] = set()
-    for commit in log(store.repository.git, f"{local}..{target}"):
-        if commit.value(Trailer.OP) in _MOVES and len(commit.parents) == 1:
-            changes = store.repository.changes(commit.parents[0], commit.oid)
-            found |= {change.path for change in changes if change.new is None}
-    return found
+    names = ", ".join(found.files[:_NAMED]) + (", …" if len(found.files) > _NAMED else "")
+    named = f" ({names})" if names else ""
+    raise RefusedError(
+        f"What comes from {remote.name} would remove much of this memory: {found.percent} % of its text; "
+        f"{len(found.files)} of {found.of} files lose most of theirs{named}. Nothing was merged.",
+        remedy,
+    )
 
 
 def _check_files(store: Store, remote: Remote, changed: Collection[PathChange]) -> None:

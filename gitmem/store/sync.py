@@ -50,7 +50,7 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
 
     Raises:
         UnreachableError: the remote cannot be reached; what was saved here waits.
-        RefusedError: what the remote has is unsafe, was rewritten, or would remove most of what is here.
+        RefusedError: what the remote has is unsafe, was rewritten, or would remove much of what is here.
         StoreFormatError: the remote's memory is of a newer format; nothing was touched.
         BusyError: others were quicker again and again.
         GitmemError: the remote lets nobody in, or does not take what is pushed.

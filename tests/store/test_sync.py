@@ -584,7 +584,7 @@ def test_what_would_remove_most_of_the_memory_is_refused_until_it_is_meant(pair:
         (first.root / f"knowledge/{number}.md").unlink()
     first.sync()
     tip = second.tip
-    with pytest.raises(RefusedError, match="would remove most of this memory: 20 of"):
+    with pytest.raises(RefusedError, match=r"would remove much of this memory: .*; 20 of"):
         second.sync()
     assert second.tip == tip
     second.save("something")
@@ -601,7 +601,7 @@ def test_a_memory_that_was_cut_to_nothing_is_refused(pair: tuple[Machine, Machin
     converge(*pair)
     first.write("knowledge/a.md", "# A\n")
     first.sync()
-    with pytest.raises(RefusedError, match="most of this memory"):
+    with pytest.raises(RefusedError, match="much of this memory"):
         second.sync()
 
 
