@@ -108,9 +108,8 @@ class Door(Value):
 
         Where there are vectors, those of what was committed are made, too.
         """
-        from gitmem.store.store import MAX_PACKS
-
-        if store.config.maintenance.automatic and store.packs() > MAX_PACKS and store.packs() % 10 == 1:
+        spare = store.spare_packs()
+        if store.config.maintenance.automatic and spare > 0 and spare % 10 == 1:
             from gitmem.store.detached import start
 
             start(store, "maintain", "--if-needed")

@@ -187,12 +187,15 @@ def run_maintain(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.store.maintenance import maintain, needed
+    from gitmem.store.projectpacks import join_listed
 
     store = door.settled(args)
     reason = ""
     if not store.own_repository and not args.project:
+        join_listed(store)
         reason = (
-            f"The repository at {store.repository.layout.common_dir} is the project's, so packing it is left to git. "
+            f"The repository at {store.repository.layout.common_dir} is the project's, so packing it is left to git, "
+            "but for gitmem's own packs. "
             "'gitmem maintain --project' packs it all the same."
         )
     elif args.if_needed and not needed(store):

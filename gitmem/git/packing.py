@@ -103,6 +103,17 @@ def join_packs(git: Git) -> None:
     git.run(*_SYNC, "repack", "--geometric=2", "-dqn", f"--window={_WINDOW}", timeout=SECONDS)
 
 
+def pack_together(git: Git, folder: str, names: Collection[str]) -> list[str]:
+    """Write a pack with all that some packs of a folder hold, which stay; names are without `.pack`. Returns its name.
+
+    They are several where the repository's settings limit the size of one.
+    """
+    wanted = "".join(f"{name}.pack\n" for name in names).encode()
+    options = ("--stdin-packs", "--non-empty", "--delta-base-offset", "-q", f"--window={_WINDOW}")
+    said = git.run(*_SYNC, "pack-objects", *options, os.path.join(folder, "pack"), stdin=wanted, timeout=SECONDS)
+    return [f"pack-{digest}" for digest in said.decode().split()]
+
+
 def write_commit_graph(git: Git) -> None:
     """Note for each commit which paths it changed: `git log -- PATH` then reads 3 % of what it would."""
     git.run(

@@ -4,6 +4,10 @@ A `Writer` reads files at the tip it was given and writes commits on top of it; 
 `finish`, which has fast-import sync the objects, and then moves the branch from exactly that tip: gitmem.git.branch
 does where it can, `git update-ref` where it cannot. fast-import could move it as well, but not as a compare-and-swap:
 it only refuses to lose commits, and so would take back a `git reset` or the removal of the branch that came meanwhile.
+
+Nothing points to the new objects until the branch does, and `git gc --prune=now` removes what nothing points to. So
+fast-import is told to finish its pack (`checkpoint`) and not to end yet: beside the pack stands a `.keep`, made before
+the pack was, which fast-import removes at its end; that comes when the branch has moved.
 """
 
 from __future__ import annotations
@@ -42,8 +46,19 @@ _QUICK = ("-c", "pack.compression=1")
 # such a delta instead of looking for a good one, and end with ten times the size.
 _FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
 # What a commit brings stays the small pack fast-import writes. Unpacking it into loose objects, git's default below 100
-# objects, takes another process and a sync for each object: 5 of the 8 ms of a commit. Maintenance joins the packs.
-_KEEP_PACK = ("-c", "fastimport.unpackLimit=1")
+# objects, takes another process and a sync for each object: 5 of the 8 ms of a commit; and nothing can keep a loose
+# object from `git gc`. Maintenance joins the packs.
+_KEEP_PACK = ("-c", "fastimport.unpackLimit=0")
+_FINISHED = b"progress gitmem"  # what fast-import says again once the pack is there
+# What fast-import says when `git gc --prune=now` took the unfinished pack for what a killed git left; and when another
+# one has made the same pack, and has not ended yet, or died then.
+_MISSING = "No such file or directory"
+_AGAIN = (
+    (_MISSING, "cannot store pack file"),
+    (_MISSING, "cannot store index file"),
+    ("core git rejected index",),
+    ("cannot create keep file", "File exists"),
+)
 _REASON = "gitmem"  # what the reflog says
 _UPDATE_REF = ("update-ref", "-m", _REASON, "--stdin")
 # What update-ref says when the branch is not where it was: elsewhere, there after all, gone.
@@ -76,6 +91,10 @@ class TipLockedError(TipMovedError):
     def __init__(self, lock: str) -> None:
         super().__init__(lock)
         self.lock = lock
+
+
+class PrunedError(TipMovedError):
+    """Another git command has removed the pack while it was being written, or is writing the same one."""
 
 
 class Signature(Value):
@@ -126,22 +145,23 @@ class NewCommit(Value):
 class Writer:
     """One fast-import process on one branch, whose tip (None: not born yet) was read before.
 
-    Used as a context manager; leaving it without `finish` changes nothing. Without `keep_pack` small commits become
-    loose objects: in a repository that is the user's, whose `git gc` counts packs.
+    Used as a context manager; leaving it without `finish` changes nothing. What was written is safe from a `git gc`
+    until it is left. In a repository that is the user's, `listed_in` is the file that gets the names of the packs.
     """
 
-    def __init__(self, git: Git, ref: str, tip: str | None, *, keep_pack: bool = True, first: str = "") -> None:
+    def __init__(self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", first: str = "") -> None:
         """Start it; `first` is the path that is read first, if that is known: it is asked for while git starts."""
         self._git = git
         self._ref = ref
         self._base = tip
-        self._own = keep_pack
+        self._own = not listed_in
         self._started = time.time() - 1  # by a file system's clock, which may be a little behind
         self._ids: list[str] = []
         self._awaited = 0
-        self._begun = self._sealed = False
-        self._process = git.spawn(*_SYNC, *_QUICK, *(_KEEP_PACK if keep_pack else ()), *_FAST_IMPORT)
-        self._plain = keep_pack and tip is not None and git.git_dir is not None and is_plain(git.git_dir, ref)
+        self._begun = self._sealed = self._written = self._dismissed = False
+        listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
+        self._process = git.spawn(*_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
+        self._plain = self._own and tip is not None and git.git_dir is not None and is_plain(git.git_dir, ref)
         self._mover: Running | None = None
         self._asked: list[str] = []
         try:
@@ -223,7 +243,8 @@ class Writer:
         """Say that there are no more commits: their objects are being synced when it returns."""
         if self._begun and not self._sealed:
             self._sealed = True
-            self._send(b"reset %s\ndone\n" % self._ref.encode())  # the branch is not fast-import's to move
+            # The branch is not fast-import's to move.
+            self._send(b"reset %s\ncheckpoint\n%s\n" % (self._ref.encode(), _FINISHED))
             if not self._plain and moves:  # it is ready once the objects are
                 self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 
@@ -231,7 +252,7 @@ class Writer:
         """Sync all objects, then move the branch; returns the commits' ids, oldest first. Without one nothing happens.
 
         Raises:
-            TipMovedError: the branch is not where it was, or another process is moving it.
+            TipMovedError: the branch is not where it was, or another process is moving it, or has removed the objects.
             NotSavedError: the disk is full, read-only or not ours to write.
             GitFailedError: git failed in another way.
 
@@ -246,13 +267,24 @@ class Writer:
             ids = self.write()
             reflog = f"{GITMEM.name} <{GITMEM.email}> {int(time.time())} +0000\t{_REASON}"
             move.finish(reflog.encode())
+        self._dismiss()
         return ids
 
     def _finish_by_git(self) -> tuple[str, ...]:
         ids = self.write()
         if ids:
             self._have_moved(ids[-1])
+            self._dismiss()
         return ids
+
+    def _dismiss(self) -> None:
+        """Let fast-import end while the caller goes on: the branch holds what it wrote."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError):  # it is gone, and has left its `.keep`: recovery removes that
+            stdin.write(b"done\n")
+            stdin.flush()
+        self._dismissed = True
 
     def write(self) -> tuple[str, ...]:
         """Sync all objects and return the commits' ids as `finish` does; the branch stays where it is."""
@@ -260,9 +292,9 @@ class Writer:
         if not self._begun:
             return ()
         self._read_ids()
-        _, stderr = self._process.communicate()
-        if self._process.returncode != 0:
-            raise self._failure(_FAST_IMPORT, self._process.wait(), stderr)
+        if not self._written and self._line() != _FINISHED + b"\n":
+            raise self._died()
+        self._written = True
         return tuple(self._ids)
 
     @contextlib.contextmanager
@@ -331,6 +363,8 @@ class Writer:
 
     def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
         error: GitFailedError = failure(command, status, stderr)
+        if any(all(said in error.stderr for said in words) for words in _AGAIN):
+            return PrunedError()
         reason = next((reason for words, reason in _DISK_TROUBLES.items() if words in error.stderr), None)
         return error if reason is None else self._not_saved(reason)
 
@@ -356,7 +390,8 @@ class Writer:
         report, and objects that nothing points to. An update-ref that is told nothing does nothing.
         """
         try:
-            _let_end(self._process, b"" if self._begun else b"done\n")
+            over = self._dismissed or (self._begun and not self._written)
+            _let_end(self._process, b"" if over else b"done\n")
         finally:
             if self._mover is not None:
                 _let_end(self._mover)

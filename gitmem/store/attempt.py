@@ -54,7 +54,7 @@ def attempt(
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _begin(store, branch)
     with (
-        Writer(store.repository.git, branch, tip, keep_pack=store.own_repository, first=FORMAT) as writer,
+        Writer(store.repository.git, branch, tip, listed_in=store.packs_file, first=FORMAT) as writer,
         store.files.look() as look,
     ):
         if scan and store.marked() == tip:  # else a repair may make what is to be found

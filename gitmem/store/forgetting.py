@@ -80,6 +80,6 @@ def _rest(store: Store, kept: list[Transcript]) -> str:
     trailers = ((Trailer.OP.value, Op.TRANSCRIPT.value), (Trailer.MACHINE.value, store.context.machine))
     message = Message(f"Keep {len(kept)} transcripts and forget the older ones", trailers).render()
     entries = tuple((one.path, REGULAR, one.oid) for one in kept)
-    with Writer(git, REF, make_root(git), keep_pack=store.own_repository) as writer:
+    with Writer(git, REF, make_root(git), listed_in=store.packs_file) as writer:
         writer.commit(NewCommit(message, {}, who, who, {}, entries))
         return writer.write()[-1]

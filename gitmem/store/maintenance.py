@@ -30,7 +30,6 @@ from gitmem.git.packing import (
     unfinished_files,
     write_commit_graph,
 )
-from gitmem.store.store import MAX_PACKS
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -54,7 +53,7 @@ class Maintenance:
 def needed(store: Store) -> bool:
     """Say whether it is time; costs a look into five folders. A project's own repository is never due."""
     common = store.repository.layout.common_dir
-    return store.own_repository and (store.packs() > MAX_PACKS or loose_estimate(common) > MAX_LOOSE)
+    return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
 
 
 def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:

@@ -219,7 +219,7 @@ def _message(first: Commit, second: Commit) -> Message:
 
 
 def _writer(store: Store, ref: str, first: str) -> Writer:
-    return Writer(store.repository.git, ref, first, keep_pack=store.own_repository)
+    return Writer(store.repository.git, ref, first, listed_in=store.packs_file)
 
 
 def _write(writer: Writer, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:

@@ -15,8 +15,9 @@ from gitmem.errors import BusyError, RefusedError
 from gitmem.git.branch import clear_left_move
 from gitmem.git.index import DRAFT, clear_left_lock
 from gitmem.git.oid import blob_id
-from gitmem.git.repository import clear_left_behind, read_text
+from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, read_text
 from gitmem.git.writer import CRASH_REPORT
+from gitmem.store.projectpacks import listed_packs
 
 TYPE_CHECKING = False  # see gitmem.git.process
 if TYPE_CHECKING:
@@ -190,20 +191,34 @@ def remove_litter(store: Store, branch: str) -> None:
     clear_left_behind(os.path.join(git_dir, "HEAD.lock"))
     clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{branch}.lock"))
     litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
-    if store.own_repository:
-        litter += _left_keeps(os.path.join(git_dir, "objects", "pack"))
+    litter += _left_keeps(store)
     for path in litter:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
 
-def _left_keeps(folder: str) -> list[str]:
+def _left_keeps(store: Store) -> list[str]:
     """Return the files that would keep packs of a fast-import that died from ever being joined, or written again.
 
-    It says its name in them, if the disk was not full.
+    It says its name in them, if the disk was not full. In a project's repository a person's own fast-import may be at
+    work: there a file counts if its pack is listed as gitmem's, or has not come.
     """
+    folder = os.path.join(store.repository.layout.common_dir, "objects", "pack")
     try:
-        paths = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".keep")]
+        names = os.listdir(folder)
     except FileNotFoundError:
         return []
-    return [path for path in paths if read_text(path) in {"", "fast-import"}]
+    left = []
+    for path in (os.path.join(folder, name) for name in names if name.endswith(".keep")):
+        if read_text(path) not in {"", "fast-import"}:
+            continue
+        pack = os.path.basename(path).removesuffix(".keep")
+        if store.own_repository or pack in listed_packs(store) or (f"{pack}.pack" not in names and _is_left(path)):
+            left.append(path)
+    return left
+
+
+def _is_left(path: str) -> bool:
+    with contextlib.suppress(OSError):
+        return time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
+    return False

@@ -34,8 +34,10 @@ ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, 
 _LONGEST_PAUSE = 0.2  # seconds between two of them: all take long enough for a burst of a person's commits to end
 PRIVATE_FOLDER = "gitmem"
 PURGING = "purging"  # in it, while something is taken out of history (gitmem.store.purging)
+PACKS = "packs"  # in it, where the repository is the user's project's
 REMOTES_FILE = "remotes"  # in it, where the repository is the user's project's
 MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
+MAX_LISTED = 20  # packs of gitmem's in a project's repository, where git counts all of them to that limit
 
 if TYPE_CHECKING:
     T = TypeVar("T")
@@ -99,6 +101,11 @@ class Store:
         """Whether the repository is the store's own, not the user's project's (`init --branch`)."""
         layout = self.repository.layout
         return layout.git_dir == layout.common_dir
+
+    @property
+    def packs_file(self) -> str:
+        """The file that lists the packs gitmem made, where the repository is the user's project's; else ""."""
+        return "" if self.own_repository else os.path.join(self.private, PACKS)
 
     @property
     def tip(self) -> str | None:
@@ -208,15 +215,15 @@ class Store:
         path = os.path.join(*((layout.common_dir, "config") if self.own_repository else (self.private, REMOTES_FILE)))
         return '[remote "' in read_text(path)
 
-    def packs(self) -> int:
-        """Count the packs of the store's own repository, by one look; over `MAX_PACKS` they are to be joined."""
-        if not self.own_repository:
-            return 0
+    def spare_packs(self) -> int:
+        """Count the packs beyond those that need not be joined, by one look; in a project's repository gitmem's own."""
+        if self.packs_file:
+            return read_text(self.packs_file).count("\n") - MAX_LISTED
         try:
             names = os.listdir(os.path.join(self.repository.layout.common_dir, "objects", "pack"))
         except OSError:
             return 0
-        return sum(name.endswith(".pack") for name in names)
+        return sum(name.endswith(".pack") for name in names) - MAX_PACKS
 
     def read(self, path: str) -> bytes | None:
         """Return a file of the work tree, None where there is none; raises RefusedError for links."""

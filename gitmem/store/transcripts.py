@@ -250,7 +250,7 @@ def _commit(
     layout, now = store.repository.layout, store.context.clock()
     identity = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     signature = Signature(identity.name, identity.email, now)
-    with Writer(store.repository.git, REF, tip, keep_pack=store.own_repository) as writer:
+    with Writer(store.repository.git, REF, tip, listed_in=store.packs_file) as writer:
         author = signature._replace(when=when or now)
         writer.commit(NewCommit(message, changes, author, signature, {}))
         if not lock.held():

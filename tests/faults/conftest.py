@@ -324,7 +324,8 @@ class Victims:
     ) -> Victim:
         """Run a command, and kill it when it is about to do its step number `at` or `after` so many seconds.
 
-        With 0 for `at` it is only watched. `how` is "alone" or "group": with all it started, as a power cut does.
+        With 0 for `at` it is only watched. `how` is "alone" or "group": with all it started, as a power cut does. With
+        "gc" it is not killed: git's own clean-up runs in the store at that step.
         Returns when none of them runs any more, unless `wait` is off.
         """
         job = {

@@ -1,5 +1,7 @@
 """Runs `gitmem` command lines, each in a process of its own that may end itself at a given step.
 
+Instead of ending, it may have `git gc --prune=now` run in the store before it goes on.
+
 A step is what changes the disk, starts a process, or hands something to one: seen by an audit hook and, for writes and
 waits, which have no audit event, by a profile function. Nothing in gitmem knows of it. Reads jobs from standard input,
 a JSON object a line, and answers each with one.
@@ -12,6 +14,7 @@ import ctypes
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -62,9 +65,12 @@ class Steps:
         if self._at in {0, self._count}:
             os.write(self._report, (name.replace("\n", " ") + "\n").encode("utf-8", "replace"))
         if self._count == self._at:
-            if self._how == "group":
-                os.killpg(0, signal.SIGKILL)
-            os.kill(os.getpid(), signal.SIGKILL)
+            if self._how == "gc":
+                subprocess.run(["git", "-C", ".gitmem", "gc", "--quiet", "--prune=now"], check=True)
+            else:
+                if self._how == "group":
+                    os.killpg(0, signal.SIGKILL)
+                os.kill(os.getpid(), signal.SIGKILL)
         self._looking_away = False
 
 

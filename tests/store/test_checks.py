@@ -19,9 +19,8 @@ from gitmem.store.context import Context
 from gitmem.store.findings import Level, age, count
 from gitmem.store.init import Place, init_store
 from gitmem.store.journal import Failure, Journal
-from gitmem.store.maintenance import MAX_PACKS
 from gitmem.store.status import read_status
-from gitmem.store.store import Store
+from gitmem.store.store import MAX_PACKS, Store
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes")

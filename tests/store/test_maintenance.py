@@ -20,8 +20,8 @@ from gitmem.model.ids import make_id
 from gitmem.model.save_event import Save
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
-from gitmem.store.maintenance import ABANDONED_SECONDS, MAX_PACKS, maintain, needed
-from gitmem.store.store import Store
+from gitmem.store.maintenance import ABANDONED_SECONDS, maintain, needed
+from gitmem.store.store import MAX_PACKS, Store
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 5

@@ -1,0 +1,78 @@
+"""`git gc --prune=now` beside a save removes what nothing points to: never what the branch is about to point to.
+
+It runs at one of the save's steps, so that what was handed to git before has been done; and, slowly, in a tight loop.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.faults.test_kill_at_each_step import FEWEST_STEPS, MOST_STEPS, NO_PACKING, save
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from tests.faults.conftest import Project, Victims
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+kinds = pytest.mark.parametrize("options", [(), ("--branch",)], ids=["its own repository", "the project's"])
+
+
+@pytest.mark.parametrize(
+    "every", [17, pytest.param(1, marks=[pytest.mark.slow, pytest.mark.timeout(900)])], ids=["some", "all"]
+)
+@kinds
+def test_at_each_step_of_a_save(projects: Callable[..., Project], victims: Victims, options: tuple[str], every: int):
+    project = projects("project", *options)
+    project.settings = NO_PACKING
+    project.configure("")
+    for step in range(1, MOST_STEPS, every):
+        text = project.text()
+        done = victims.run(project.root, "save", "--json", "--", text, at=step, how="gc")
+        assert done.code == 0, (step, done)
+        project.saved(done.said["id"], text)
+        project.age()
+        save(project, victims)  # which removes what the clean-up made git leave behind
+        project.check()
+        if not done.steps:
+            assert step > FEWEST_STEPS, "the command was not watched"
+            return
+    raise AssertionError("the command does not come to its end")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@kinds
+def test_in_a_tight_loop(projects: Callable[..., Project], victims: Victims, options: tuple[str]):
+    project = projects("project", *options)
+    project.settings = NO_PACKING
+    project.configure("")
+    for _ in _collecting(project, 60):
+        text = project.text()
+        done = victims.run(project.root, "save", "--json", "--", text)
+        assert done.code == 0, done
+        project.saved(done.said["id"], text)
+    project.check()
+
+
+def _collecting(project: Project, rounds: int) -> Iterator[int]:
+    """Yield numbers, while git's clean-up runs again and again."""
+    over = threading.Event()
+
+    def collect() -> None:
+        while not over.is_set():
+            command = ["git", "-C", str(project.root / ".gitmem"), "gc", "--quiet", "--prune=now"]
+            subprocess.run(command, env=os.environ, capture_output=True, check=False)
+
+    thread = threading.Thread(target=collect)
+    thread.start()
+    try:
+        yield from range(rounds)
+    finally:
+        over.set()
+        thread.join()
