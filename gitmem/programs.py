@@ -44,10 +44,12 @@ def with_absolute(environ: Mapping[str, str], *names: str) -> dict[str, str]:
 def own_command(*words: str) -> tuple[str, ...]:
     """Return the command line of another gitmem, by the Python that runs this one.
 
-    Started so, Python does not put the current folder on the path of modules (`-P`), and reads no variables and no
-    user's packages where this one does not (`-I`). Start it in `neutral_folder`, since `PYTHONPATH` may be relative.
+    Started so, Python does not put the current folder on the path of modules (`-P`), and reads no variables (`-E`) and
+    no packages of the user's (`-s`) where this one does not. Start it in `neutral_folder`: `PYTHONPATH` may be
+    relative.
     """
-    return (sys.executable, "-I" if sys.flags.isolated else "-P", "-m", "gitmem", *words)
+    flags = "-P" + "E" * sys.flags.ignore_environment + "s" * sys.flags.no_user_site
+    return (sys.executable, flags, "-m", "gitmem", *words)
 
 
 def neutral_folder() -> str:

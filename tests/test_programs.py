@@ -18,8 +18,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.__main__ import trusted
+from gitmem.config import SummaryConfig
 from gitmem.git.process import Git, clean_environment
 from gitmem.hosts.shim import ANSWER, DELIVER, command
+from gitmem.llm.errors import ProviderError
+from gitmem.llm.providers.claude_cli import AgentModel
 from gitmem.programs import find_program, neutral_folder, own_command, with_absolute
 from gitmem.store.context import Context
 from gitmem.store.detached import start
@@ -235,7 +238,14 @@ def test_what_git_itself_starts(planted, environ):
     git = Git(os.path.join(planted.store.root, ".git"), planted.store.root, planted.bend())
     assert git.run("rev-parse", "--show-toplevel").decode().strip() == os.path.realpath(planted.store.root)
     assert clean_environment(planted.bend())["PATH"] == os.pathsep.join([str(planted.script().parent), environ["PATH"]])
+    assert clean_environment({"GIT_EXEC_PATH": "."})["GIT_EXEC_PATH"] == "", "as if it were not set"
     assert planted.marks() == []
+
+
+def test_a_model_that_is_a_program(planted, monkeypatch):
+    monkeypatch.chdir(planted.project)
+    with pytest.raises(ProviderError, match="no claude on your PATH"):
+        AgentModel(SummaryConfig(), {**planted.environ, "PATH": os.pathsep.join(["", ".", ".gitmem"])})
 
 
 # Its parts
@@ -258,6 +268,13 @@ def test_lists_of_folders_lose_their_relative_entries_only():
 def test_the_own_command_needs_no_folder(tmp_path, environ):
     said = subprocess.run(own_command("--version"), cwd=neutral_folder(), env=environ, capture_output=True, check=True)
     assert said.stdout.startswith(b"gitmem ")
+
+
+def test_the_own_command_is_as_closed_as_this_process():
+    say = "import sys; from gitmem.programs import own_command; print(own_command()[1])"
+    for given, flags in ((["-P"], "-P"), (["-I"], "-PEs"), (["-E"], "-PE")):
+        said = subprocess.run([sys.executable, *given, "-c", say], cwd=ROOT, capture_output=True, check=True)
+        assert said.stdout.decode().strip() == flags
 
 
 def test_the_path_of_modules_loses_the_current_folder(tmp_path, monkeypatch):

@@ -144,7 +144,7 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
     """
     kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
     clean = {}
-    for name, value in with_absolute(environ, "PATH").items():  # git looks for `ssh` and others there
+    for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # where git finds `ssh` and helpers
         upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
         if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
             continue
