@@ -14,29 +14,12 @@ import pytest
 from gitmem.git import process
 from gitmem.memory.project import ProjectQuestions
 from gitmem.memory.projectcode import project_code
-from gitmem.model.fact import Fact
+from gitmem.model.fact import Fact, FactKind
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")
 TOMORROW = datetime.now(UTC) + timedelta(days=1)
-FACT = Fact(
-    path="facts/one.md",
-    id="one",
-    kind="fact",
-    status="active",
-    description="",
-    created="",
-    updated="",
-    confidence=None,
-    session="",
-    adopted="",
-    sources=(),
-    keywords=(),
-    files=("main.py",),
-    commit="",
-    superseded_by="",
-    review=(),
-)
+FACT = Fact(id="one", kind=FactKind.DECISION, text="x", created=TOMORROW, files=("main.py",))
 HOOKS = ("post-index-change", "reference-transaction", "post-checkout", "pre-auto-gc", "fsmonitor-watchman")
 
 
