@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # What all names of the row contain, the names, and the kind of what they name.
 _NAMES = (
-    ("access", ("secret_access_key", "secretaccesskey"), "aws-secret-key"),
+    ("access", ("secret_access_key", "secretaccesskey", "secret access key"), "aws-secret-key"),
     ("pass", ("password", "passwd", "passphrase", "passcode", "_pass"), "password"),
     ("pw", ("pwd", "pw"), "password"),
     ("secret", ("secret",), "secret"),
@@ -36,7 +36,7 @@ _NAMES = (
     ("authorization", ("authorization",), "token"),
     ("api", ("api_key", "api-key", "api key", "apikey"), "api-key"),
     ("app", ("app_key", "app-key", "appkey", "application_key", "application-key"), "api-key"),
-    ("access", ("access_key", "access-key", "accesskey"), "api-key"),
+    ("access", ("access_key", "access-key", "accesskey", "access key"), "api-key"),
     ("key", ("auth_key", "authkey", "signing_key", "encryption_key", "master_key"), "api-key"),
     ("_key", ("_key",), "api-key"),
 )
@@ -69,7 +69,8 @@ def _hangul(*words: str) -> str:
 
 # What may stand between a name and its value: the rest of the name, the quote that closes it, a type, a separator.
 _TO_VALUE = r"""(?ix)
-    (?: [_-]?(?:access[_-]?)?key(?:[_-]?base)? | [_-](?:value|text|prod|dev|test|staging|live|base|raw) )? [0-9]{0,2}
+    (?: [\ _-]?(?:access[\ _-]?)?key(?:[_-]?base)? | [_-](?:value|text|prod|dev|test|staging|live|base|raw) )?
+    [0-9]{0,2}
     (?: \\{0,8}["'`] \]? )? \*{0,2} \??
     [\ \t]{0,8}
     (?: :[\ ]{0,2} [A-Za-z_][A-Za-z0-9_.\[\]|]{0,40} [\ ]{0,2} =(?!=)             # a type: `password: str = …`

@@ -120,6 +120,16 @@ CONTEXTS = {
     ),
 }
 
+# Other names of the same secrets.
+SPOKEN = {
+    "AWS_SECRET_ACCESS_KEY": ("AWS secret access key", "aws_secret", "AWS_SECRET_KEY"),
+    "TWILIO_AUTH_TOKEN": ("Twilio auth token", "TWILIO_SECRET", "Twilio 토큰"),
+    "DATADOG_API_KEY": ("Datadog API key", "DD_APP_KEY", "DATADOG_KEY", "Datadog API 키"),
+    "HEROKU_API_KEY": ("Heroku API key", "HEROKU_KEY"),
+    "ETH_PRIVATE_KEY": ("Ethereum private key", "WALLET_KEY", "이더리움 비밀키"),
+    "DB_PASSWORD": ("DB_PASS", "MYSQL_PWD", "db password", "DB 비밀번호"),
+}
+
 # Each provider's own way into a command or a URL.
 OWN = {
     "TELEGRAM_BOT_TOKEN": "curl https://api.telegram.org/bot{value}/getMe",
@@ -168,6 +178,16 @@ def test_nearly_all_kinds_are_caught_in_each_context(context, seed):
     assert len(_kinds(seed)) == 40
     left = missed(context, seed)
     assert len(_kinds(seed)) - len(left) >= LEAST_CAUGHT, f"\n{table(seed)}"
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+@pytest.mark.parametrize(
+    "template", ["{}={}", "{}: {}", "The {} is {} and it works.", "{} 값은 {} 이고", "{}는 {}이다"]
+)
+def test_a_secret_is_known_by_its_other_names(name, template):
+    for other in SPOKEN[name]:
+        value = _kinds(1)[name]
+        assert value not in redact(template.format(other, value)).text, other
 
 
 _SHA1 = "3354616d2f0c9a8b7e6d5c4b3a29181706f5e4d3"
