@@ -122,8 +122,9 @@ def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> 
     while at >= 0:
         after = at + len(name)
         span = _value_after(text, at, after, kind, to_value)
-        if span and (name != "_key" or _is_secret_key(text, at, span)):
-            yield span
+        if span:
+            if name != "_key" or _is_secret_key(text, at, span):
+                yield span
             after = span.end
         at = lowered.find(name, after)
 

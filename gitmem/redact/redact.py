@@ -96,7 +96,7 @@ _CLOSING = rf"{_OPEN}{_BLANK}{{0,8}}/{_BLANK}{{0,8}}private"
 _ATTRIBUTES = r"(?<=[<\uff1cc/]private)"  # no blank before the word: `a < private && b > c` is none of ours
 _TAG = (
     rf"(?i){_OPEN}{_BLANK}{{0,8}}(/?){_BLANK}{{0,8}}private"
-    rf"(?:{_BLANK}{{0,8}}{_CLOSE}|{_ATTRIBUTES}{_BLANK}(?:[^<>]{{0,200}}?{_CLOSE}|[^<>]*+(?={_CLOSING})))"
+    rf"(?:{_BLANK}{{0,8}}{_CLOSE}|{_ATTRIBUTES}{_BLANK}(?:[^<>]{{0,200}}?{_CLOSE}|[^<>]{{0,2000}}+(?={_CLOSING})))"
 )
 _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 

@@ -397,6 +397,7 @@ print(values.compiled.cache_info().currsize, *sys.modules.keys() & {"json", "dat
 
 
 HOSTILE = [
+    *("\\u003cprivate ", "\uff1cprivate ", "a1B2c3_key=", "API_KEY A1b2C3d4E5f6G7h8", "/bot1234567890:"),
     *("%41", "%41password=", "\u200b", "g\u200bh", "\\u200b", "token to ", "api_key ", "api_key, ", "API_KEY 값은 "),
     *(
         "토큰의 키 ",
