@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitmemError
 from gitmem.store import checks_files as files
 from gitmem.store import checks_repository as repository
+from gitmem.store.checks_attributes import check_attributes
 from gitmem.store.findings import Finding, Level
 from gitmem.store.purgereview import check_purges
 
@@ -23,6 +24,7 @@ QUICK: tuple[Check, ...] = (
     files.check_spool,
     files.check_log,
     repository.check_maintenance,
+    check_attributes,
     check_purges,
 )
 FULL: tuple[Check, ...] = (
@@ -40,6 +42,7 @@ FULL: tuple[Check, ...] = (
     files.check_conflicts,
     files.check_secrets,
     files.check_names,
+    check_attributes,
     files.check_spool,
     files.check_log,
     check_purges,

@@ -57,6 +57,8 @@ def test_in_a_tight_loop(projects: Callable[..., Project], victims: Victims, opt
         done = victims.run(project.root, "save", "--json", "--", text)
         assert done.code == 0, done
         project.saved(done.said["id"], text)
+    project.age()
+    save(project, victims)
     project.check()
 
 

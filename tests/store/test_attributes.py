@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.git.remote import Connection
+from gitmem.store.checks import QUICK, examine
 from gitmem.store.cloning import clone_store
+from gitmem.store.findings import Level
 from gitmem.store.history import difference, shown
 from gitmem.store.init import Place, init_store
 from gitmem.store.origin import blame
@@ -184,6 +186,26 @@ def test_attributes_of_the_machine(home, box, bare_git, ran, place, content):  #
     file.write_bytes(content)
     _go_through_all(box)
     assert not ran.exists()
+
+
+@pytest.mark.parametrize("place", ["", "daily/"])
+@attributes
+def test_attributes_that_are_not_gitmems_are_named(box, content, place):
+    box.write(f"{place}.gitattributes", content)
+    (found,) = [one for one in examine(box.store, QUICK) if one.check == "attributes"]
+    harmless = content == ATTRIBUTES["no text"]
+    assert found.level is (Level.OK if harmless else Level.WARNING)
+    assert found.details == (() if harmless else (f"{place}.gitattributes, line 1: {content.decode().strip()}",))
+
+
+def test_a_list_of_submodules_is_named_and_not_looked_at(box):
+    (found,) = [one for one in examine(box.store, QUICK) if one.check == "attributes"]
+    assert found.level is Level.OK
+    box.write(".gitmodules", b'[submodule "x"]\n\tpath = daily\n\turl = ext::touch x\n\tignore = all\n')
+    box.append("memory.md", b"- saved\n")
+    box.settle()
+    (found,) = [one for one in examine(box.store, QUICK) if one.check == "attributes"]
+    assert found.details == (".gitmodules: submodules",)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and modes as POSIX has them")

@@ -154,6 +154,11 @@ def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_no
     bare_git(tmp_path, "commit", "-qm", "code")
     patient = Patient(tmp_path, home, environ, bare_git, Place.BRANCH)
     patient.save("one")
+    for pack in (tmp_path / ".git" / "objects" / "pack").glob("*.pack"):
+        data = pack.read_bytes()
+        for file in pack.parent.glob(f"{pack.stem}.*"):
+            file.unlink()
+        bare_git(tmp_path, "unpack-objects", "-q", stdin=data)
     for revision, checks_found in (("main:code.c", set()), ("gitmem:FORMAT.md", {"objects"})):
         blob = bare_git(tmp_path, "rev-parse", revision)
         path = tmp_path / ".git" / "objects" / blob[:2] / blob[2:]
