@@ -212,10 +212,10 @@ class Repository:
         )
         if not found and os.path.isfile(path):
             log = os.path.join(self.layout.common_dir, "logs", ref)
-            raise GitmemError(
-                f"The branch {ref} of the store at {self.layout.work_tree} is damaged.",
-                f"The second word of the last line of {log} is where it was, and belongs into {path}.",
-            )
+            remedy = f"The second word of the last line of {log} is where it was, and belongs into {path}."
+            if not os.path.isfile(log):
+                remedy = f"'git fsck --lost-found' there names commits; the id of the right one belongs into {path}."
+            raise GitmemError(f"The branch {ref} of the store at {self.layout.work_tree} is damaged.", remedy)
         return found.decode().strip() or None
 
     def resolve(self, revision: str) -> str:

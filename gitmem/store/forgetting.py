@@ -16,7 +16,7 @@ from gitmem.git.writer import REGULAR, NewCommit, Signature, Writer
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.maintenance import beating
 from gitmem.store.remotes import FETCHED
-from gitmem.store.transcripts import REF, Transcript, sessions
+from gitmem.store.transcripts import REF, Transcript, sessions, tip_of
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -44,10 +44,8 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
         BusyError: another process kept the store's lock, or wrote transcripts meanwhile.
 
     """
-    found = sessions(store)
-    gone = [one for one in found if before is None or one.started < before]
-    planned = Forgotten(len(gone), sum(one.size for one in gone), len(found) - len(gone))
-    if dry_run or not gone:
+    planned, _ = _divide(store, before)
+    if dry_run or not planned.sessions:
         return planned
     if store.config.sync.transcripts and store.has_remotes():
         raise RefusedError(
@@ -55,13 +53,21 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
             "'gitmem config sync.transcripts false', on each machine, then delete the branch gitmem-l1 of the remote.",
         )
     with store.lock("forget").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
-        return _forget(store, planned, [one for one in found if one not in gone])
+        old = tip_of(store)
+        return _forget(store, old, *_divide(store, before))  # again: one may have come before the lock was held
 
 
-def _forget(store: Store, planned: Forgotten, kept: list[Transcript]) -> Forgotten:
+def _divide(store: Store, before: datetime | None) -> tuple[Forgotten, list[Transcript]]:
+    """Return what there is to be forgotten, and the transcripts that stay."""
+    found = sessions(store)
+    gone = [one for one in found if before is None or one.started < before]
+    kept = [one for one in found if one not in gone]
+    return Forgotten(len(gone), sum(one.size for one in gone), len(kept)), kept
+
+
+def _forget(store: Store, old: str | None, planned: Forgotten, kept: list[Transcript]) -> Forgotten:
     git = store.repository.git
     room = sizes(git).bytes
-    old = store.repository.tip(REF)
     if not move_ref(git, REF, _rest(store, kept) if kept else None, old, "gitmem forget"):
         raise BusyError("The transcripts were written to meanwhile.", "Try again.")
     fetched = {ref: oid for ref, oid in read_refs(git, FETCHED).items() if ref.endswith("/l1")}

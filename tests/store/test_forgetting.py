@@ -10,6 +10,7 @@ import pytest
 from gitmem.errors import RefusedError
 from gitmem.git.expunge import every_object
 from gitmem.store.forgetting import forget_transcripts
+from gitmem.store.store import Store
 from gitmem.store.transcripts import put, read, sessions
 
 if TYPE_CHECKING:
@@ -52,6 +53,21 @@ def test_only_the_older_ones_are_forgotten(box: Box):
     assert not _holds(box, b"said in month 2")
     box.sound()
     assert forget_transcripts(box.store, datetime(2026, 3, 1, tzinfo=UTC)).sessions == 0
+
+
+def test_a_transcript_that_comes_before_the_lock_is_held_stays(box: Box, monkeypatch):
+    _fill(box)
+    real = Store.lock
+
+    def late(store, purpose):
+        monkeypatch.undo()
+        put(store, "late", datetime(2026, 4, 5, tzinfo=UTC), ["{}"])
+        return real(store, purpose)
+
+    monkeypatch.setattr(Store, "lock", late)
+    done = forget_transcripts(box.store, datetime(2026, 4, 1, tzinfo=UTC))
+    assert (done.sessions, done.kept) == (3, 1)
+    assert [one.session for one in sessions(box.store)] == ["late"]
 
 
 def test_what_is_synced_is_not_forgotten_only_to_come_back(box: Box):

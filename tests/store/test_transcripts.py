@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gitmem.errors import BusyError, RefusedError, UnfinishedError
+from gitmem.errors import BusyError, GitmemError, RefusedError, UnfinishedError
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.memory.save import save
 from gitmem.model.ids import make_id
@@ -248,6 +248,16 @@ def test_a_text_is_purged_from_the_branch_too(store, git):
     older(store, git)
     purge(store, plan_purge(store, "swordfish-4242"))
     assert "swordfish" not in "".join(read(store, SESSION))
+
+
+def test_a_damaged_ref_is_not_taken_for_none(store, git):
+    put(store, SESSION, STARTED, LINES)
+    with open(os.path.join(store.repository.layout.common_dir, REF), "wb"):
+        pass
+    for use in (lambda: read(store, SESSION), lambda: put(store, "next", STARTED, LINES)):
+        with pytest.raises(GitmemError, match="damaged") as caught:
+            use()
+        assert "fsck" in caught.value.remedy
 
 
 # What git does with them
