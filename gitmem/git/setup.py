@@ -194,11 +194,21 @@ def _record_of_memory(common_dir: str, path: str) -> str:
     for name in names:
         record = os.path.join(folder, name)
         if read_text(os.path.join(record, "HEAD")).strip() == head:
-            if is_copy(path, record):
-                raise _checked_out(os.path.dirname(recorded_link(record)))
+            place = os.path.dirname(recorded_link(record))
+            if is_copy(path, record) and not _is_in_another_repository(place, common_dir):
+                raise _checked_out(place)
             return record
     free = (name for number in range(len(names) + 1) if (name := f"{BRANCH}{number or ''}") not in names)
     return os.path.join(folder, next(free))
+
+
+def _is_in_another_repository(place: str, common_dir: str) -> bool:
+    """Say whether a work tree is inside a project of another repository than its own, as a copied store is.
+
+    Git notes such a copy in place of the original when a person uses git in it.
+    """
+    around = find_layout(os.path.dirname(place))
+    return around is not None and os.path.realpath(around.common_dir) != os.path.realpath(common_dir)
 
 
 def _checked_out(place: str) -> GitmemError:

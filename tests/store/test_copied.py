@@ -174,6 +174,28 @@ def test_a_copy_that_shares_its_git_folder_with_the_original(tmp_path, bare_git,
     boxes(init(tmp_path / "two").store.root).sound()
 
 
+def test_a_copy_that_git_has_noted_in_place_of_the_original(original, project, context, init, boxes):
+    copy = copied(project)
+    [record] = (project / ".git" / "worktrees").iterdir()
+    (record / "gitdir").write_text(f"{copy}/.gitmem/.git\n")  # as git does once a day, when it is used in the copy
+    with pytest.raises(RefusedError):
+        Store(str(project / ".gitmem"), context)
+    box = boxes(init(project).store.root)
+    box.append("memory.md", b"original\n", scan=True)
+    box.sound()
+    boxes(init(copy).store.root).append("memory.md", b"copied\n")
+    assert box.files()["memory.md"] == b"first\noriginal\n"
+
+
+def test_a_branch_that_a_person_has_checked_out_elsewhere(original, project, tmp_path, bare_git, init):
+    moved = project.parent / "moved"
+    project.rename(moved)
+    bare_git(moved, "worktree", "prune", "--expire=now")
+    bare_git(moved, "worktree", "add", "-q", str(tmp_path / "elsewhere"), "gitmem")
+    with pytest.raises(GitmemError, match=r"checked out at .*elsewhere"):
+        init(moved)
+
+
 def test_init_that_was_cut_off_as_it_connected(original, project, init, boxes, monkeypatch):
     copy = copied(project)
     replace = os.replace
