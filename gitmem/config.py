@@ -1,4 +1,8 @@
-"""Settings: what a store's `config.yaml` says, over the user's, over the defaults (spec R13).
+"""Settings: the one table of what may be set, to what, and by whom (docs/format.md, "Settings").
+
+A store's own `config.yaml` is *tracked*: it may come from a remote, or with somebody's project. So it may set a few
+numbers, within bounds that do no harm. All else in it counts only after the person agreed to that exact value on this
+machine (`gitmem config trust`), or where it stands in the person's own file, which no store tracks.
 
 A setting that cannot be used is passed over and reported, never an error: a typing mistake in a settings file must
 not cost a memory.
@@ -6,12 +10,11 @@ not cost a memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from gitmem.values import Value
 
-MAX_BYTES = 65536
-_DEEPEST = 16  # collections in each other
+USER, HERE, STORE = "user", "here", "store"
 
 
 class RotationConfig(Value):
@@ -77,11 +80,7 @@ class SearchConfig(Value):
 
 
 class EmbeddingConfig(Value):
-    """Which vectors a search uses beside the text (spec J11): see `gitmem.llm.embedders`; empty is the provider's own.
-
-    These count in a person's own settings only. A store may come from elsewhere, and must not say where memory is sent
-    or which variable of the environment is a key.
-    """
+    """Which vectors a search uses beside the text (spec J11); empty is the provider's own: `gitmem.llm.embedders`."""
 
     provider: str = "local"
     model: str = ""
@@ -112,8 +111,7 @@ class SyncConfig(Value):
 class SummaryConfig(Value):
     """Which model sums up archives and sessions (spec R6, V1): see `gitmem.llm.protocol`; empty is the provider's own.
 
-    Each limit is for one store and day, 0 for none. These count in a person's own settings only: a store may come from
-    elsewhere, and must not say where memory is sent, which variable of the environment is a key, or what may be spent.
+    Each limit is for one store and day, 0 for none.
     """
 
     provider: str = "offline"
@@ -134,8 +132,31 @@ class TranscriptConfig(Value):
     tool_result_chars: int = 2_000
 
 
+class Origin(Value):
+    """Where a setting in force comes from, if it is no default.
+
+    `layer` is USER (a person's own settings), HERE (their own for this store) or STORE (the store's config.yaml).
+    """
+
+    key: str
+    layer: str
+    file: str
+
+
+class Untrusted(Value):
+    """A value that a tracked file gives and that does not count, as the person has not agreed to it."""
+
+    key: str
+    value: object
+    file: str
+
+
 class Config(Value):
-    """All settings, in groups. `problems` says what in the files could not be used, a sentence each."""
+    """All settings, in groups.
+
+    `problems` says what in the files could not be used, a sentence each; `untrusted` what is not used until the person
+    agrees to it.
+    """
 
     rotation: RotationConfig = RotationConfig()
     redaction: RedactionConfig = RedactionConfig()
@@ -150,67 +171,83 @@ class Config(Value):
     summary: SummaryConfig = SummaryConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     problems: tuple[str, ...] = ()
+    untrusted: tuple[Untrusted, ...] = ()
+    origins: tuple[Origin, ...] = ()
 
 
 class Rule(Value):
-    """What is said of a setting and what it may be: a number from the least to the most, or one of these words.
+    """What is said of a setting, what it may be, and what of that a tracked file may say.
 
-    One that is `personal` counts in the user's own file only.
+    A number is from `minimum` to `maximum`, a text is one of `choices`. `tracked` is the least and the most that counts
+    from a tracked file without consent; with None nothing does.
     """
 
     help: str
     minimum: int = 0
     maximum: int = 1_000_000_000
     choices: tuple[str, ...] = ()
-    personal: bool = False
+    tracked: tuple[int, int] | None = None
 
 
 RULES = {
     "rotation.enabled": Rule("rotate memory.md by itself"),
-    "rotation.threshold_tokens": Rule("rotate at this size, less 5 %", minimum=100),
-    "rotation.carryover_tokens": Rule("keep this much of the end, less 5 %"),
+    "rotation.threshold_tokens": Rule("rotate at this size, less 5 %", minimum=100, tracked=(1_000, 100_000)),
+    "rotation.carryover_tokens": Rule("keep this much of the end, less 5 %", tracked=(100, 20_000)),
     "rotation.max_archives": Rule("archives kept in the tree, 0 for all; history keeps every one"),
     "rotation.archive_retention_days": Rule("days an archive stays in the tree, 0 for ever", maximum=36_500),
     "redaction.allow": Rule("texts or globs that are never redacted"),
     "lock.kind": Rule("the lock: by the system's file lock or by a git ref", choices=("auto", "file", "ref")),
-    "lock.wait_seconds": Rule("how long a command waits for another one's lock", maximum=10),  # spec X2
+    "lock.wait_seconds": Rule("how long a command waits for another one's lock", maximum=10, tracked=(1, 10)),
     "maintenance.automatic": Rule("pack the repository in the background when it is time"),
     "save.mode": Rule("who writes memory.md: gitmem, or the agent when asked", choices=("auto", "ask")),
-    "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000),
-    "save.context_percent": Rule("save what was learned when this much of the context is used, 0 never", maximum=100),
-    "session.budget_tokens": Rule("what a session is told at its start, at most", maximum=2_400),
-    "session.facts_percent": Rule("how much of that facts may take at most, in hundredths, 0 none", maximum=100),
-    "session.summary_percent": Rule("how much of it the newest summary may take, 0 none", maximum=100),
-    "session.concept_percent": Rule("how much of it the concept at hand may take, 0 none", maximum=100),
-    "search.layer_percent": Rule("how much more a hit in memory.md counts than one in a log", maximum=100),
-    "search.recency_percent": Rule("how much more a hit of this moment counts than an old one", maximum=100),
-    "search.recency_days": Rule("days after which half of that is left", minimum=1, maximum=36_500),
-    "search.vector_percent": Rule("the part of a hit's score that vectors have, where there are any", maximum=100),
-    "embedding.provider": Rule(
-        "where vectors come from", choices=("local", "none", "auto", "openai", "gemini"), personal=True
+    "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000, tracked=(1, 50)),
+    "save.context_percent": Rule(
+        "save what was learned when this much of the context is used, 0 never", maximum=100, tracked=(20, 90)
     ),
-    "embedding.model": Rule("the provider's model; empty: its usual one", personal=True),
-    "embedding.base_url": Rule("the address of a server that speaks like the provider", personal=True),
-    "embedding.api_key_env": Rule("the environment variable that has the key", personal=True),
+    "session.budget_tokens": Rule("what a session is told at its start, at most", maximum=2_400, tracked=(500, 2_400)),
+    "session.facts_percent": Rule(
+        "how much of that facts may take at most, in hundredths, 0 none", maximum=100, tracked=(5, 60)
+    ),
+    "session.summary_percent": Rule("how much of it the newest summary may take, 0 none", maximum=100, tracked=(5, 60)),
+    "session.concept_percent": Rule(
+        "how much of it the concept at hand may take, 0 none", maximum=100, tracked=(5, 60)
+    ),
+    "search.layer_percent": Rule(
+        "how much more a hit in memory.md counts than one in a log", maximum=100, tracked=(0, 20)
+    ),
+    "search.recency_percent": Rule(
+        "how much more a hit of this moment counts than an old one", maximum=100, tracked=(0, 20)
+    ),
+    "search.recency_days": Rule("days after which half of that is left", minimum=1, maximum=36_500, tracked=(1, 3_650)),
+    "search.vector_percent": Rule(
+        "the part of a hit's score that vectors have, where there are any", maximum=100, tracked=(5, 50)
+    ),
+    "embedding.provider": Rule("where vectors come from", choices=("local", "none", "auto", "openai", "gemini")),
+    "embedding.model": Rule("the provider's model; empty: its usual one"),
+    "embedding.base_url": Rule("the address of a server that speaks like the provider"),
+    "embedding.api_key_env": Rule("the environment variable that has the key"),
     "tiers.automatic": Rule("make weeks of old days and months of old weeks, in the background"),
-    "tiers.weekly_days": Rule("days after which a day becomes part of its week, 0 never", maximum=36_500),
-    "tiers.monthly_days": Rule("days after which a week becomes part of its month, 0 never", maximum=36_500),
+    "tiers.weekly_days": Rule(
+        "days after which a day becomes part of its week, 0 never", maximum=36_500, tracked=(3, 365)
+    ),
+    "tiers.monthly_days": Rule(
+        "days after which a week becomes part of its month, 0 never", maximum=36_500, tracked=(14, 3_650)
+    ),
     "sync.auto": Rule("sync by itself, if there is a remote", choices=("off", "session", "interval")),
     "sync.minutes": Rule("minutes between two syncs while a session goes on (interval)", minimum=1, maximum=100_000),
     "sync.transcripts": Rule("send raw transcripts to the remotes, too"),
     "summary.provider": Rule(
         "who sums up archives and sessions, before gitmem itself",
         choices=("offline", "host", "agent", "anthropic", "openai"),
-        personal=True,
     ),
-    "summary.model": Rule("the model that sums up; empty: the provider's small one", personal=True),
-    "summary.large_model": Rule("the one that weighs contradictions; empty: the provider's larger one", personal=True),
-    "summary.base_url": Rule("the address of a server that speaks like the provider", personal=True),
-    "summary.api_key_env": Rule("the environment variable that has the key", personal=True),
-    "summary.timeout_seconds": Rule("how long one question may take", minimum=1, maximum=3_600, personal=True),
-    "summary.seconds_per_day": Rule("how long a model may work for a store in a day, 0 for any time", personal=True),
-    "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any", personal=True),
-    "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any", personal=True),
+    "summary.model": Rule("the model that sums up; empty: the provider's small one"),
+    "summary.large_model": Rule("the one that weighs contradictions; empty: the provider's larger one"),
+    "summary.base_url": Rule("the address of a server that speaks like the provider"),
+    "summary.api_key_env": Rule("the environment variable that has the key"),
+    "summary.timeout_seconds": Rule("how long one question may take", minimum=1, maximum=3_600),
+    "summary.seconds_per_day": Rule("how long a model may work for a store in a day, 0 for any time"),
+    "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any"),
+    "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any"),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }
@@ -227,21 +264,27 @@ class Setting(Value):
 def settings(config: Config) -> Iterator[Setting]:
     """Yield every setting of a configuration, in order."""
     for key, rule in RULES.items():
-        group, _, name = key.partition(".")
-        yield Setting(key, getattr(getattr(config, group), name), rule.help)
+        yield Setting(key, value_of(config, key), rule.help)
 
 
-def load_config(layers: Sequence[tuple[str, bytes | None]]) -> Config:
-    """Return the configuration of settings files given as (name, content), the weakest first, which is the user's own.
+def value_of(config: Config, key: str) -> object:
+    """Return what a configuration says of one setting."""
+    group, _, name = key.partition(".")
+    return getattr(getattr(config, group), name)
 
-    `name` is what problems are reported under; content is None where there is no such file. The safe loader of PyYAML
-    reads them, and only where one has more than comments: its import would cost a save a fourth of its time.
-    """
-    config = Config()
-    for number, (name, data) in enumerate(layers):
-        if data is not None:
-            config = _with_layer(config, name, data, personal=number == 0)
-    return config
+
+def is_harmless(key: str, value: object) -> bool:
+    """Say whether a tracked file may give a setting this value without anybody's consent."""
+    bounds = RULES[key].tracked
+    return bounds is not None and isinstance(value, int) and bounds[0] <= value <= bounds[1]
+
+
+def is_agreed(agreed: Mapping[str, object], key: str, value: object) -> bool:
+    """Say whether a person's agreements have exactly this value of a setting."""
+    try:
+        return key in agreed and parse_value(key, agreed[key]) == value
+    except ValueError:
+        return False
 
 
 def parse_value(key: str, value: object) -> object:
@@ -253,82 +296,33 @@ def parse_value(key: str, value: object) -> object:
     """
     rule = RULES.get(key)
     if rule is None:
-        raise ValueError(f"there is no setting {_shown(key)}")
-    default = next(setting.value for setting in settings(Config()) if setting.key == key)
+        raise ValueError(f"there is no setting {shown(key)}")
+    default = value_of(Config(), key)
     if isinstance(default, bool):
         if not isinstance(value, bool):
-            raise ValueError(f"{key} is true or false, not {_shown(value)}")
+            raise ValueError(f"{key} is true or false, not {shown(value)}")
     elif isinstance(default, int):
         if not isinstance(value, int) or isinstance(value, bool) or not rule.minimum <= value <= rule.maximum:
-            raise ValueError(f"{key} is a whole number from {rule.minimum} to {rule.maximum}, not {_shown(value)}")
+            raise ValueError(f"{key} is a whole number from {rule.minimum} to {rule.maximum}, not {shown(value)}")
     elif isinstance(default, tuple):
         if isinstance(value, str):
             value = [value]
         if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
-            raise ValueError(f"{key} is a list of texts, not {_shown(value)}")
+            raise ValueError(f"{key} is a list of texts, not {shown(value)}")
         return tuple(value)
     elif not isinstance(value, str) or value not in (rule.choices or (value,)):
         what = f"one of {', '.join(rule.choices)}" if rule.choices else "a text"
-        raise ValueError(f"{key} is {what}, not {_shown(value)}")
+        raise ValueError(f"{key} is {what}, not {shown(value)}")
     return value
 
 
-def _with_layer(config: Config, name: str, data: bytes, *, personal: bool) -> Config:
-    problems = list(config.problems)
-    try:
-        tree = _mapping(data)
-    except ValueError as error:
-        return config._replace(problems=(*problems, f"{name} cannot be read and is not used: {error}."))
-    for group, values in tree.items():
-        if values is None:  # a heading above comments
-            continue
-        if not isinstance(values, Mapping):
-            problems.append(f"{name}: {_shown(group)} is not a group of settings and is not used.")
-            continue
-        for key, value in values.items():
-            try:
-                parsed = parse_value(f"{group}.{key}", value)
-                if RULES[f"{group}.{key}"].personal and not personal:
-                    raise ValueError(f"{group}.{key} counts in your own settings only")  # noqa: TRY301
-            except ValueError as error:
-                problems.append(f"{name}: {error}; it is not used.")
-            else:
-                changed = getattr(config, str(group))._replace(**{str(key): parsed})
-                config = config._replace(**{str(group): changed})
-    return config._replace(problems=tuple(problems))
-
-
-def _mapping(data: bytes) -> Mapping[object, object]:
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"it has more than {MAX_BYTES} bytes")
-    text = data.removeprefix(b"\xef\xbb\xbf").decode()  # another codec would have to be imported
-    if all(line.strip(" \t\r")[:1] in {"", "#"} for line in text.split("\n")):
-        return {}
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # the one in Python takes a second for 64 KiB
-    try:
-        depth = 0
-        for event in yaml.parse(text, Loader=loader):  # building values, the one in C crashes on deep nesting
-            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-            if depth > _DEEPEST:
-                raise ValueError("it nests too deep")
-        tree = yaml.load(text, Loader=loader)  # noqa: S506  # it is a safe one
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark else ""
-        raise ValueError(f"it is not YAML{where}") from error
-    if tree is None:
-        return {}
-    if not isinstance(tree, dict):
-        raise ValueError("it is not a mapping")
-    return tree
-
-
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """Return a value for people, bounded: through aliases a short file can hold more than there are atoms."""
     from reprlib import Repr
 
     bounded = Repr()
     bounded.maxlevel = 1
-    return bounded.repr(value)
+    try:
+        return bounded.repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        return "a number that is too long"

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.config import MAX_BYTES, RULES, Config, load_config, parse_value, settings
+from gitmem.config import RULES, Config, Origin, Untrusted, is_harmless, parse_value, settings
 from gitmem.resources import read_resource
+from gitmem.store.configfiles import MAX_BYTES, MAX_TRACKED_BYTES, load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULTS = {
@@ -57,11 +59,11 @@ DEFAULTS = {
 }
 
 
-def of(*texts):
-    """Load layers; the weakest is named `user`, the next `store`."""
-    names = ("user", "store")
-    data = [None if text is None else text.encode() for text in texts]
-    return load_config(list(zip(names, data, strict=False)))
+def of(own=None, tracked=None, **agreed):
+    """Load a person's own file, named `user`, and a tracked one, named `store`, of the store at `/s`."""
+    data = [None if text is None else text.encode() for text in (own, tracked)]
+    known = {key.replace("__", "."): value for key, value in agreed.items()}
+    return load_config(("user", data[0]), ("store", data[1]), "/s", lambda: known)
 
 
 def values(config):
@@ -69,7 +71,7 @@ def values(config):
 
 
 def test_the_defaults_are_those_of_the_specification():
-    assert values(load_config([])) == values(Config()) == DEFAULTS
+    assert values(of()) == values(Config()) == DEFAULTS
     assert of(None, None) == of("", "# nothing\n") == Config()
 
 
@@ -80,37 +82,106 @@ def test_every_setting_has_a_help_and_fits_its_own_rule():
         assert parse_value(setting.key, setting.value) == setting.value
 
 
-def test_what_the_template_shows_is_true():
+def test_what_the_template_shows_is_true_and_all_that_a_store_may_say():
     text = read_resource("templates", "store", "config.yaml").decode()
-    assert of(text) == Config()
+    assert of(None, text) == Config()
     shown = "\n".join(line.removeprefix("# ") for line in text.splitlines() if line.startswith(("# ", "#  ")))
-    assert of(shown[shown.index("rotation:") :]) == Config()
+    config = of(None, shown[shown.index("rotation:") :])
+    assert values(config) == DEFAULTS
+    assert (config.problems, config.untrusted) == ((), ())
+    assert {origin.key for origin in config.origins} == {key for key, rule in RULES.items() if rule.tracked}
+    bounds = re.findall(r"\((\d+) to (\d+)\)", text)
+    assert [(int(least), int(most)) for least, most in bounds] == [
+        rule.tracked for rule in RULES.values() if rule.tracked
+    ]
 
 
-def test_the_store_counts_before_the_user_setting_by_setting():
+def test_the_store_counts_before_the_user_and_before_both_the_user_for_this_store():
     config = of(
-        "rotation:\n  threshold_tokens: 100\n  max_archives: 5\nlock:\n  kind: ref\n",
-        "rotation:\n  threshold_tokens: 200\nredaction:\n  allow: [one]\n",
+        "rotation:\n  threshold_tokens: 100\n  carryover_tokens: 50\nlock:\n  kind: ref\n"
+        "stores:\n  /s:\n    session:\n      budget_tokens: 700\n  /other:\n    lock:\n      kind: file\n",
+        "rotation:\n  threshold_tokens: 2000\nsession:\n  budget_tokens: 800\nsave:\n  interval: 9\n",
     )
     changed = {key: value for key, value in values(config).items() if value != DEFAULTS[key]}
     assert changed == {
-        "rotation.threshold_tokens": 200,
-        "rotation.max_archives": 5,
+        "rotation.threshold_tokens": 2_000,
+        "rotation.carryover_tokens": 50,
         "lock.kind": "ref",
-        "redaction.allow": ("one",),
+        "session.budget_tokens": 700,
+        "save.interval": 9,
     }
-    assert config.problems == ()
+    assert (config.problems, config.untrusted) == ((), ())
+    assert set(config.origins) == {
+        Origin("rotation.threshold_tokens", "store", "store"),
+        Origin("rotation.carryover_tokens", "user", "user"),
+        Origin("lock.kind", "user", "user"),
+        Origin("session.budget_tokens", "here", "user"),
+        Origin("save.interval", "store", "store"),
+    }
 
 
-def test_a_store_does_not_say_where_memory_is_sent():
-    elsewhere = "embedding:\n  provider: openai\n  base_url: https://evil.example\n  api_key_env: AWS_SECRET\n"
+def test_what_a_store_may_not_say_waits_for_consent_to_that_very_value():
+    elsewhere = "embedding:\n  provider: openai\n  base_url: https://evil.example\n"
     config = of("embedding:\n  provider: none\n", elsewhere)
     assert config.embedding == Config().embedding._replace(provider="none")
-    assert config.problems == tuple(
-        f"store: embedding.{key} counts in your own settings only; it is not used."
-        for key in ("provider", "base_url", "api_key_env")
+    assert config.untrusted == (
+        Untrusted("embedding.provider", "openai", "store"),
+        Untrusted("embedding.base_url", "https://evil.example", "store"),
     )
+    assert config.problems == ()
     assert of(elsewhere).embedding.base_url == "https://evil.example"
+    agreed = of(None, elsewhere, embedding__base_url="https://evil.example", embedding__provider="gemini")
+    assert (agreed.embedding.base_url, agreed.embedding.provider) == ("https://evil.example", "local")
+    assert [item.key for item in agreed.untrusted] == ["embedding.provider"]
+
+
+def test_what_changes_nothing_or_was_decided_here_needs_no_consent():
+    assert of(None, "sync:\n  auto: session\n").untrusted == ()
+    assert of("sync:\n  auto: 'off'\n", "sync:\n  auto: session\n").untrusted != ()
+    assert of("stores:\n  /s:\n    sync:\n      auto: 'off'\n", "sync:\n  auto: session\n").untrusted == ()
+
+
+@pytest.mark.parametrize("value", [True, 1, "1", 1.0])
+def test_consent_to_something_like_it_is_none(value):
+    kept = "transcripts:\n  enabled: false\n"
+    assert of(None, kept, transcripts__enabled=value).transcripts.enabled
+
+
+def test_a_tracked_file_sets_numbers_within_bounds_around_the_default_and_nothing_else():
+    for key, rule in RULES.items():
+        default = DEFAULTS[key]
+        if rule.tracked is None:
+            assert not is_harmless(key, default)
+            continue
+        least, most = rule.tracked
+        assert type(default) is int
+        assert rule.minimum <= least <= default <= most <= rule.maximum
+        assert most <= 100_000
+        assert is_harmless(key, least)
+        assert is_harmless(key, most)
+        assert not is_harmless(key, least - 1)
+        assert not is_harmless(key, most + 1)
+
+
+def test_the_page_on_the_format_has_the_same_table():
+    """Compare each row: the setting, its default, what it may be, what a tracked file may say."""
+    text = (ROOT / "docs" / "format.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+\.\w+)` \| (.*?) \| (.*?) \| (.*?) \|", text, re.MULTILINE)
+    assert rows == [(key, *described(key)) for key in RULES]
+
+
+def described(key):
+    rule, default = RULES[key], DEFAULTS[key]
+    if isinstance(default, bool):
+        fits, value = "true, false", str(default).lower()
+    elif isinstance(default, int):
+        fits, value = f"{rule.minimum:,} to {rule.maximum:,}", f"{default:,}"
+    elif isinstance(default, tuple):
+        fits, value = "texts", "none"
+    else:
+        fits, value = ", ".join(f"`{choice}`" for choice in rule.choices) or "a text", f"`{default}`" if default else ""
+    tracked = f"{rule.tracked[0]:,} to {rule.tracked[1]:,}" if rule.tracked else "–"
+    return value or "none", fits, tracked
 
 
 @pytest.mark.parametrize(
@@ -142,7 +213,10 @@ def test_a_store_does_not_say_where_memory_is_sent():
         ("embedding:\n  model: 5\n", "user: embedding.model is a text, not 5; it is not used."),
         ("rotation: 5\n", "user: 'rotation' is not a group of settings and is not used."),
         ("problems:\n  x: 5\n", "user: there is no setting 'problems.x'; it is not used."),
-        ("rotation:\n  threshold_tokens: 5\n a: [\n", "user cannot be read and is not used: it is not YAML in line 3."),
+        (
+            "rotation:\n  threshold_tokens: 5\n a: [\n",
+            "user cannot be read and is not used: it is not plain YAML in line 3.",
+        ),
         ("- a\n- b\n", "user cannot be read and is not used: it is not a mapping."),
         ("just words\n", "user cannot be read and is not used: it is not a mapping."),
         ("x" * (MAX_BYTES + 1), f"user cannot be read and is not used: it has more than {MAX_BYTES} bytes."),
@@ -155,7 +229,7 @@ def test_what_cannot_be_used_is_named_and_costs_nothing_else(text, problem):
 
 
 def test_bytes_that_are_no_text_are_a_problem_too():
-    (problem,) = load_config([("store", b"rotation:\n  enabled: \xff\n")]).problems
+    (problem,) = load_config(("store", b"rotation:\n  enabled: \xff\n")).problems
     assert problem.startswith("store cannot be read and is not used: ")
 
 
@@ -163,6 +237,18 @@ def test_one_bad_setting_leaves_its_neighbours():
     config = of("rotation:\n  threshold_tokens: lots\n  max_archives: 3\n")
     assert config.rotation.max_archives == 3
     assert len(config.problems) == 1
+
+
+def test_a_tracked_file_is_read_up_to_a_size_that_costs_a_hook_little():
+    text = "save:\n  interval: 9\n#" + "x" * MAX_TRACKED_BYTES
+    assert of(text).save.interval == 9
+    assert of(None, text).save.interval == 5
+    assert "more than 16384 bytes" in of(None, text).problems[0]
+
+
+def test_of_many_problems_some_are_told():
+    problems = of(None, "".join(f"a{number}: 1\n" for number in range(500))).problems
+    assert (len(problems), problems[-1]) == (21, "And 480 more of this kind.")
 
 
 def test_a_heading_above_comments_is_no_problem():
@@ -174,7 +260,7 @@ def test_one_text_stands_for_a_list_of_one():
 
 
 def test_a_byte_order_mark_and_windows_line_ends_are_fine():
-    config = load_config([("store", b"\xef\xbb\xbf# c\r\nlock:\r\n  kind: file\r\n")])
+    config = load_config(("user", b"\xef\xbb\xbf# c\r\nlock:\r\n  kind: file\r\n"))
     assert (config.lock.kind, config.problems) == ("file", ())
 
 
@@ -188,8 +274,21 @@ def test_a_byte_order_mark_and_windows_line_ends_are_fine():
         + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
         + "rotation: {threshold_tokens: *a11}\nredaction: {allow: *a11}\nlock: *a11\n",
         "lock: &l\n  kind: *l\n",
+        "a0: &a0 {a: 1, b: 2, c: 3, d: 4, e: 5, f: 6, g: 7}\n"
+        + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12)),
+        "lock: !!bool x\n",
+        "lock: !!timestamp x\n",
+        "0x" + "f" * 50_000 + ": 5\n",
+        "0x" + "f" * 50_000 + ": {a: 5}\n",
+        "lock: {kind: 0x" + "f" * 50_000 + "}\n",
+        "lock: {wait_seconds: " + "9" * 50_000 + "}\n",
+        "lock: {wait_seconds: " + "59:" * 15_000 + "59}\n",
+        "lock: 2024-13-45\n",
     ],
-    ids=["deep", "deeper", "many", "itself"],
+    ids=[
+        *("deep", "deeper", "many", "itself", "merges", "no bool", "no time", "long group", "long key", "long text"),
+        *("long number", "sexagesimal", "no date"),
+    ],
 )
 def test_a_hostile_file_costs_neither_time_nor_memory(text):
     config = of(text)
@@ -200,7 +299,7 @@ def test_a_hostile_file_costs_neither_time_nor_memory(text):
 
 @given(st.text(max_size=200))
 def test_no_text_makes_it_fail(text):
-    config = load_config([("store", text.encode("utf-8", "surrogatepass"))])
+    config = load_config(("user", text.encode("utf-8", "surrogatepass")))
     assert set(values(config)) == set(DEFAULTS)
 
 
@@ -220,8 +319,8 @@ def test_a_setting_that_there_is_not_is_refused():
 
 def test_files_without_settings_load_no_yaml():
     code = (
-        "import sys; from gitmem.config import load_config; from gitmem.resources import read_resource;"
-        "load_config([('a', None), ('b', read_resource('templates', 'store', 'config.yaml'))]);"
+        "import sys; from gitmem.store.configfiles import load_config; from gitmem.resources import read_resource;"
+        "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')));"
         "sys.exit('yaml' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0

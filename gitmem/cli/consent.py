@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
 
 
-def agreed(door: Door, would: str, preview: str, question: str) -> bool:
+def agreed(
+    door: Door, would: str, preview: str, question: str, remedy: str = "Look with --dry-run, then say --yes."
+) -> bool:
     """Show what would be done and ask; `would` says it in short.
 
     Raises:
@@ -20,7 +22,7 @@ def agreed(door: Door, would: str, preview: str, question: str) -> bool:
     if not (door.stdin.isatty() and door.err.isatty()):
         raise RefusedError(
             f"{would}, and nobody is at a terminal to be asked.",
-            "Look with --dry-run, then say --yes. Nothing was done.",
+            f"{remedy} Nothing was done.",
         )
     print(f"{preview}\n{question} [y/N] ", end="", file=door.err, flush=True)
     return door.stdin.readline().strip().casefold() in {"y", "yes"}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gitmem.programs import own_command
 from gitmem.resources import resource
+from gitmem.store.personal import personal_folder
 
 _SETTINGS = "rotation:\n  threshold_tokens: 700\n  carryover_tokens: 200\n"
 _START = {"hook_event_name": "SessionStart", "session_id": "the-next-session", "source": "startup"}
@@ -27,7 +28,7 @@ def main() -> None:
         tour = _Tour(project, Path(folder))
         tour.git("init", "--quiet")
         tour.gitmem("init")
-        (tour.store / "config.yaml").write_text(_SETTINGS)
+        tour.configure(_SETTINGS)
         for name in ("1-login.jsonl", "2-orders.jsonl"):
             tour.gitmem("replay", resource("templates", "demo", name), shown=f"replay {name}")
         tour.tree()
@@ -49,7 +50,15 @@ class _Tour:
         self.store = project / ".gitmem"
         self._project = project
         self._environ = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        self._environ.update(HOME=str(home), GIT_CONFIG_NOSYSTEM="1", PYTHONUTF8="1", TZ="UTC")
+        config = str(home / ".config")
+        self._environ.update(HOME=str(home), XDG_CONFIG_HOME=config, APPDATA=config)
+        self._environ.update(GIT_CONFIG_NOSYSTEM="1", PYTHONUTF8="1", TZ="UTC")
+
+    def configure(self, text: str) -> None:
+        """Write the settings of the person on tour."""
+        folder = Path(personal_folder(self._environ, self._environ["HOME"]))
+        folder.mkdir(parents=True)
+        (folder / "config.yaml").write_text(text)
 
     def gitmem(self, *args: str, shown: str = "") -> None:
         print("\n$ gitmem " + (shown or " ".join(f'"{arg}"' if " " in arg else arg for arg in args)), flush=True)

@@ -45,7 +45,18 @@ class Door(Value):
         """Return the surroundings a store works in."""
         from gitmem.store.context import Context
 
+        self.notices(self.settings_taken_over())
         return Context(self.environ, self.home(), machine_name(), now)
+
+    def settings_taken_over(self) -> tuple[str, ...]:
+        """Move the person's settings out of a place that a store may track, once; returns what to tell them."""
+        from gitmem.store.personal import is_left_behind
+
+        if not is_left_behind(self.environ, self.home()):
+            return ()
+        from gitmem.store.takeover import take_over
+
+        return take_over(self.environ, self.home())
 
     def folder(self, args: argparse.Namespace) -> str:
         """Return the folder the command is about."""

@@ -259,6 +259,8 @@ def _spool(door: Door, root: str) -> HookSpool:
 def _open(door: Door, root: str) -> Store:
     from gitmem.store.store import Store
 
+    for notice in door.settings_taken_over():  # nobody reads what a hook prints
+        _log(door, notice)
     return Store(root, door.context())
 
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.cli.door import Door
+    from gitmem.config import Untrusted
     from gitmem.store.settings import Found
 
 
@@ -79,20 +80,28 @@ def configure_config(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem config`."""
     import argparse
 
-    parser.add_argument("key", nargs="?", help="the setting, as in rotation.threshold_tokens; all of them without it")
-    parser.add_argument("value", nargs="?", help="its new value, a YAML scalar or list")
-    parser.add_argument("--unset", action="store_true", help="remove it from the file, so that the weaker one counts")
+    parser.add_argument(
+        "key",
+        nargs="?",
+        help="the setting, as in rotation.threshold_tokens; all of them without it; or trust, untrust",
+    )
+    parser.add_argument("value", nargs="?", help="its new value, a YAML scalar or list; the setting to trust")
+    parser.add_argument("--unset", action="store_true", help="take the value back, so that the weaker one counts")
     parser.add_argument(
         "--user", action="store_true", default=argparse.SUPPRESS, help="your own settings, which count for all stores"
     )
+    parser.add_argument("--yes", action="store_true", help="trust without being asked")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run_config(args: argparse.Namespace, door: Door) -> int:
     """List all settings with their origin, print one, or change one.
 
-    The store's config.yaml counts before your own (~/.gitmem/config.yaml), and that before the defaults. A change keeps
-    the comments in the file, and in a store it is a commit.
+    FROM says what a setting comes from: your own settings for this store (here), the store's config.yaml (store), your
+    own for all stores (user), or the default; the first of these that says something counts. A store's config.yaml may
+    come from elsewhere, so of itself it may set a few numbers only. All else it says counts after 'gitmem config trust'
+    showed you the value and you agreed; another value needs another yes. A change goes into the store's config.yaml, as
+    a commit, if that may say it, else into your own settings for this store. Comments in the files stay.
 
     Examples:
       gitmem config
@@ -100,62 +109,86 @@ def run_config(args: argparse.Namespace, door: Door) -> int:
       gitmem config rotation.threshold_tokens 40000
       gitmem config redaction.allow "[example-token-*, AKIAIOSFODNN7EXAMPLE]" --user
       gitmem config lock.kind --unset
+      gitmem config trust
+      gitmem config trust sync.auto --yes
+      gitmem config untrust sync.auto
 
     """
-    from gitmem.store.settings import check_key, find_settings, read_layers
+    from gitmem.cli import trusting
+    from gitmem.store.personal import read_config
+    from gitmem.store.settings import check_key, find_settings
 
+    if args.key in trusting.WORDS:
+        return trusting.run(args, door)
+    if args.yes:
+        raise UsageError("--yes goes with 'gitmem config trust'.")
     if args.key is not None:
         check_key(args.key)
     if args.unset and (args.key is None or args.value is not None):
         raise UsageError("--unset takes the name of a setting and no value.", "'gitmem config' lists them all.")
     if args.unset or args.value is not None:
         return _change(args, door)
-    store = None if args.user else door.find(args)
-    found, problems = find_settings(read_layers(door.home(), store))
-    door.notices(problems)
+    context = door.context()
+    config = read_config(context.environ, context.home, None if args.user else door.find(args))
+    found = find_settings(config)
+    door.notices(config.problems)
     if args.key is None:
         door.answer(args, [_setting_value(item) for item in found], _table(found))
     else:
         one = next(item for item in found if item.key == args.key)
+        if one.untrusted is not None:
+            door.notices((_not_trusted(one.untrusted),))
         door.answer(args, _setting_value(one), _shown(one.value))
     return ExitCode.OK
 
 
 def _change(args: argparse.Namespace, door: Door) -> int:
-    from gitmem.store.locate import is_store, user_store
-    from gitmem.store.settings import read_value, set_in_store, set_in_user_file
+    from gitmem.store.settings import read_value, set_for_all, set_for_store
 
     value = None if args.unset else read_value(args.key, args.value)
-    commit = None
-    if args.user and not is_store(user_store(door.home())):
-        path = set_in_user_file(door.home(), args.key, value)
+    if args.user:
+        context = door.context()
+        changed, where = set_for_all(context.environ, context.home, args.key, value), ""
     else:
-        store = door.settled(args)
-        outcome = set_in_store(store, args.key, value)
-        door.notices(outcome.notices)
-        commit = outcome.commits[-1] if outcome.value else None
-        path = os.path.join(store.root, "config.yaml")
+        changed = set_for_store(door.settled(args), args.key, value)
+        where = "" if changed.commit or value is None else ", your own settings, for this store"
+    door.notices(changed.notices)
     what = f"{args.key} is not set any more" if value is None else f"{args.key} is {_shown(value)}"
+    commit = changed.commit
     door.answer(
         args,
-        {"key": args.key, "value": value, "file": path, "commit": commit},
-        f"{what} in {path}" + (f" (commit {commit[:10]})." if commit else "."),
+        {"key": args.key, "value": value, "file": changed.path, "commit": commit},
+        f"{what} in {changed.path}{where}" + (f" (commit {commit[:10]})." if commit else "."),
     )
     return ExitCode.OK
 
 
 def _setting_value(item: Found) -> dict[str, object]:
-    return {"key": item.key, "value": item.value, "origin": item.origin, "file": item.path, "help": item.help}
+    value = {"key": item.key, "value": item.value, "origin": item.origin, "file": item.path, "help": item.help}
+    untrusted = item.untrusted
+    value["untrusted"] = None if untrusted is None else {"value": untrusted.value, "file": untrusted.file}
+    return value
 
 
 def _table(found: Sequence[Found]) -> str:
     rows = [("SETTING", "VALUE", "FROM", "")]
-    rows += [(item.key, _shown(item.value), item.origin, item.help) for item in found]
+    rows += [(item.key, _shown(item.value), item.origin, _about(item)) for item in found]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
     return "\n".join(
         "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])).rstrip()
         for row in rows
     )
+
+
+def _about(item: Found) -> str:
+    return item.help if item.untrusted is None else _not_trusted(item.untrusted)
+
+
+def _not_trusted(item: Untrusted) -> str:
+    from gitmem.config import shown
+
+    said = shown(item.value)
+    return f"the store says {said}; not trusted: run 'gitmem config trust {item.key}' to look at it"
 
 
 def _shown(value: object) -> str:

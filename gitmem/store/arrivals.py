@@ -9,9 +9,9 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from gitmem.config import MAX_BYTES
 from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY, PURGED
+from gitmem.store.configfiles import MAX_BYTES
 
 
 class Arrival(NamedTuple):

@@ -12,6 +12,7 @@ from collections import Counter, defaultdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from gitmem.config import shown, value_of
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.git.history import messages
 from gitmem.git.integrity import known_files
@@ -26,6 +27,7 @@ from gitmem.store.redacting import readings
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from gitmem.config import Config
     from gitmem.store.store import Store
 
 _MESSAGES = 1_000  # the newest, which doctor looks through for secrets
@@ -43,6 +45,19 @@ def check_config(store: Store) -> Iterator[Finding]:
         yield Finding("settings", Level.PROBLEM, "Not all settings can be used.", remedy, problems)
     else:
         yield Finding("settings", Level.OK, "All settings are understood.")
+    if store.config.untrusted:
+        yield _untrusted(store.config)
+
+
+def _untrusted(config: Config) -> Finding:
+    """Return what is to be said of values that wait for the person's consent."""
+    details = tuple(
+        f"{item.key}: {shown(item.value)} in {item.file}; {shown(value_of(config, item.key))} is used"
+        for item in config.untrusted
+    )
+    message = f"{count(len(details), 'setting')} of the store not trusted, so not used."
+    remedy = "Look at them, and agree to those you want: 'gitmem config trust [KEY]'."
+    return Finding("trust", Level.WARNING, message, remedy, details)
 
 
 def check_headers(store: Store) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
 from gitmem.resources import read_resource
+from gitmem.store.agreeing import begin_personal
 from gitmem.store.driver import install_driver, with_attribute
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.locate import (
@@ -87,6 +88,8 @@ def make_store(start: str, context: Context, place: Place) -> Made:
     new = not lost and (existing is None or not is_store(existing))
     if existing is not None and is_store(existing):
         _check_same(existing, target, place)
+    if new and place is Place.USER:
+        begin_personal(context)
     try:
         if place in {Place.PROJECT, Place.BRANCH}:
             _check_owner(project, context)

@@ -8,12 +8,11 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
-from gitmem.config import Config, load_config
 from gitmem.errors import BusyError, GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
-from gitmem.git.beneath import read_regular
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
 from gitmem.git.trust import check_layout
-from gitmem.model.paths import CONFIG, FORMAT, TEMPORARY
+from gitmem.model.paths import FORMAT, TEMPORARY
+from gitmem.store.personal import read_config, read_small
 from gitmem.store.spool import Spool
 from gitmem.values import Value
 
@@ -83,10 +82,10 @@ class Store:
         self.repository = Repository(layout, context.environ)
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
         self.spool = Spool(os.path.join(self.private, "spool"))
-        self.config = self._load_config()
+        self.config = read_config(context.environ, context.home, work_tree)
         self._asked: IdentityLookup | None = None
         self._lock_kind: LockKind | None = None  # found out once
-        self.format_document = _read_small(os.path.join(work_tree, FORMAT)) or b""
+        self.format_document = read_small(os.path.join(work_tree, FORMAT), follow=False) or b""
         self.check_format(self.format_document)
 
     @cached_property
@@ -264,12 +263,6 @@ class Store:
                 raise NotSavedError(f"Nothing was saved to {self.root}: {error.message}", again) from error
             raise
 
-    def _load_config(self) -> Config:
-        user = os.path.join(self.context.home, ".gitmem", CONFIG)
-        own = os.path.join(self.root, CONFIG)
-        layers = [(user, _read_small(user, follow=True)), (own, _read_small(own))]
-        return load_config(layers[own == user :])
-
     def check_format(self, document: bytes) -> None:
         """Raise StoreFormatError if this `FORMAT.md` is of a version that this gitmem does not know."""
         version = format_version(document)
@@ -301,10 +294,3 @@ def format_version(document: bytes) -> int | None:
             value = line[8:].split(b"#")[0].strip(b" \t\r\"'")
             return int(value) if value.isdigit() else None
     return None
-
-
-def _read_small(path: str, *, follow: bool = False) -> bytes | None:
-    try:
-        return read_regular(path, 1 << 20, follow=follow)
-    except OSError:
-        return None

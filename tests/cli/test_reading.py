@@ -13,6 +13,7 @@ import pytest
 
 from gitmem.cli.door import Door
 from gitmem.cli.main import COMMANDS, build_parser, main
+from tests.own_settings import own_file
 
 if TYPE_CHECKING:
     from tests.conftest import RunsGit
@@ -128,7 +129,7 @@ class Desk:
         return saved
 
     def rotate(self) -> str:
-        (self.store / "config.yaml").write_text(SMALL)
+        own_file(os.environ, os.environ["HOME"]).write_text(SMALL)
         for number in range(40):
             archive = self.save(f"filler {number} {LONG}", "--session", f"filler-{number}")["archive"]
             if archive:

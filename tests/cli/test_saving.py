@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.own_settings import own_file
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -166,7 +168,8 @@ def test_a_leaked_git_environment_never_touches_the_users_code(shell, bare_git):
 
 
 def test_check_prints_the_request_for_a_summary(shell):
-    (shell.store / "config.yaml").write_text("rotation:\n  threshold_tokens: 100\n  carryover_tokens: 20\n")
+    text = "rotation:\n  threshold_tokens: 100\n  carryover_tokens: 20\n"
+    own_file(shell.environ, shell.environ["HOME"]).write_text(text)
     for index in range(8):
         shell.run("save", f"a text that fills the file, number {index}")
     said = shell.run("save", "the last one, which may rotate") + shell.run("check")

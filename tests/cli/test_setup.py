@@ -14,6 +14,7 @@ import pytest
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.config import RULES
+from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
 TOKEN = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -46,6 +47,11 @@ def git(tmp_path, bare_git):
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / ".gitmem" / "config.yaml"
+
+
+@pytest.fixture
+def own(home, environ):
+    return own_file(environ, str(home))
 
 
 def listed(answer):
@@ -89,17 +95,20 @@ def test_config_lists_every_setting_with_value_origin_and_help(gitmem):
     assert threshold in [re.split(" {2,}", line) for line in lines]
 
 
-def test_config_says_where_each_setting_comes_from(gitmem, home, file):
-    gitmem("config", "lock.wait_seconds", "5", "--user")
-    gitmem("config", "lock.kind", "file", "--user")
+def test_config_says_where_each_setting_comes_from(gitmem, own, file):
+    gitmem("config", "save.interval", "7", "--user")
+    gitmem("config", "session.budget_tokens", "1000", "--user")
+    gitmem("config", "session.budget_tokens", "900")
     gitmem("config", "lock.kind", "ref")
     found = listed(gitmem("config", "--json"))
-    assert found["lock.wait_seconds"] == (5, "user")
-    assert found["lock.kind"] == ("ref", "store")
+    assert found["save.interval"] == (7, "user")
+    assert found["session.budget_tokens"] == (900, "store")
+    assert found["lock.kind"] == ("ref", "here")
     assert found["rotation.enabled"] == (True, "default")
-    one = json.loads(gitmem("config", "lock.kind", "--json")[1])
-    assert (one["value"], one["origin"], one["file"]) == ("ref", "store", str(file))
-    assert listed(gitmem("config", "--json", "--user"))["lock.kind"] == ("file", "user")
+    one = json.loads(gitmem("config", "session.budget_tokens", "--json")[1])
+    assert (one["value"], one["origin"], one["file"], one["untrusted"]) == (900, "store", str(file), None)
+    assert json.loads(gitmem("config", "lock.kind", "--json")[1])["file"] == str(own)
+    assert listed(gitmem("config", "--json", "--user"))["session.budget_tokens"] == (1000, "user")
 
 
 def test_config_prints_one_value_alone(gitmem):
@@ -135,22 +144,22 @@ def test_comments_beside_a_value_stay(gitmem, git, file):
 
 
 def test_what_is_so_already_is_no_commit(gitmem, git):
-    gitmem("config", "lock.kind", "file")
+    gitmem("config", "save.interval", "7")
     tip = git("rev-parse", "HEAD")
-    code, out, _ = gitmem("config", "lock.kind", "file", "--json")
+    code, out, _ = gitmem("config", "save.interval", "7", "--json")
     assert (code, json.loads(out)["commit"]) == (0, None)
     assert gitmem("config", "lock.wait_seconds", "--unset")[0] == 0
     assert git("rev-parse", "HEAD") == tip
 
 
 def test_unset_lets_the_weaker_one_count_again(gitmem, git):
-    gitmem("config", "lock.kind", "file", "--user")
-    gitmem("config", "lock.kind", "ref")
-    assert gitmem("config", "lock.kind", "--unset")[0] == 0
-    assert listed(gitmem("config", "--json"))["lock.kind"] == ("file", "user")
-    assert git("log", "-1", "--format=%s") == "Unset lock.kind"
-    gitmem("config", "lock.kind", "--unset", "--user")
-    assert listed(gitmem("config", "--json"))["lock.kind"] == ("auto", "default")
+    gitmem("config", "save.interval", "7", "--user")
+    gitmem("config", "save.interval", "8")
+    assert gitmem("config", "save.interval", "--unset")[0] == 0
+    assert listed(gitmem("config", "--json"))["save.interval"] == (7, "user")
+    assert git("log", "-1", "--format=%s") == "Unset save.interval"
+    gitmem("config", "save.interval", "--unset", "--user")
+    assert listed(gitmem("config", "--json"))["save.interval"] == (5, "default")
 
 
 @pytest.mark.parametrize(
@@ -170,11 +179,12 @@ def test_a_value_is_yaml_and_what_yaml_takes_for_something_else_is_text(gitmem, 
     assert json.loads(gitmem("config", "redaction.allow", "--json")[1])["value"] == value
 
 
-def test_a_text_that_is_allowed_may_stand_in_the_file_that_allows_it(gitmem, git, file):
+def test_a_text_that_is_allowed_stays_and_what_allows_it_is_in_no_store(gitmem, git, own):
     gitmem("save", f"a key: {TOKEN}")
     assert TOKEN not in git("show", "HEAD:memory.md")
     gitmem("config", "redaction.allow", TOKEN)
-    assert TOKEN in file.read_text()
+    assert TOKEN in own.read_text()
+    assert TOKEN not in git("log", "-p", "--all")
     assert json.loads(gitmem("config", "redaction.allow", "--json")[1])["value"] == [TOKEN]
     gitmem("save", f"the test key is {TOKEN}")
     assert TOKEN in git("show", "HEAD:memory.md")
@@ -213,7 +223,7 @@ def test_unset_takes_a_setting_and_no_value(gitmem, words):
 
 def test_a_file_that_is_not_yaml_is_named_and_left_alone(gitmem, git, file):
     file.write_text("lock: [\n")
-    code, _, err = gitmem("config", "lock.kind", "file")
+    code, _, err = gitmem("config", "save.interval", "7")
     assert code == 1
     assert "config.yaml cannot be changed: it is not valid YAML" in err
     assert file.read_text() == "lock: [\n"
@@ -222,38 +232,37 @@ def test_a_file_that_is_not_yaml_is_named_and_left_alone(gitmem, git, file):
     assert "config.yaml cannot be read and is not used" in err
 
 
-def test_the_user_s_settings_need_no_store_and_are_no_store(run, home):
+def test_the_user_s_settings_need_no_store_and_are_in_none(run, home, own):
     code, out, err = run("config", "lock.wait_seconds", "5", "--user")
     assert (code, err) == (0, "")
-    assert out == f"lock.wait_seconds is 5 in {home / '.gitmem' / 'config.yaml'}.\n"
-    assert (home / ".gitmem" / "config.yaml").read_text() == "lock:\n  wait_seconds: 5\n"
-    assert sorted(os.listdir(home / ".gitmem")) == ["config.yaml"]
+    assert out == f"lock.wait_seconds is 5 in {own}.\n"
+    assert own.read_text() == "lock:\n  wait_seconds: 5\n"
+    assert not (home / ".gitmem").exists()
     assert run("--user", "config", "lock.wait_seconds") == (0, "5\n", "")
     assert run("config")[0] == 3
 
 
-def test_where_there_is_a_store_of_the_user_s_a_change_is_a_commit_in_it(run, home, bare_git):
+def test_where_there_is_a_store_of_the_user_s_it_has_none_of_their_settings(run, home, own, bare_git):
     run("init", "--user")
+    tip = bare_git(home / ".gitmem", "rev-parse", "HEAD")
     code, out, _ = run("config", "--user", "lock.wait_seconds", "5")
-    assert code == 0
-    assert "commit" in out
-    assert bare_git(home / ".gitmem", "log", "-1", "--format=%s") == "Set lock.wait_seconds to 5"
-    assert bare_git(home / ".gitmem", "status", "--porcelain") == ""
+    assert (code, out) == (0, f"lock.wait_seconds is 5 in {own}.\n")
+    assert bare_git(home / ".gitmem", "rev-parse", "HEAD") == tip
 
 
 @posix
-def test_the_user_s_file_may_be_a_link_to_where_they_keep_such_files(run, home, tmp_path):
+def test_the_user_s_file_may_be_a_link_to_where_they_keep_such_files(run, own, tmp_path):
     dotfiles = tmp_path / "dotfiles.yaml"
     dotfiles.write_text("# mine\n")
-    (home / ".gitmem").mkdir()
-    (home / ".gitmem" / "config.yaml").symlink_to(dotfiles)
+    own.symlink_to(dotfiles)
     assert run("config", "--user", "lock.kind", "ref")[0] == 0
-    assert (home / ".gitmem" / "config.yaml").is_symlink()
+    assert own.is_symlink()
     assert dotfiles.read_text() == "# mine\nlock:\n  kind: ref\n"
 
 
-def test_a_user_s_file_that_cannot_be_written_is_said(run, home):
-    (home / ".gitmem").write_text("no folder")
+def test_a_user_s_file_that_cannot_be_written_is_said(run, own):
+    own.parent.rmdir()
+    own.parent.write_text("no folder")
     code, _, err = run("config", "--user", "lock.kind", "ref")
     assert code == 1
     assert "could not be written" in err

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gitmem.model.entry import find_entries
+from tests.own_settings import own_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,6 +82,10 @@ def run_gitmem(
 
 def gitmem_command(*args: str) -> list[str]:
     return [sys.executable, "-m", "gitmem", *args]
+
+
+# Of the test that runs now: the process that forks the victims has seen those of the first one.
+_HOMES = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
 
 
 def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -154,8 +159,8 @@ class Project:
         self.edits.append(line)
 
     def configure(self, text: str) -> None:
-        """Set the store's configuration, and have it committed."""
-        (self.store / "config.yaml").write_text(text + self.settings, encoding="utf-8")
+        """Write the person's own settings; what was edited by hand is committed."""
+        own_file(os.environ, os.environ["HOME"]).write_text(text + self.settings)
         assert self.gitmem("check").code == 0
 
     def git(self, *args: str, ok: Sequence[int] = (0,)) -> str:
@@ -334,7 +339,7 @@ class Victims:
             "at": at,
             "how": how,
             "after": after,
-            "env": dict(env or {}),
+            "env": {**{name: os.environ[name] for name in _HOMES if name in os.environ}, **(env or {})},
             "wait": wait,
         }
         answer = self._ask(job)
@@ -460,13 +465,13 @@ def victims(_isolated: Path) -> Iterator[Victims]:
 
 
 @pytest.fixture
-def project(tmp_path: Path) -> Project:
+def project(tmp_path: Path, home: Path) -> Project:  # where its settings are
     """Give a project that is a git repository, with a store in it."""
     return new_project(tmp_path / "project")
 
 
 @pytest.fixture
-def projects(tmp_path: Path) -> Callable[..., Project]:
+def projects(tmp_path: Path, home: Path) -> Callable[..., Project]:  # as of `project`
     """Give a function that makes projects: `projects(name, *init_options)`."""
     return lambda name="project", *options: new_project(tmp_path / name, *options)
 

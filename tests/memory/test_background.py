@@ -19,6 +19,7 @@ from gitmem.store import transcripts
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Journal
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 ALIVE, DEAD = 4711, 4712
 
@@ -296,7 +297,7 @@ def test_what_was_learned_is_saved_once_half_of_the_context_is_used(desk, sessio
 
 
 def test_it_can_be_switched_off(desk, session):
-    Path(desk.store.root, "config.yaml").write_text("save:\n  context_percent: 0\n")
+    own_settings(desk.store.context, "save:\n  context_percent: 0\n")
     session.say("assistant", LEARNED)
     session.turn("t-1", 1, tokens=190_000)
     drain(desk)

@@ -17,6 +17,7 @@ from gitmem.model.kinds import MemoryType
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.journal import Journal
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -426,8 +427,7 @@ def test_the_interval_is_a_setting(desk, host, memory):
 
 
 def test_the_agent_is_asked_to_write_memory(desk, host, memory):
-    Path(desk.store.root, "config.yaml").write_text("save:\n  mode: ask\n")
-    memory.git("commit", "-qam", "mine")
+    own_settings(desk.store.context, "save:\n  mode: ask\n")
     before = desk.text("memory.md")
     host.prompt("Add a parser")
     host.edit("a.py")
@@ -446,8 +446,7 @@ def test_the_agent_is_asked_to_write_memory(desk, host, memory):
 
 
 def test_a_full_memory_is_rotated_before_a_turn_is_saved(desk, host, memory):
-    Path(desk.store.root, "config.yaml").write_text("rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
-    memory.git("commit", "-qam", "mine")
+    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
     for number in range(12):
         host.turn(f"question number {number} of a long day", f"t-{number}", 10 * number, LONG_ANSWER)
         archives = set((memory.root / "archive").glob("*.md")) if (memory.root / "archive").is_dir() else set()

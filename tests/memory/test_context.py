@@ -17,6 +17,7 @@ from gitmem.model.kinds import MemoryType
 from gitmem.model.tokens import estimate_tokens
 from gitmem.model.turns import Failure, Turn
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 PROJECT = ProjectState("/home/dev/project", "main", 2, ("abc1234 Fix <b>x</b>", "def5678 한글 커밋"))
@@ -160,7 +161,7 @@ def test_secrets_of_unsaved_turns_are_not_told(desk):
 def test_the_agent_is_told_to_save_where_it_is_to(desk):
     save(desk.store, desk.save("Use uv", MemoryType.DECISION))
     assert "--type decision" not in told(desk)
-    Path(desk.store.root, "config.yaml").write_text("save:\n  mode: ask\n")
+    own_settings(desk.store.context, "save:\n  mode: ask\n")
     text = told(desk)
     assert 'gitmem save "' in text
     assert text.endswith("</gitmem-memory>")

@@ -16,6 +16,7 @@ from gitmem.model.entry import find_entries
 from gitmem.model.exchange import Outcome, parse
 from gitmem.store.store import Store
 from gitmem.store.undo import undo
+from tests.own_settings import own_settings
 
 PATH = "sessions/2026/10/20261003_090001-s-rec.md"
 
@@ -106,7 +107,7 @@ def test_what_a_person_reworded_stays(desk, recorder):
 
 
 def test_what_was_rotated_away_stays_in_its_archive(desk, recorder):
-    Path(desk.store.root, "config.yaml").write_text("rotation:\n  threshold_tokens: 200\n  carryover_tokens: 20\n")
+    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 200\n  carryover_tokens: 20\n")
     replay(again(desk), recorder.write())
     assert len(exchanges(desk.text(PATH))) == 3
     assert len(exchanges(desk.text("memory.md"))) < 3
@@ -150,9 +151,8 @@ def test_no_secret_is_in_a_sessions_file(desk, recorder):
 
 @pytest.fixture
 def asking(desk, home, model_server):
-    Path(home, ".gitmem").mkdir()
     settings = f"summary:\n  provider: openai\n  base_url: {model_server.url}\n  model: fake-mini\n"
-    Path(home, ".gitmem", "config.yaml").write_text(settings, encoding="utf-8")
+    own_settings(desk.store.context, settings)
     again(desk)
     return desk
 

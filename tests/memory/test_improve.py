@@ -17,6 +17,7 @@ from gitmem.memory.summarize import pending_archives, put_summary, read_summary
 from gitmem.model.paths import raw_path, summary_path
 from gitmem.store.ledger import Ledger, day_of
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 SECRET = "sk-ant-api03-" + "A1b2C3d4" * 11
 SENTENCES = [f"In step {number} the loader learned to read part {number} of the file." for number in range(12)]
@@ -57,10 +58,8 @@ SMALL = "rotation:\n  threshold_tokens: 500\n  carryover_tokens: 100\n"
 
 
 def settings(desk, home, *lines: str) -> None:
-    folder = Path(home, ".gitmem")
-    folder.mkdir(exist_ok=True)
     text = "summary:\n" + "".join(f"  {line}\n" for line in lines)
-    (folder / "config.yaml").write_text(SMALL + text, encoding="utf-8")
+    own_settings(desk.store.context, SMALL + text)
     context = desk.store.context
     desk.store = Store(desk.store.root, context._replace(environ={**context.environ, **KEYS}))
 

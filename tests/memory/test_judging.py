@@ -19,15 +19,17 @@ from gitmem.model.factfile import render_fact
 from gitmem.model.turns import Turn
 from gitmem.search.filling import fill
 from gitmem.store.store import Store
+from tests.own_settings import own_file, own_settings
 
 ONCE = Patience(tries=1, first=0.0, longest=0.0, random=lambda: 0.5)
 
 
 @pytest.fixture
 def asking(desk, home, model_server):
-    Path(home, ".gitmem").mkdir()
-    Path(home, ".gitmem", "config.yaml").write_text(
-        f"summary:\n  provider: openai\n  base_url: {model_server.url}\n  model: fake-mini\n  large_model: fake-large\n"
+    own_settings(
+        desk.store.context,
+        f"summary:\n  provider: openai\n  base_url: {model_server.url}\n"
+        "  model: fake-mini\n  large_model: fake-large\n",
     )
     for number, said in enumerate(("use pnpm, not npm", "use uv, not pnpm", "my editor is vim")):
         desk.clock.now += timedelta(hours=1)
@@ -85,7 +87,7 @@ def test_it_is_done_behind_the_hooks_and_not_when_late(asking, model_server):
 @pytest.fixture
 def near(asking, home, provider):
     """Give facts without a common word, of which two mean the same to whoever gives vectors."""
-    config = Path(home, ".gitmem", "config.yaml")
+    config = own_file(asking.store.context.environ, str(home))
     vectors = f"embedding:\n  provider: openai\n  base_url: {provider.url}/v1\n  model: fake\n"
     config.write_text(config.read_text() + vectors)
     del asking.store.context.environ["GITMEM_EMBEDDING_PROVIDER"]

@@ -13,6 +13,7 @@ from gitmem.model.entry import find_entries
 from gitmem.store import transcripts
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
@@ -140,15 +141,14 @@ def test_injected_text_is_in_no_transcript(desk, recorder):
 
 
 def test_transcripts_can_be_left_out(desk, recorder):
-    Path(desk.store.root, "config.yaml").write_text("transcripts:\n  enabled: false\n")
+    own_settings(desk.store.context, "transcripts:\n  enabled: false\n")
     done = replay(again(desk), recorder.write())
     assert (done.saved, done.transcript) == (3, False)
     assert transcripts.sessions(desk.store) == []
 
 
 def test_a_rotation_in_the_middle(desk, bare_git, recorder):
-    Path(desk.store.root, "config.yaml").write_text("rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\n")
-    bare_git(Path(desk.store.root), "commit", "-qam", "mine")
+    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 80\n")
     for number in range(10, 25):
         recorder.turn(number, f"question number {number} of a long day", f"The answer to question {number}. " * 6)
     path = recorder.write()
@@ -326,7 +326,7 @@ def test_a_folder_of_transcripts(tmp_path):
 
 def test_what_cannot_be_committed_is_said(desk, recorder):
     path = recorder.write()
-    Path(desk.store.root, "config.yaml").write_text("lock:\n  wait_seconds: 0\n")
+    own_settings(desk.store.context, "lock:\n  wait_seconds: 0\n")
     other = Store(desk.store.root, desk.store.context)
     with other.lock("test").acquire(5), pytest.raises(BusyError):
         replay(again(desk), path)

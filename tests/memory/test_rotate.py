@@ -11,12 +11,13 @@ from gitmem.memory.rotate import check
 from gitmem.memory.save import save
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids
+from tests.own_settings import own_settings
 
 SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
 
 def configured(desk, text: str = SMALL):
-    Path(desk.store.root, "config.yaml").write_text(text, encoding="utf-8")
+    own_settings(desk.store.context, text)
     desk.store = type(desk.store)(desk.store.root, desk.store.context)
     return desk
 

@@ -11,6 +11,7 @@ from gitmem.memory.entries import new_daily
 from gitmem.memory.save import drain, save
 from gitmem.model.kinds import MemoryType
 from gitmem.model.log import entry_ids, find_section
+from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
@@ -101,7 +102,7 @@ def test_secrets_and_private_text_are_nowhere_in_the_store_after_a_drain(desk, b
 
 
 def test_the_allow_list_keeps_what_only_looks_like_a_secret(desk):
-    Path(desk.store.root, "config.yaml").write_text(f"redaction:\n  allow: ['{TOKEN}']\n", encoding="utf-8")
+    own_settings(desk.store.context, f"redaction:\n  allow: ['{TOKEN}']\n")
     store = type(desk.store)(desk.store.root, desk.store.context)
     save(store, desk.save(f"the sample {TOKEN}"))
     assert TOKEN in desk.text("memory.md")

@@ -15,6 +15,7 @@ from gitmem.memory.waiting import Session
 from gitmem.model.entry import find_entries
 from gitmem.store import transcripts
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\n" + "MIIEpAIBAAKCAQEA7bq\n" * 8 + "-----END RSA PRIVATE KEY-----"
@@ -148,7 +149,7 @@ def test_every_stored_line_is_json_and_holds_no_secret(desk, path):
 
 
 def test_a_result_is_as_long_as_is_set(desk, path):
-    Path(desk.store.root, "config.yaml").write_text("transcripts:\n  tool_result_chars: 100\n")
+    own_settings(desk.store.context, "transcripts:\n  tool_result_chars: 100\n")
     store = Store(desk.store.root, desk.store.context)
     result = {"type": "tool_result", "tool_use_id": "c", "content": "word " * 1_000}
     keep_transcript(store, "s-1", write(path, line("user", "a question"), line("user", [result])))
@@ -156,7 +157,7 @@ def test_a_result_is_as_long_as_is_set(desk, path):
 
 
 def test_a_transcript_of_another_process_that_has_the_lock_is_said(desk, path):
-    Path(desk.store.root, "config.yaml").write_text("lock:\n  wait_seconds: 0\n")
+    own_settings(desk.store.context, "lock:\n  wait_seconds: 0\n")
     store = Store(desk.store.root, desk.store.context)
     name = write(path, line("user", "a question"))
     with store.lock("test").acquire(5), pytest.raises(BusyError):
@@ -257,7 +258,7 @@ def test_a_transcript_that_grows_while_it_is_read(path):
 
 
 def test_lessons_land_in_the_new_memory_and_say_who_brought_them(desk, path, bare_git):
-    (Path(desk.store.root) / "config.yaml").write_text("rotation:\n  threshold_tokens: 120\n  carryover_tokens: 40\n")
+    own_settings(desk.store.context, "rotation:\n  threshold_tokens: 120\n  carryover_tokens: 40\n")
     store = Store(desk.store.root, desk.store.context)
     (Path(store.root) / "memory.md").write_text("# Memory\n\n## Recent Context\n\n" + "A line by hand.\n" * 40)
     name = write(path, line("assistant", "The root cause was that the cache was never cleared after a login."))

@@ -26,6 +26,7 @@ from gitmem.redact.redact import redact
 from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 LIKE_MARKDOWN = [
     "## Timeline",
@@ -67,7 +68,7 @@ class SaveMachine(RuleBasedStateMachine):
         self.waiting: dict[str, str] = {}
         self.edits: list[str] = []
         root = Path(self.folder.name).resolve()
-        environ = {**os.environ, "HOME": str(root / "home")}
+        environ = {**os.environ, "HOME": str(root / "home"), "XDG_CONFIG_HOME": "", "APPDATA": ""}
         (root / "project").mkdir()
         self.context = Context(environ, str(root / "home"), "box", lambda: self.now)
         self.store = init_store(str(root / "project"), self.context, Place.PROJECT).store
@@ -76,7 +77,7 @@ class SaveMachine(RuleBasedStateMachine):
     @initialize(rotates=st.booleans())
     def configure(self, rotates: bool) -> None:
         if rotates:
-            (self.root / "config.yaml").write_text(SETTINGS)
+            own_settings(self.context, SETTINGS)
         self.reopen()
 
     @rule(text=TEXTS, kind=st.sampled_from(MemoryType), scan=st.booleans())

@@ -38,6 +38,7 @@ from gitmem.store.rounds import Chance, Options
 from gitmem.store.store import Store
 from gitmem.store.sync import sync
 from gitmem.store.undo import undo
+from tests.own_settings import own_settings
 
 USER = {
     "GIT_AUTHOR_NAME": "Ada",
@@ -109,12 +110,13 @@ class SyncMachine(RuleBasedStateMachine):
         self.remote = self.folder / "remote.git"
         self.git(self.folder, "init", "-q", "--bare", str(self.remote))
         for number in range(clones):
-            context = Context(dict(os.environ), str(self.folder / "home"), f"machine-{number}", self.clock)
+            environ = {**os.environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
+            context = Context(environ, str(self.folder / "home"), f"machine-{number}", self.clock)
             project = self.folder / f"clone {number}"
             project.mkdir()
             store = init_store(str(project), context, Place.PROJECT).store
             add_remote(store, "origin", str(self.remote))
-            Path(store.root, "config.yaml").write_text(ROTATES_SOON)
+            own_settings(context, ROTATES_SOON)
             self.stores.append(Store(store.root, context))
 
     def store(self, clone: int) -> Store:

@@ -21,6 +21,7 @@ from gitmem.store.init import Place, init_store
 from gitmem.store.journal import Failure, Journal
 from gitmem.store.status import read_status
 from gitmem.store.store import MAX_PACKS, Store
+from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes")
@@ -310,7 +311,7 @@ def test_secrets_in_names_and_in_messages_of_a_person_s_commits_are_found(patien
 
 def test_what_is_allowed_is_no_secret(patient):
     patient.write("note.md", f"token {SECRET}\n")
-    patient.write("config.yaml", f"redaction:\n  allow: [{SECRET}]\n")
+    own_settings(patient.context, f"redaction:\n  allow: [{SECRET}]\n")
     assert "secrets" not in patient.examine()
 
 

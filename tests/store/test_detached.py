@@ -11,6 +11,7 @@ from gitmem.store.context import Context
 from gitmem.store.detached import start
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import MAX_PACKS
+from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -67,7 +68,7 @@ def test_saves_have_the_repository_packed_without_being_asked(project):
 @pytest.mark.slow
 def test_packing_in_the_background_can_be_switched_off(project):
     folder, environ = project
-    (folder / ".gitmem" / "config.yaml").write_text("maintenance:\n  automatic: false\n")
+    own_file(environ, environ["HOME"]).write_text("maintenance:\n  automatic: false\n")
     store = open_store(folder, environ)
     for number in range(MAX_PACKS + 11):
         command = [sys.executable, "-m", "gitmem", "save", f"number {number}"]

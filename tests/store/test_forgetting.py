@@ -12,6 +12,7 @@ from gitmem.git.expunge import every_object
 from gitmem.store.forgetting import forget_transcripts
 from gitmem.store.store import Store
 from gitmem.store.transcripts import put, read, sessions
+from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
     from tests.store.conftest import Box
@@ -72,7 +73,7 @@ def test_a_transcript_that_comes_before_the_lock_is_held_stays(box: Box, monkeyp
 
 def test_what_is_synced_is_not_forgotten_only_to_come_back(box: Box):
     _fill(box)
-    box.write("config.yaml", b"sync:\n  transcripts: true\n")
+    own_settings(box.context, "sync:\n  transcripts: true\n")
     box.git("config", "remote.origin.url", "/nowhere")
     with pytest.raises(RefusedError, match="bring them back"):
         forget_transcripts(box.reopen())

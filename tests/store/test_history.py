@@ -20,6 +20,7 @@ from gitmem.store.history import difference, read_records, records, resolve, rot
 from gitmem.store.init import Place, init_store
 from gitmem.store.origin import blame, entry_origin, find_entry
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
     from tests.conftest import RunsGit
@@ -92,8 +93,7 @@ def memory(tmp_path: Path, home: Path, environ: dict[str, str]) -> Memory:
 @pytest.fixture
 def small(memory: Memory) -> Memory:
     """A store that rotates early."""
-    memory.write("config.yaml", SMALL)
-    check(memory.store)
+    own_settings(memory.store.context, SMALL)
     memory.store = Store(memory.store.root, memory.store.context)
     return memory
 
@@ -349,7 +349,7 @@ def test_summaries_and_edits_are_seen(memory: Memory):
 
 def test_retention_takes_an_archive_out_of_the_tree_not_out_of_history(small: Memory):
     first = small.rotate()
-    small.write("config.yaml", SMALL + "  max_archives: 1\n")
+    own_settings(small.store.context, SMALL + "  max_archives: 1\n")
     small.store = Store(small.store.root, small.store.context)
     small.clock.forward(days=1)
     second = small.rotate()

@@ -22,6 +22,7 @@ from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.maintenance import ABANDONED_SECONDS, maintain, needed
 from gitmem.store.store import MAX_PACKS, Store
+from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 5
@@ -225,9 +226,8 @@ def test_a_second_one_at_the_same_time_is_sent_away(grown):
     maintain(store)
 
 
-def test_where_the_lock_is_a_ref_it_is_the_one_of_the_store(grown):
-    (grown.root / "config.yaml").write_text("lock:\n  kind: ref\n  wait_seconds: 0\n")
-    grown.git("commit", "-qam", "configure")
+def test_where_the_lock_is_a_ref_it_is_the_one_of_the_store(home, grown):
+    own_file(os.environ, os.environ["HOME"]).write_text("lock:\n  kind: ref\n  wait_seconds: 0\n")
     store = grown.open()
     refused = []
 

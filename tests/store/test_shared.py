@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.store.lease import alone
 from gitmem.store.shared import on_one_machine
+from tests.own_settings import own_settings
 from tests.store.test_sync import machine, remote  # noqa: F401
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 def _share(machine: Callable[[str], Machine], auto: str) -> tuple[Machine, Machine]:  # noqa: F811
     pair = machine("laptop"), machine("desktop")
-    pair[0].write("config.yaml", f"sync:\n  auto: '{auto}'\n")
+    own_settings(pair[0].context, f"sync:\n  auto: '{auto}'\n")
     for each in (*pair, pair[0]):
         each.sync()
     pair[0].store, pair[1].store = (type(each.store)(str(each.root), each.context) for each in pair)

@@ -27,6 +27,7 @@ from gitmem.model.message import Message
 from gitmem.store import store as module
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store, format_version
+from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
 ROOT = Path(__file__).resolve().parents[2]
@@ -70,8 +71,7 @@ def test_what_is_no_store(tmp_path, context, what):
 
 
 def test_the_user_s_settings_count_below_the_store_s(box, home):
-    (home / ".gitmem").mkdir()
-    (home / ".gitmem" / "config.yaml").write_text("lock:\n  wait_seconds: 3\nrotation:\n  max_archives: 7\n")
+    own_settings(box.context, "lock:\n  wait_seconds: 3\nrotation:\n  max_archives: 7\n")
     (box.root / "config.yaml").write_text("lock:\n  wait_seconds: 5\n")
     config = box.reopen().config
     assert (config.lock.wait_seconds, config.rotation.max_archives) == (5, 7)
@@ -821,8 +821,7 @@ def test_an_operation_that_begins_while_one_waits_for_the_lock(box):
 
 
 def test_a_lock_that_is_held_is_waited_for_and_named(box):
-    box.write("config.yaml", b"lock:\n  wait_seconds: 0\n")
-    box.git("commit", "-qam", "settings")
+    own_settings(box.context, "lock:\n  wait_seconds: 0\n")
     box.reopen()
     with box.store.lock("a long rotation").acquire(5), pytest.raises(BusyError, match="a long rotation"):
         box.put({"a": b"a"})

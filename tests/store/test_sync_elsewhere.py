@@ -26,6 +26,7 @@ from gitmem.store.remotes import add_remote, find_remote, remotes
 from gitmem.store.rounds import Options
 from gitmem.store.store import Store
 from gitmem.store.sync import sync
+from tests.own_settings import own_settings
 from tests.store.test_sync import QUICK, Machine, converge, machine, pair, remote  # noqa: F401  # fixtures
 
 if TYPE_CHECKING:
@@ -391,7 +392,7 @@ def test_rival_prompts_are_pushed_to_a_shared_remote(
     sync_remote(first.store, find_remote(first.store, None), options, asks=False, seconds=60)
     assert "refs/heads/gitmem-l1" not in bare_git(remote, "for-each-ref")
     for each in pair:
-        each.write("config.yaml", "sync:\n  transcripts: true\n")
+        own_settings(each.context, "sync:\n  transcripts: true\n")
         each.store = Store(str(each.root), each.context)
     put(second.store, "session-2", second.clock(), ['{"role": "user", "text": "another"}'])
     for each in (first, second, first):

@@ -12,6 +12,7 @@ from gitmem.memory.context import session_start
 from gitmem.store import detached
 from gitmem.store.remotes import add_remote
 from gitmem.store.syncrecords import Record, failures, is_due, read_records, write_record
+from tests.own_settings import own_settings
 
 
 @pytest.fixture
@@ -21,7 +22,8 @@ def configured(box, tmp_path):
     def configure(auto: str, minutes: int = 15):
         if not box.store.has_remotes():
             add_remote(box.store, "origin", str(tmp_path / "remote.git"))
-        box.write("config.yaml", f"sync:\n  auto: '{auto}'\n  minutes: {minutes}\n".encode())
+        text = f"sync:\n  auto: '{auto}'\n  minutes: {minutes}\n"
+        own_settings(box.context, text)
         return box.reopen()
 
     return configure

@@ -14,6 +14,7 @@ from gitmem.git.worktree import MAX_FILE_BYTES
 from gitmem.model.message import Message
 from gitmem.store import transaction as module
 from gitmem.store.redacting import changed_lines, redact_bytes
+from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
@@ -354,8 +355,7 @@ def test_secrets_that_are_there_already_are_not_looked_for_again(box):
 
 
 def test_what_the_settings_allow_stays(box):
-    box.write("config.yaml", f"redaction:\n  allow: ['{SECRET}']\n".encode())
-    box.git("commit", "-qam", "settings")
+    own_settings(box.context, f"redaction:\n  allow: ['{SECRET}']\n")
     box.reopen()
     box.write("by-hand.md", f"{SECRET}\n{OTHER}\n".encode())
     box.put({"a.md": f"{SECRET} {OTHER}\n".encode()}, scan=True)

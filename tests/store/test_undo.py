@@ -21,6 +21,7 @@ from gitmem.store.context import Context
 from gitmem.store.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.undo import reversals, undo
+from tests.own_settings import own_settings
 
 
 class Memory:
@@ -29,6 +30,7 @@ class Memory:
     def __init__(self, project, environ, bare_git):
         self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
         self.git = lambda *args: bare_git(self.root, *args)
+        environ = {**environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
         self.context = Context(environ, str(project / "home"), "host", self.clock)
         self.store = init_store(str(project), self.context, Place.PROJECT).store
         self.root = project / ".gitmem"
@@ -40,6 +42,7 @@ class Memory:
     def configure(self, text):
         (self.root / "config.yaml").write_text(text)
         self.git("commit", "-qam", "configure")
+        own_settings(self.context, text)
         self.store = Store(str(self.root), self.context)
 
     def save(self, text, kind=MemoryType.NOTE, session=""):

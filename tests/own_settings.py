@@ -1,0 +1,25 @@
+"""A person's own settings, which may say what a store's may not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gitmem.store.personal import personal_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.store.context import Context
+
+
+def own_file(environ: Mapping[str, str], home: str) -> Path:
+    """Return where a person's own settings are; the folder is there."""
+    path = Path(personal_folder(environ, home), "config.yaml")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def own_settings(context: Context, text: str) -> None:
+    """Write the settings of the person that a context is of, as an editor would."""
+    own_file(context.environ, context.home).write_text(text, encoding="utf-8")
