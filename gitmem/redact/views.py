@@ -6,8 +6,6 @@ a URL). It is looked for in a text without the one and the other, and taken out 
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from gitmem.redact.values import compiled
 
 TYPE_CHECKING = False
@@ -54,6 +52,8 @@ class View:
         return self._place(start)[0], self._place(end - 1)[1]
 
     def _place(self, at: int) -> tuple[int, int]:
+        from bisect import bisect_right  # most texts have no secret
+
         number = bisect_right(self._ends, at)
         if number < len(self._starts) and self._starts[number] <= at:
             return self._edits[number][:2]
