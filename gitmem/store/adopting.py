@@ -17,14 +17,16 @@ from gitmem.store.attempt import check_held, publish
 from gitmem.store.recovery import ARRIVING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitmem.git.locks import Lock
     from gitmem.git.treediff import PathChange
     from gitmem.git.worktree import Staged
     from gitmem.store.store import Store
 
-_HEARTBEAT = 64  # files after which the lock's holder shows that it lives
+# Files, and bytes of them, that are read before they are written; then the lock's holder shows that it lives.
+_BATCH, _BATCH_BYTES = 256, 1 << 24
+_FEW = 8  # files of a sync for which no threads are started
 
 
 def adopt(
@@ -74,11 +76,31 @@ def _staged(store: Store, changes: Sequence[PathChange], lock: Lock) -> list[Sta
     staged = [store.files.stage(change.path, None) for change in changes if change.new is None]
     kept = [change for change in changes if change.new is not None]
     contents = store.repository.blobs([change.new or "" for change in kept])
-    for number, (change, content) in enumerate(zip(kept, contents, strict=True)):
-        if number % _HEARTBEAT == 0:
+    try:
+        for batch in _batches(zip(kept, contents, strict=True)):
             lock.heartbeat()
-        staged.append(store.files.stage(change.path, content, executable=change.mode == "100755"))
+            files = [(one.path, data, one.mode == "100755") for one, data in batch]
+            if len(kept) > _FEW:
+                staged += store.files.stage_all(files)
+            else:
+                staged += [store.files.stage(path, data, executable=mode) for path, data, mode in files]
+    except BaseException:
+        store.files.discard(staged)
+        raise
     return staged
+
+
+def _batches(files: Iterable[tuple[PathChange, bytes]]) -> Iterator[list[tuple[PathChange, bytes]]]:
+    """Yield files with their contents, as many at once as are held in memory."""
+    batch: list[tuple[PathChange, bytes]] = []
+    size = 0
+    for file in files:
+        batch.append(file)
+        size += len(file[1])
+        if len(batch) >= _BATCH or size >= _BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    yield batch
 
 
 def _note_arriving(store: Store, commit: str) -> None:

@@ -796,3 +796,27 @@ def test_the_module_keeps_no_descriptor_open(store, tree, git):
             pass
     assert len(os.listdir("/proc/self/fd")) == count
     assert worktree.MAX_FILE_BYTES == 100 << 20
+
+
+def test_many_files_are_staged_at_once_or_none_is(store, tree):
+    files = [(f"folder/{number}.md", b"%d\n" % number, number == 7) for number in range(50)]
+    assert tree.publish(tree.stage_all(files)) == []
+    assert [(store / path).read_bytes() for path, _, _ in files] == [data for _, data, _ in files]
+    assert os.name == "nt" or [os.access(store / path, os.X_OK) for path, _, _ in files].index(True) == 7
+    (store / "way").write_text("a file where a folder should be")
+    with pytest.raises(RefusedError):
+        tree.stage_all([*files, ("way/x.md", b"x", False), *files])
+    assert list((store / ".tmp").iterdir()) == []
+
+
+def test_each_file_that_is_staged_with_others_is_synced(store, tree, monkeypatch):
+    synced = []
+    fsync = os.fsync
+
+    def noted(descriptor: int) -> None:
+        synced.append(os.fstat(descriptor).st_size)
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    tree.stage_all([(f"{number}.md", b"x" * number, False) for number in range(1, 40)])
+    assert sorted(synced) == [*range(1, 40)]
