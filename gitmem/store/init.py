@@ -8,7 +8,7 @@ from enum import Enum
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.git.locks import open_lock
 from gitmem.git.process import Git
-from gitmem.git.repository import find_layout
+from gitmem.git.repository import find_layout, read_text
 from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make_repository, make_root
 from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.model.message import Message, Op, Trailer
@@ -93,8 +93,12 @@ def make_store(start: str, context: Context, place: Place) -> Made:
     try:
         if place in {Place.PROJECT, Place.BRANCH}:
             _check_owner(project, context)
+        if new and place is Place.HOME:
+            _check_not_moved(project, target)
         if new or lost:
             _make_once(target, project, context, Place.BRANCH if lost else place)
+        if place is Place.HOME:
+            _note_project(project, target)
         clear_building(target)
         _exclude(project, context, place)
     except OSError as error:
@@ -169,6 +173,41 @@ def _no_repository(target: str, project: Project) -> GitmemError:
         f"{project.root} is not a git repository, so it can hold no branch for memory.",
         "Use 'gitmem init' for a repository of its own, or 'git init' first.",
     )
+
+
+def _check_not_moved(project: Project, target: str) -> None:
+    """Refuse to make a store under the home where this folder seems to have one, from when it was somewhere else.
+
+    Raises:
+        GitmemError: it has the number, on its disk, of a project that is gone; a person is to say whether it is that.
+
+    """
+    folder = os.path.dirname(target)
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        other = os.path.join(folder, name)
+        number, _, root = read_text(_note(other)).rstrip("\n").partition(" ")
+        if number == _number(project.root) and not os.path.lexists(root):
+            raise GitmemError(
+                f"{other} is the memory of {root}, which is gone, and {project.root} seems to be what it was.",
+                f"If it is, rename {other} to {target}. If it is another one, remove {_note(other)}. Then try again.",
+            )
+
+
+def _note_project(project: Project, target: str) -> None:
+    """Note in a store under the home whose it is, by which a project is known when it was moved."""
+    note = _note(target)
+    os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
+    with open(note, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(f"{_number(project.root)} {project.root}\n")
+
+
+def _note(target: str) -> str:
+    return os.path.join(target, ".git", PRIVATE_FOLDER, "project")
+
+
+def _number(root: str) -> str:
+    status = os.stat(root)
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _check_owner(project: Project, context: Context) -> None:

@@ -11,7 +11,7 @@ import pytest
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.store.hook_spool import HookSpool
 from gitmem.store.init import Place, init_store
-from gitmem.store.locate import find_store
+from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.store import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links as POSIX has them")
@@ -294,3 +294,26 @@ def test_events_of_a_copy_wait_in_the_copy(original, project, init):
     spool = HookSpool(str(copy / ".git" / "gitmem"))
     spool.accept("Stop", 0, b"{}")
     assert HookSpool(init(copy).store.private).names() == spool.names() != []
+
+
+@pytest.mark.parametrize("git", [True, False])
+def test_a_project_with_its_store_at_home_that_was_moved(tmp_path, project, init, home, git):
+    if not git:
+        shutil.rmtree(project / ".git")
+    old = init(project, Place.HOME).store.root
+    init(project, Place.HOME)
+    moved = tmp_path / "moved"
+    project.rename(moved)
+    with pytest.raises(GitmemError, match="which is gone") as caught:
+        init(moved, Place.HOME)
+    assert str(project) in caught.value.message
+    new = home_store(find_project(str(moved), str(home)), str(home))
+    assert f"rename {old} to {new}" in caught.value.remedy
+    os.rename(old, new)
+    made = init(moved, Place.HOME)
+    assert (made.store.root, made.new) == (new, False)
+    shutil.copytree(moved, project, symlinks=True)
+    assert init(project, Place.HOME).new  # a copy is another project
+    os.unlink(os.path.join(new, ".git", "gitmem", "project"))
+    moved.rename(tmp_path / "again")
+    assert init(tmp_path / "again", Place.HOME).new  # as said: it is another project
