@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
+_SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
+_PLACES = 5  # sections or facts that a line names
+
+
 def configure_review(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem review`."""
     parser.add_argument("path", nargs="?", help="the document; all that wait are listed without it")
@@ -56,7 +60,8 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
         if args.take:
             raise UsageError("Which document?", "'gitmem review' lists those that wait.")
         purges = [{"path": one.path, "purge": one.why} for one in waiting_purges(store)]
-        waiting = [_value(store, item) for item in to_review(store)]
+        found = to_review(store)
+        waiting = [_value(store, item, sides=number < _SIDES) for number, item in enumerate(found)]
         lines = [*map(_line, waiting), *(f"{one['path']}  a purge that waits: {one['purge']}" for one in purges)]
         door.answer(args, [*waiting, *purges], plain("\n".join(lines) or "Nothing waits for a review."))
         return ExitCode.OK
@@ -64,10 +69,10 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
     if path.startswith(f"{PURGED}/"):
         return _review_purge(args, door, store, path)
     if args.take is None:
-        found = [_value(store, item) for item in to_review(store) if item.path == path]
-        if not found:
+        values = [_value(store, item) for item in to_review(store) if item.path == path]
+        if not values:
             raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
-        door.answer(args, found[0], plain(_line(found[0])))
+        door.answer(args, values[0], plain(_line(values[0])))
         return ExitCode.OK
     take = Take(args.take)
     commit = resolve_review(store, path, take)
@@ -107,16 +112,19 @@ def _purge_words(preview: Preview) -> str:
     ])  # fmt: skip
 
 
-def _value(store: Store, item: ToReview) -> dict[str, object]:
+def _value(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, object]:
     from gitmem.store.reviewed import contradicted, sides_of
 
     value: dict[str, object] = {"path": item.path, "places": list(item.places)}
     value["contradicts"] = contradicted(item.places, item.path)
+    nobody = {**value, "merge": None, "ours": [], "theirs": []}
+    if not sides:
+        return nobody
     try:
-        sides = sides_of(store, item.path)
+        found = sides_of(store, item.path)
     except GitmemError:  # somebody wrote the field by hand
-        return {**value, "merge": None, "ours": [], "theirs": []}
-    return {**value, "merge": sides.merge, "ours": list(sides.our_machines), "theirs": list(sides.their_machines)}
+        return nobody
+    return {**value, "merge": found.merge, "ours": list(found.our_machines), "theirs": list(found.their_machines)}
 
 
 def _line(value: dict[str, object]) -> str:
@@ -125,7 +133,11 @@ def _line(value: dict[str, object]) -> str:
     assert isinstance(ours, list)
     assert isinstance(theirs, list)
     if value["contradicts"]:
-        return f"{value['path']}  contradicts {', '.join(places)}: 'gitmem facts confirm' the one that holds"
-    where = f"  in {', '.join(places)}" if places else "  beside another file"
+        return f"{value['path']}  contradicts {_few(places)}: 'gitmem facts confirm' the one that holds"
+    where = f"  in {_few(places)}" if places else "  beside another file"
     who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if value["merge"] else ""
     return f"{value['path']}{where}{who}"
+
+
+def _few(places: list[str]) -> str:
+    return ", ".join(places[:_PLACES]) + (f" and {len(places) - _PLACES} more" if len(places) > _PLACES else "")

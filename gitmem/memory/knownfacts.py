@@ -8,7 +8,7 @@ from gitmem.moment import datetime
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitmem.memory.headers import Haste
     from gitmem.store.store import Store
@@ -39,23 +39,14 @@ def whole(header: Header) -> Fact:
 def in_force(facts: Iterable[Fact]) -> list[Fact]:
     """Return the facts that hold: those that bind, and of a circle that two machines made the one changed last."""
     known = {fact.id: fact for fact in facts}
-    return [
-        fact
-        for fact in known.values()
-        if fact.binds or (fact.status is FactStatus.SUPERSEDED and _ends_a_circle(fact, known))
-    ]
+    replaced = {fact.id: fact.superseded_by for fact in known.values() if fact.superseded_by in known}
+    ends: set[str] = set()
+    if replaced:
+        from gitmem.model.factchain import circle_ends
 
-
-def _ends_a_circle(fact: Fact, known: Mapping[str, Fact]) -> bool:
-    from gitmem.model.factchain import successor
-
-    def follow(identifier: str) -> str:
-        after = known[identifier].superseded_by
-        return after if after in known else ""
-
-    if not follow(fact.id):
-        return False
-    return successor(fact.id, follow, lambda one: known[one].when) == fact.id
+        ends = circle_ends(replaced, lambda one: known[one].when)
+    superseded = FactStatus.SUPERSEDED
+    return [fact for fact in known.values() if fact.binds or (fact.status is superseded and fact.id in ends)]
 
 
 _CACHED = [name for name in Fact._fields if name not in {"text", "file", "source"}]

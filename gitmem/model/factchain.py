@@ -1,12 +1,12 @@
 """Which fact took the place of which (spec V6): a chain from the oldest to the one that holds, without a circle.
 
 One machine can make no circle (`supersede`). Two that decided otherwise can, each for itself, and a sync brings both
-decisions together; then the fact that was changed last holds, on every machine (`successor`).
+decisions together; then the fact that was changed last holds, on every machine (`circle_ends`).
 """
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # see gitmem.values; a session that starts asks only for `successor`
+TYPE_CHECKING = False  # see gitmem.values; a session that starts asks only for `circle_ends`
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
@@ -14,18 +14,25 @@ if TYPE_CHECKING:
     from gitmem.model.fact import Fact
 
 
-def successor(identifier: str, follow: Callable[[str], str], age: Callable[[str], object]) -> str:
-    """Return the id of the fact that stands at the end of the chain a fact is in.
+def circle_ends(after: Mapping[str, str], age: Callable[[str], object]) -> set[str]:
+    """Return the fact that holds of each circle, in one walk over all facts, however long their chains are.
 
-    `follow` returns what took the place of a fact, "" where nothing did or it is gone. In a circle, the member with the
-    greatest `age` (a sortable value: when it was changed, then the id) is the end.
+    `after` says what took the place of a fact. Of a circle the member holds that has the greatest `age` (a sortable
+    value: when it was changed), then the greatest id.
     """
-    seen = [identifier]
-    while after := follow(seen[-1]):
-        if after in seen:
-            return max(seen[seen.index(after) :], key=lambda one: (age(one), one))
-        seen.append(after)
-    return seen[-1]
+    ends: set[str] = set()
+    walked: set[str] = set()
+    for start in after:
+        path: dict[str, int] = {}
+        one = start
+        while one in after and one not in walked and one not in path:
+            path[one] = len(path)
+            one = after[one]
+        if one in path:
+            circle = [member for member, place in path.items() if place >= path[one]]
+            ends.add(max(circle, key=lambda member: (age(member), member)))
+        walked.update(path)
+    return ends
 
 
 def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime) -> dict[str, Fact]:
@@ -59,10 +66,11 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
 
 def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
     """Return a fact and those that took its place, one after the other; of a circle, each member once."""
-    chain = [start]
-    while (after := facts[chain[-1]].superseded_by) in facts and after not in chain:
-        chain.append(after)
-    return chain
+    chain = {start: None}  # in order, and quick to look into
+    one = start
+    while (one := facts[one].superseded_by) in facts and one not in chain:
+        chain[one] = None
+    return [*chain]
 
 
 def _revived(fact: Fact, now: datetime) -> Fact:

@@ -13,7 +13,7 @@ from gitmem.model.purgesums import Windows, sums_of
 _CHUNK = 1 << 20  # bytes that are looked through at a time
 _SUMS = 1 << 16  # different sums: of so many windows one has that of a text by chance
 # Digests that a record, and all records, may cost beyond three times what chance explains. One takes some 40 ms.
-_SPARE, _SPARE_IN_ALL = 4, 40
+_SPARE, _SPARE_IN_ALL = 4, 20
 _TIMES = 3
 
 

@@ -18,6 +18,7 @@ from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, PURGED, SUMMARIES
 from gitmem.model.rotation import outdated_archives
 from gitmem.model.tiers import replaced_lines, retold_lines
 from gitmem.store.mergecommit import read_tree
+from gitmem.store.purgerecords import followed_paths
 
 if TYPE_CHECKING:
     from gitmem.store.mergecommit import Tree
@@ -50,8 +51,9 @@ def losses(store: Store, local: str, target: str) -> Losses | None:
     """Return what a store would lose if it went from one commit to another; None where that is little."""
     with store.repository.reading():
         changes = [change for change in store.repository.changes(local, target) if change.old is not None]
-        records = tuple(change.path for change in changes if change.path.startswith(f"{PURGED}/"))
-        changes = [change for change in changes if change.path not in _OWN and change.path not in records]
+        followed = followed_paths(store)
+        records = tuple(change.path for change in changes if change.path in followed)
+        changes = [change for change in changes if _is_memory(change.path)]
         old = _texts(store, {change.path: change.old or "" for change in changes})
         new = _texts(store, {change.path: change.new for change in changes if change.new is not None})
         if not records and _is_little(old, new):
@@ -102,11 +104,11 @@ def _gone(lines: Lines, standing: Collection[str], allowed: Collection[str]) -> 
 
 def _memory(tree: Tree) -> dict[str, str]:
     """Return the files that hold what is remembered, with the ids of their contents."""
-    return {
-        path: oid
-        for path, (mode, oid) in tree.items()
-        if mode.startswith("100") and path not in _OWN and not path.startswith(f"{PURGED}/")
-    }
+    return {path: oid for path, (mode, oid) in tree.items() if mode.startswith("100") and _is_memory(path)}
+
+
+def _is_memory(path: str) -> bool:
+    return path not in _OWN and not path.startswith(f"{PURGED}/")
 
 
 def _most_of_a_folder(emptied: Collection[str], files: Collection[str]) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 SUFFIX = ".json"
-MOST_UNASKED = 256  # texts of all records together that are followed unasked
+MOST_UNASKED = 128  # texts of all records together that are followed unasked
 _MOST_FILES = 1000
 _MOST_ASIDE = 100  # that are remembered
 _MOST_TOLD = 5
@@ -92,6 +92,12 @@ def followed_at(store: Store, *commits: str | None) -> list[Record]:
 def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
     """Remember whether the person here accepts some records."""
     write_state(store.private, read_state(store.private).with_answer(keys, yes=yes))
+
+
+def followed_paths(store: Store) -> set[str]:
+    """Return the files whose records this machine follows."""
+    state = read_state(store.private)
+    return {record_path(key.partition(" ")[0]) for key in (*state.agreed, *state.records)}
 
 
 def unfollowed(store: Store) -> list[str]:

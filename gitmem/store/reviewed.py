@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction import Transaction
 
 _SECONDS = 300.0
+_MERGES = 100  # that are looked into for one document
 _FACT = re.compile(r"[a-z][0-9a-z]{10}")
 
 
@@ -98,7 +99,7 @@ def sides_of(store: Store, path: str) -> Sides:
     git, repository = store.repository.git, store.repository
     tip = repository.resolve("HEAD")
     said = git.run("--literal-pathspecs", "rev-list", "--merges", "--full-history", tip, "--", path, timeout=_SECONDS)
-    for merge in said.decode().split():
+    for merge in said.decode().split()[:_MERGES]:
         first, second, *_ = git.run("rev-parse", f"{merge}^@").decode().split()
         held = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
         if held[0] - (held[1] & held[2]):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import NotFoundError
 from gitmem.model.document import Document
 from gitmem.model.merge import REVIEW, is_beside
+from gitmem.store.mergecommit import read_tree
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -22,7 +23,7 @@ class ToReview:
 
 
 def to_review(store: Store, revision: str = "HEAD") -> list[ToReview]:
-    """Return what waits for a person at a revision, by path. Two processes, and one more for each document found."""
+    """Return what waits for a person at a revision, by path; three processes, however many documents are found."""
     repository = store.repository
     try:
         commit = repository.resolve(revision)
@@ -30,13 +31,13 @@ def to_review(store: Store, revision: str = "HEAD") -> list[ToReview]:
         return []
     options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", f"^{REVIEW}:")
     said = repository.git.run("grep", *options, commit, "--", "*.md", ok=(0, 1))
+    tree = {path: oid for path, (mode, oid) in read_tree(repository.git, commit).items() if mode.startswith("100")}
+    names = [name.partition(":")[2] for name in said.decode("utf-8", "surrogateescape").split("\0")[:-1]]
+    marked = [path for path in names if path in tree]
     found = []
-    for name in said.decode("utf-8", "surrogateescape").split("\0")[:-1]:
-        path = name.partition(":")[2]
-        places = Document.parse(repository.read(commit, path) or b"").get(REVIEW)
+    for path, data in zip(marked, repository.blobs([tree[path] for path in marked]), strict=True):
+        places = Document.parse(data).get(REVIEW)
         if isinstance(places, list) and places:
             found.append(ToReview(path, tuple(map(str, places))))
-    listed = repository.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", commit)
-    names = listed.decode("utf-8", "surrogateescape").split("\0")[:-1]
-    found += [ToReview(path, ()) for path in names if is_beside(path)]
+    found += [ToReview(path, ()) for path in tree if is_beside(path)]
     return sorted(found, key=lambda item: item.path)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.fact import FactKind, FactStatus, make_fact
-from gitmem.model.factchain import successor, supersede
+from gitmem.model.factchain import circle_ends, supersede
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
 NAMES = "abcdef"
@@ -26,15 +26,40 @@ def after(decisions, known=None):
     return known
 
 
-def end_of(known, name):
-    return successor(name, lambda one: known[one].superseded_by, lambda one: str(known[one].updated or ""))
+def follow(known):
+    return {name: fact.superseded_by for name, fact in known.items() if fact.superseded_by in known}
 
 
-def test_the_successor_is_at_the_end_of_the_chain():
+def ends_of(known):
+    return circle_ends(follow(known), lambda one: str(known[one].updated or ""))
+
+
+def test_the_last_of_a_chain_holds():
     known = after([("a", "b"), ("b", "c")])
-    assert [end_of(known, name) for name in "abc"] == ["c", "c", "c"]
     assert known["a"].status is FactStatus.SUPERSEDED
     assert (known["c"].supersedes, known["b"].superseded_by) == (("b",), "c")
+    assert ends_of(known) == set()
+
+
+def test_of_a_circle_the_one_that_was_changed_last_holds():
+    ages = {"a": 1, "b": 3, "c": 2}
+    assert circle_ends({"a": "b", "b": "c", "c": "a", "x": "a", "y": "y"}, lambda one: ages.get(one, 0)) == {"b", "y"}
+
+
+def test_a_chain_of_many_facts_is_walked_once():
+    many = 20_000
+    chain = {str(one): str(one + 1) for one in range(many)}
+    looked: list[str] = []
+
+    class Counted(dict):
+        def __getitem__(self, key: str) -> str:
+            looked.append(key)
+            return super().__getitem__(key)
+
+    assert circle_ends(Counted(chain), lambda _: 0) == set()
+    assert len(looked) == many
+    assert circle_ends(Counted({**chain, str(many): "0"}), lambda one: one) == {"9999"}
+    assert len(looked) == 2 * many + 1
 
 
 def test_a_decision_can_be_turned_round():
@@ -83,6 +108,14 @@ def test_what_two_machines_decided_has_one_end_on_both(ours, theirs):
         else max(left[name], right[name], key=lambda one: (str(one.updated), one.superseded_by))
         for name, fact in facts().items()
     }
+    after_ = follow(merged)
     for name in NAMES:
-        end = end_of(merged, name)
-        assert end_of(merged, end) == end
+        one, seen = name, set()
+        while one in after_ and one not in seen:
+            seen.add(one)
+            one = after_[one]
+        circle = {one}
+        while one in after_ and after_[one] not in circle:
+            one = after_[one]
+            circle.add(one)
+        assert len(circle & ends_of(merged)) == (one in after_)

@@ -144,7 +144,7 @@ def test_a_record_whose_sums_are_those_of_all_kinds_of_text_is_given_up(monkeypa
     seeker.seek(data)
     assert seeker.tired
     assert honest.key not in seeker.tired
-    assert len(digests) <= 40 + 3 * len(data) * (60 * 4 + 1) / 65536 + 1
+    assert len(digests) <= 20 + 3 * len(data) * (60 * 4 + 1) / 65536 + 1
     free = Seeker(hostile)
     free.seek(data)
     assert not free.tired, "what this machine made itself is sought without a limit"

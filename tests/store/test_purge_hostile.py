@@ -79,7 +79,8 @@ def test_text_that_stands_only_in_history_does_not_vanish_unasked(rich: tuple[Ma
     victim.write("knowledge/old.md", "".join(words))
     converge(*rich)
     (victim.root / "knowledge" / "old.md").unlink()
-    converge(*rich)
+    victim.sync()
+    eve.sync(Accept.DELETIONS)
     plant(eve, *(word.strip() for word in words))
     victim.sync()
     assert len(waiting_purges(victim.store)) == 1

@@ -105,3 +105,23 @@ def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: 
     assert [item.path for item in to_review(first.store)] == [path]
     with pytest.raises(GitmemError, match="contradicts d5f7k2m9q0x"):
         resolve_review(first.store, path, Take.OURS)
+
+
+def test_many_documents_to_review_start_few_processes(
+    machine: Callable[[str], Machine],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+):
+    from gitmem.git.process import Git
+
+    first = machine("laptop")
+    ids = ", ".join(f"d{number:010}" for number in range(3000))
+    for number in range(40):
+        first.write(f"knowledge/{number}.md", f"---\nreview: [{ids}]\n---\n# {number}\n")
+    first.sync()
+    started: list[object] = []
+    start = Git._start
+    monkeypatch.setattr(
+        Git, "_start", lambda git, args, env, **more: started.append(args) or start(git, args, env, **more)
+    )
+    assert len(to_review(first.store)) == 40
+    assert len(started) <= 4
