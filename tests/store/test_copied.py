@@ -93,7 +93,7 @@ def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, i
 
 def test_a_copy_of_a_copy_whose_original_is_gone(original, project, init, boxes):
     second = copied(project)
-    shutil.rmtree(project)
+    project.rename(project.parent / "gone")
     boxes(init(second).store.root).append("memory.md", b"kept\n")
 
 
@@ -299,7 +299,8 @@ def test_events_of_a_copy_wait_in_the_copy(original, project, init):
 @pytest.mark.parametrize("git", [True, False])
 def test_a_project_with_its_store_at_home_that_was_moved(tmp_path, project, init, home, git):
     if not git:
-        shutil.rmtree(project / ".git")
+        project = tmp_path / "plain"
+        project.mkdir()
     old = init(project, Place.HOME).store.root
     init(project, Place.HOME)
     moved = tmp_path / "moved"
