@@ -149,12 +149,18 @@ class Writer:
     until it is left. In a repository that is the user's, `listed_in` is the file that gets the names of the packs.
     """
 
-    def __init__(self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", first: str = "") -> None:
-        """Start it; `first` is the path that is read first, if that is known: it is asked for while git starts."""
+    def __init__(
+        self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", first: str = "", holds: bool = False
+    ) -> None:
+        """Start it; `first` is the path that is read first, if that is known: it is asked for while git starts.
+
+        With `holds` the ref is a new one, which `write` makes: it keeps what was written until somebody removes it.
+        """
         self._git = git
         self._ref = ref
         self._base = tip
         self._own = not listed_in
+        self._holds = holds
         self._started = time.time() - 1  # by a file system's clock, which may be a little behind
         self._ids: list[str] = []
         self._awaited = 0
@@ -243,8 +249,9 @@ class Writer:
         """Say that there are no more commits: their objects are being synced when it returns."""
         if self._begun and not self._sealed:
             self._sealed = True
-            # The branch is not fast-import's to move.
-            self._send(b"reset %s\ncheckpoint\n%s\n" % (self._ref.encode(), _FINISHED))
+            # A branch is not fast-import's to move.
+            reset = b"" if self._holds else b"reset %s\n" % self._ref.encode()
+            self._send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
             if not self._plain and moves:  # it is ready once the objects are
                 self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 

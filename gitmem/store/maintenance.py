@@ -30,6 +30,7 @@ from gitmem.git.packing import (
     unfinished_files,
     write_commit_graph,
 )
+from gitmem.store.holds import remove_abandoned
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -81,6 +82,7 @@ def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Mai
     put_back(kept, packs)  # of a maintenance that was killed before it had counted
     _forget(kept)
     removed = _remove_unfinished(store)
+    remove_abandoned(store)
     progress("counting objects")
     before, ids = sizes(git), object_ids(git)
     progress("packing loose objects")

@@ -17,6 +17,7 @@ from gitmem.git.writer import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.model.mergetrees import merge_trees
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import fold
+from gitmem.store.holds import new_hold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -34,10 +35,14 @@ Tree = dict[str, tuple[str, str]]  # mode and object id by path
 
 @dataclass(frozen=True, slots=True)
 class MergeCommit:
-    """A merge that was written but that no branch points to yet; `review` are documents that hold two versions."""
+    """A merge that was written but that no branch points to yet; `review` are documents that hold two versions.
+
+    `held` are the refs that keep it, and the merges under it, from git's clean-up: moves that take them away.
+    """
 
     oid: str
     review: tuple[str, ...]
+    held: Mapping[str, tuple[str | None, str | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class _Planned:
     review: tuple[str, ...]
 
 
-def merge_commits(store: Store, ref: str, fork: Fork) -> MergeCommit:
+def merge_commits(store: Store, fork: Fork) -> MergeCommit:
     """Write the merge of two commits, neither of which holds the other.
 
     Raises:
@@ -58,12 +63,14 @@ def merge_commits(store: Store, ref: str, fork: Fork) -> MergeCommit:
 
     """
     first, second = sorted(fork.commits, key=lambda commit: commit.oid)
+    held: dict[str, tuple[str | None, str | None]] = {}
     with store.repository.reading():
-        base = _base(store, ref, fork.bases[:_MOST_BASES], _DEPTH)
-        with _writer(store, ref, first.oid) as writer:  # it starts meanwhile
+        base = _base(store, held, fork.bases[:_MOST_BASES], _DEPTH)
+        with _writer(store, ref := new_hold(store), first.oid) as writer:  # it starts meanwhile
             planned = _plan(store.repository, base, first.oid, second.oid)
             oid = _write(writer, [first, second], _message(first, second), planned)
-    return MergeCommit(oid, planned.review)
+            held[ref] = (oid, None)
+    return MergeCommit(oid, planned.review, held)
 
 
 def merge_bases(git: Git, one: str, other: str) -> list[str]:
@@ -71,20 +78,21 @@ def merge_bases(git: Git, one: str, other: str) -> list[str]:
     return sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split())[:_MOST_BASES]
 
 
-def _base(store: Store, ref: str, bases: Sequence[str], depth: int) -> str:
-    """Return what two commits share: their common ancestor; of several the merge, which nothing points to."""
+def _base(store: Store, held: dict[str, tuple[str | None, str | None]], bases: Sequence[str], depth: int) -> str:
+    """Return what two commits share: their common ancestor; of several the merge, which only a ref in `held` keeps."""
     git = store.repository.git
     if not bases:  # two memories that are to become one
         return empty_tree(git)
     base = bases[0]
     for more in bases[1:] if depth else ():
-        inner = _base(store, ref, merge_bases(git, base, more), depth - 1)
+        inner = _base(store, held, merge_bases(git, base, more), depth - 1)
         first, second = sorted((base, more))
         found = commits(git, [first, second])
         message = Message("Base of a merge", ((Trailer.OP.value, Op.MERGE.value),))
         planned = _plan(store.repository, inner, first, second)
-        with _writer(store, ref, first) as writer:
+        with _writer(store, ref := new_hold(store), first) as writer:
             base = _write(writer, [found[first], found[second]], message, planned)
+            held[ref] = (base, None)
     return base
 
 
@@ -219,7 +227,7 @@ def _message(first: Commit, second: Commit) -> Message:
 
 
 def _writer(store: Store, ref: str, first: str) -> Writer:
-    return Writer(store.repository.git, ref, first, listed_in=store.packs_file)
+    return Writer(store.repository.git, ref, first, listed_in=store.packs_file, holds=True)
 
 
 def _write(writer: Writer, parents: Sequence[Commit], message: Message, planned: _Planned) -> str:

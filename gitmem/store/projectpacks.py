@@ -41,6 +41,9 @@ def join_listed(store: Store) -> None:
         GitFailedError: git failed; the packs are as they were.
 
     """
+    from gitmem.store.holds import remove_abandoned  # here and below: a save only reads the list
+
+    remove_abandoned(store)
     folder = _folder(store)
     with store.lock("maintain").acquire(store.config.lock.wait_seconds):
         listed = listed_packs(store)

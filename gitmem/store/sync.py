@@ -86,6 +86,7 @@ class _Sync:
     def __init__(self, store: Store, remote: Remote, connection: Connection, options: Options) -> None:
         self._store, self._remote, self._connection, self._options = store, remote, connection, options
         self._git = store.repository.git
+        self._held: dict[str, tuple[str | None, str | None]] = {}  # refs that go when the branch has moved
         self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         self._notices: list[str] = []
         self._purges = read_state(store.private)
@@ -95,7 +96,10 @@ class _Sync:
     def run(self) -> Synced:
         with self._store.repository.reading() as objects:
             objects.start()
-            return in_rounds(self._round, self._options, self._remote.name)
+            try:
+                return in_rounds(self._round, self._options, self._remote.name)
+            finally:
+                move_refs(self._git, self._held)
 
     def _round(self, number: int) -> Synced | None:
         """Try once; None where another machine, or another command here, was quicker."""
@@ -186,14 +190,17 @@ class _Sync:
         if local in both.bases:
             return theirs, ()
         self._options.progress(Step.MERGE)
-        merge = merge_commits(self._store, self._store.repository.branch(), both)
+        merge = merge_commits(self._store, both)
+        self._held.update(merge.held)
         return merge.oid, merge.review
 
     def _adopt(self, local: str, target: str, notes: Mapping[str, tuple[str | None, str | None]]) -> bool:
         if target == local:
             return True
         self._local = None
-        notices = self._store.adopt(local, target, purpose="sync", notes=notes)
+        notices = self._store.adopt(local, target, purpose="sync", notes={**notes, **self._held})
+        if notices is not None:
+            self._held.clear()
         self._notices += notices or ()
         return notices is not None
 

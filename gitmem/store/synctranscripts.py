@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
 from gitmem.git.history import fork
-from gitmem.git.refs import move_ref, read_refs
+from gitmem.git.refs import move_refs, read_refs
 from gitmem.git.remote import PushRacedError
 from gitmem.store.incoming import check_extent
+from gitmem.store.mergecommit import MergeCommit
 from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
 from gitmem.store.rounds import Options, in_rounds
 from gitmem.store.transcripts import REF, bring_over, merged, other_files
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitmem.git.history import Fork
     from gitmem.git.remote import Connection, Remote
     from gitmem.store.store import Store
@@ -37,20 +40,23 @@ def _round(store: Store, remote: Remote, connection: Connection) -> bool:
     held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
     local = read_refs(git, REF).get(REF)
     target = local
+    holds: Mapping[str, tuple[str | None, str | None]] = {}
     check_extent(store, remote, theirs, {local})
     if theirs is not None:
         theirs = clean_incoming(store, theirs)
         both = None if local is None else fork(git, local, theirs)
         _check(store, remote, both, theirs)
-        target = theirs if both is None else merged(store, both)
+        merge = MergeCommit(theirs, (), {}) if both is None else merged(store, both)
+        target, holds = merge.oid, merge.held
     if target is None:
         return True
     if target != held:
         try:
             connection.push(remote, target, REMOTE_REF, held)
         except PushRacedError:
+            move_refs(git, holds)
             return False
-    moved = target == local or move_ref(git, REF, target, local, "gitmem sync")
+    moved = target == local or move_refs(git, {**holds, REF: (local, target)}, "gitmem sync")
     if moved and held != theirs:
         sweep(store)
     return moved

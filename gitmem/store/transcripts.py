@@ -29,7 +29,7 @@ from gitmem.git.writer import NewCommit, Signature, TipLockedError, TipMovedErro
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import check_path, slug
 from gitmem.redact.redact import redact
-from gitmem.store.mergecommit import merge_commits, read_tree
+from gitmem.store.mergecommit import MergeCommit, merge_commits, read_tree
 from gitmem.store.store import PURGING
 
 if TYPE_CHECKING:
@@ -143,8 +143,9 @@ def bring_over(store: Store) -> None:
             return
         ((branch, theirs),) = found.items()
         tip = store.repository.tip(REF)
-        new = theirs if tip is None else merged(store, fork(git, tip, theirs))
-        if move_refs(git, {REF: (tip, new), branch: (theirs, None)}, "gitmem: transcripts are no branch any more"):
+        merge = MergeCommit(theirs, (), {}) if tip is None else merged(store, fork(git, tip, theirs))
+        moves = {**merge.held, REF: (tip, merge.oid), branch: (theirs, None)}
+        if move_refs(git, moves, "gitmem: transcripts are no branch any more"):
             return
 
 
@@ -162,12 +163,12 @@ def on_a_branch(store: Store) -> dict[str, str]:
     }
 
 
-def merged(store: Store, both: Fork) -> str:
+def merged(store: Store, both: Fork) -> MergeCommit:
     """Return a commit with the transcripts of two."""
     ours, theirs = both.tips
     if theirs in both.bases:
-        return ours
-    return theirs if ours in both.bases else merge_commits(store, REF, both).oid
+        return MergeCommit(ours, (), {})
+    return MergeCommit(theirs, (), {}) if ours in both.bases else merge_commits(store, both)
 
 
 def other_files(store: Store, commit: str) -> list[str]:

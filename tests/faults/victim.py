@@ -66,7 +66,11 @@ class Steps:
             os.write(self._report, (name.replace("\n", " ") + "\n").encode("utf-8", "replace"))
         if self._count == self._at:
             if self._how == "gc":
-                subprocess.run(["git", "-C", ".gitmem", "gc", "--quiet", "--prune=now"], check=True)
+                for command in (
+                    ["gc", "--quiet", "--prune=now"],
+                    ["prune", "--expire=now"],
+                ):  # the first stops at locks
+                    subprocess.run(["git", "-C", ".gitmem", *command], check=False)
             else:
                 if self._how == "group":
                     os.killpg(0, signal.SIGKILL)
