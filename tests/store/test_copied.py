@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 
 import pytest
@@ -242,6 +243,19 @@ def test_a_record_of_another_name_for_the_same_place(original, project, tmp_path
     [record] = (project / ".git" / "worktrees").iterdir()
     (record / "gitdir").write_text(f"{tmp_path}/link/.gitmem/.git\n")
     Store(str(project / ".gitmem"), context)
+
+
+def test_a_project_that_is_mounted_in_another_place_too(original, project, tmp_path, boxes, home):
+    mounted = tmp_path / "mounted"
+    mounted.mkdir()
+    if not shutil.which("mount") or subprocess.run(["mount", "--bind", project, mounted], check=False).returncode:
+        pytest.skip("only root can mount a folder, where it may")
+    try:
+        assert find_store(str(mounted), str(home)) == str(mounted / ".gitmem")
+        boxes(mounted / ".gitmem").append("memory.md", b"by the mount\n")
+    finally:
+        subprocess.run(["umount", "--lazy", mounted], check=True)
+    assert original.files()["memory.md"] == b"first\nby the mount\n"
 
 
 def test_links_that_are_relative(original, project, context, boxes):
