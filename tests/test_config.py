@@ -243,7 +243,7 @@ def test_a_tracked_file_is_read_up_to_a_size_that_costs_a_hook_little():
     text = "save:\n  interval: 9\n#" + "x" * MAX_TRACKED_BYTES
     assert of(text).save.interval == 9
     assert of(None, text).save.interval == 5
-    assert "more than 16384 bytes" in of(None, text).problems[0]
+    assert f"more than {MAX_TRACKED_BYTES} bytes" in of(None, text).problems[0]
 
 
 def test_of_many_problems_some_are_told():

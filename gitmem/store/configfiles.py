@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     import yaml
 
 MAX_BYTES = 65_536  # of a person's own file
-MAX_TRACKED_BYTES = 16_384  # of a store's: a hook waits until it is parsed, in Python
+MAX_TRACKED_BYTES = 8_192  # of a store's: a hook waits until it is parsed, in Python
 STORES = "stores"  # in a person's own file: what counts for one store, by its folder
 _MOST_PROBLEMS = 20
 _BOM = b"\xef\xbb\xbf"
