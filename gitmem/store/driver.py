@@ -7,8 +7,10 @@ not found or fails, git's own text merge steps in: a driver that merely failed w
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
+from gitmem.git.repository import read_text
 from gitmem.git.setup import run_past_lock
 from gitmem.model.merge import Status, merge
 
@@ -24,9 +26,16 @@ _COMMAND = '(d=$PWD && cd / && gitmem -C "$d" merge-driver %O %A %B %P) || git m
 
 def install_driver(store: Store) -> None:
     """Have git in this store merge documents as gitmem does."""
-    if store.own_repository and not driver_installed(store):
+    if store.own_repository and _installed(store) != _COMMAND:
         run_past_lock(store.repository.git, "config", f"{_SECTION}.name", _NAME)
         run_past_lock(store.repository.git, "config", f"{_SECTION}.driver", _COMMAND)
+
+
+def renew_driver(store: Store) -> None:
+    """Install the driver where an older gitmem installed its own, which began with `gitmem`."""
+    settings = read_text(os.path.join(store.repository.layout.common_dir, "config"))  # a git for it takes too long
+    if "driver = gitmem merge-driver " in settings:
+        install_driver(store)
 
 
 def uninstall_driver(store: Store) -> bool:
@@ -39,10 +48,9 @@ def uninstall_driver(store: Store) -> bool:
     return bool(said)
 
 
-def driver_installed(store: Store) -> bool:
-    """Say whether git in this store merges documents as this gitmem does."""
+def _installed(store: Store) -> str:
     said = store.repository.git.run("config", "--get", f"{_SECTION}.driver", ok=(0, 1))
-    return said.decode("utf-8", "replace").strip() == _COMMAND
+    return said.decode("utf-8", "replace").strip()
 
 
 def with_attribute(data: bytes) -> bytes:

@@ -15,6 +15,7 @@ from gitmem.git.history import Fork, count_commits, fork
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
+from gitmem.store.driver import renew_driver
 from gitmem.store.incoming import Accept, check_extent, check_incoming, check_losses, check_rewritten
 from gitmem.store.mergecommit import merge_commits
 from gitmem.store.purgerecords import news, unfollowed
@@ -56,6 +57,7 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
         GitmemError: the remote lets nobody in, or does not take what is pushed.
 
     """
+    renew_driver(store)
     return _Sync(store, remote, connection, options).run()
 
 
