@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from gitmem.errors import RefusedError
+from gitmem.git.beneath import enter
 from gitmem.model.legacy import Kind, Left, SourceFile
 
 if TYPE_CHECKING:
@@ -75,11 +77,12 @@ def read_source(folder: str, zone: tzinfo | None) -> Read:
     files: list[SourceFile] = []
     left: list[Left] = []
     total = 0
-    for name, path in _walk(folder, "", 0, left):
+    root = os.path.realpath(folder)
+    for name in _walk(root, "", 0, left):
         if len(files) >= MAX_FILES or total >= MAX_TOTAL:
             left.append(Left(name, "there are more files than gitmem takes from one source"))
             break
-        found = _read(name, path, zone)
+        found = _read(root, name, zone)
         if isinstance(found, SourceFile):
             files.append(found)
             total += len(found.data)
@@ -102,26 +105,26 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-def _walk(folder: str, prefix: str, depth: int, left: list[Left]) -> Iterator[tuple[str, str]]:
-    """Yield name and path of what is below a folder, in order; of what is not entered, say why."""
+def _walk(folder: str, prefix: str, depth: int, left: list[Left]) -> Iterator[str]:
+    """Yield the names of what is below a folder, in order; of what is not entered, say why."""
     for name in _names(folder):
         path, shown = os.path.join(folder, name), f"{prefix}{name}"
         if os.path.islink(path):
             left.append(Left(shown, "it is a symbolic link, which gitmem does not follow"))
         elif not os.path.isdir(path):
-            yield shown, path
+            yield shown
         elif depth >= MAX_DEPTH or name == ".git":
             left.append(Left(f"{shown}/", "it is nothing gitmem knows"))
         else:
             yield from _walk(path, f"{shown}/", depth + 1, left)
 
 
-def _read(name: str, path: str, zone: tzinfo | None) -> SourceFile | Left:
+def _read(root: str, name: str, zone: tzinfo | None) -> SourceFile | Left:
     if name.endswith(_DATABASES):
         return Left(name, "it is a database; the logs beside it say what is in it")
     try:
-        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-        with open(os.open(path, flags), "rb") as file:
+        *folders, last = name.split("/")
+        with enter(root, folders) as folder, open(folder.open(last), "rb") as file:
             about = os.fstat(file.fileno())
             if not stat.S_ISREG(about.st_mode):
                 return Left(name, "it is no plain file")
@@ -130,5 +133,7 @@ def _read(name: str, path: str, zone: tzinfo | None) -> SourceFile | Left:
             data = file.read(MAX_FILE + 1)
     except OSError as error:
         return Left(name, f"it cannot be read: {error.strerror or error}")
+    except RefusedError:
+        return Left(name, "it is in a folder that became a symbolic link")
     modified = datetime.fromtimestamp(max(about.st_mtime, 0), UTC).astimezone(zone).replace(microsecond=0)
     return SourceFile(name, data[:MAX_FILE], modified)

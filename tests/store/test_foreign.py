@@ -5,9 +5,11 @@ from datetime import timedelta, timezone
 
 import pytest
 
+from gitmem.git.beneath import HANDLES
 from gitmem.model.legacy import Kind
 from gitmem.store import foreign
 from gitmem.store.foreign import Source, find_sources, kind_of, read_source
+from tests.git.test_beneath import Swap
 
 SEOUL = timezone(timedelta(hours=9))
 
@@ -94,3 +96,24 @@ def test_only_what_belongs_to_the_project_is_found(tmp_path):
 )
 def test_whose_memory_it_is(tmp_path, folder, names, kind):
     assert kind_of(str(make(tmp_path / folder, *names))) is kind
+
+
+@pytest.mark.skipif(not HANDLES, reason="the system opens nothing relative to a folder")
+def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(tmp_path):
+    source, outside = tmp_path / "source", tmp_path / "outside"
+    for folder, text in ((source / "sessions", "inside"), (outside, "outside")):
+        folder.mkdir(parents=True)
+        (folder / "a.md").write_text(text)
+    (source / "memory.md").write_text("inside")
+    number, happened = 0, True
+    while happened:
+        number += 1
+        with pytest.MonkeyPatch.context() as patch:
+            swap = Swap(patch, source / "sessions", outside, number)
+            found = read_source(str(source), SEOUL)
+        assert all(file.data == b"inside" for file in found.files), f"read at call {number}"
+        happened = swap.happened
+        if happened:
+            (source / "sessions").unlink()
+            (source / "sessions-was").rename(source / "sessions")
+    assert number > 3
