@@ -15,7 +15,7 @@ from gitmem.model.log import add_entry, entry_ids
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.moment import UTC, datetime, timedelta
-from gitmem.redact.redact import redact
+from gitmem.redact.redact import kinds_of, redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -28,16 +28,20 @@ _RECENT = timedelta(days=2)  # in which no day is consolidated
 _ZONES = (-12, 0, 14)  # hours: the days that it may have been somewhere
 
 
-def add_save(transaction: Transaction, store: Store, what: Save) -> bool:
-    """Add the commit of one save to a transaction; False where its entry is there already."""
+def add_save(transaction: Transaction, store: Store, what: Save) -> dict[str, int] | None:
+    """Add the commit of one save to a transaction; None where its entry is there already.
+
+    Returns how many secrets, and passages in `<private>`, were left out of its text, by kind.
+    """
     day = what.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
     if _holds(daily, what.id) or any(
         _holds(day_log(store, transaction, other), what.id) for other in _other_logs(transaction, what)
     ):
-        return False
-    text = clean_text(redact(what.text, allow=store.config.redaction.allow).text)
+        return None
+    redacted = redact(what.text, allow=store.config.redaction.allow)
+    text = clean_text(redacted.text)
     entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
     dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
     trailers = (
@@ -52,7 +56,7 @@ def add_save(transaction: Transaction, store: Store, what: Save) -> bool:
         path: _with(daily, what.type.label, entry),
         MEMORY: _with(memory_of(transaction), what.type.section, dated),
     }
-    return transaction.commit(message, changes, when=what.at)
+    return kinds_of(redacted.findings) if transaction.commit(message, changes, when=what.at) else None
 
 
 def _holds(daily: bytes | None, identifier: str) -> bool:

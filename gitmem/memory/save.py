@@ -39,7 +39,7 @@ class Drained(Value):
     """What a drain did: commits by event name, archives made, and notices for the user.
 
     `refused` are the events that no commit can hold, which were kept aside, and those that wait in the spool until a
-    person mends what is in the way; each with the reason.
+    person mends what is in the way; each with the reason. `redacted` counts by event name what was left out, by kind.
     """
 
     commits: dict[str, str]
@@ -47,6 +47,7 @@ class Drained(Value):
     notices: tuple[str, ...]
     waiting: int
     refused: dict[str, RefusedError]
+    redacted: dict[str, dict[str, int]]
 
 
 def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
@@ -71,19 +72,13 @@ def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
             )
         raise
     archive = drained.archives[-1] if drained.archives else None
-    redacted = _redacted(what.text, store.config.redaction.allow)
+    redacted = drained.redacted.get(name)
+    if redacted is None:  # another process committed it
+        from gitmem.redact.redact import kinds_of, redact
+
+        redacted = kinds_of(redact(what.text, allow=store.config.redaction.allow).findings)
     notices = (*drained.notices, _told(redacted)) if redacted else drained.notices
     return Saved(what.id, drained.commits.get(name), archive, notices, redacted)
-
-
-def _redacted(text: str, allow: tuple[str, ...]) -> dict[str, int]:
-    """Count by kind what redaction leaves out of a text."""
-    from gitmem.redact.redact import redact  # which the drain has loaded, while git started
-
-    kinds: dict[str, int] = {}
-    for finding in redact(text, allow=allow).findings:
-        kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
-    return kinds
 
 
 def _told(kinds: dict[str, int]) -> str:
@@ -100,6 +95,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
     archives: list[str] = []
     notices: list[str] = []
     refused: dict[str, RefusedError] = {}
+    redacted: dict[str, dict[str, int]] = {}
     while True:
         seen = _Batch(store)
         outcome = store.transact(seen.plan, purpose="save", scan=scan, meanwhile=_import_entries)
@@ -117,8 +113,9 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
                 error.remedy = f"{error.remedy} What was to be saved was kept aside: {name}.".strip()
             notices.append(f"{error.message} {error.remedy}".strip())
         refused.update(seen.refused)
+        redacted.update(seen.redacted)
         if not seen.full:
-            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused)
+            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused, redacted)
         scan = False
 
 
@@ -138,6 +135,7 @@ class _Batch:
         self.done: list[str] = []
         self.unreadable: list[str] = []
         self.refused: dict[str, RefusedError] = {}
+        self.redacted: dict[str, dict[str, int]] = {}
         self.archives: list[str] = []
         self.drafts = 0
         self.full = False
@@ -161,8 +159,10 @@ class _Batch:
             try:
                 if archive := rotate_if_full(transaction, self._store.config.rotation):
                     self.archives.append(archive)
-                if add_save(transaction, self._store, what):
+                left_out = add_save(transaction, self._store, what)
+                if left_out is not None:
                     self.placed[event.name] = len(transaction.drafts) - 1
+                    self.redacted[event.name] = left_out
             except RefusedError as error:  # for this one; another day's may well be saved
                 self.refused[event.name] = error
                 continue

@@ -80,6 +80,14 @@ def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
     return Redacted(rest.text, tuple(Finding(span.kind, span.start, span.end) for span in spans))
 
 
+def kinds_of(findings: Iterable[Finding]) -> dict[str, int]:
+    """Count findings by kind."""
+    kinds: dict[str, int] = {}
+    for finding in findings:
+        kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
+    return kinds
+
+
 def _allowed(value: str, allow: Sequence[str]) -> bool:
     if not allow:
         return False
