@@ -52,6 +52,8 @@ def test_the_wheel_carries_hooks_and_templates(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert "gitmem/_data/templates/store/FORMAT.md" in names
     assert any(name.startswith("gitmem/_data/hooks/") for name in names)
+    for path in (ROOT / "templates" / "git").rglob("*"):  # empty files and hidden ones as well
+        assert path.is_dir() or f"gitmem/_data/{path.relative_to(ROOT).as_posix()}" in names
     assert not any(name.startswith(("tests/", "bench/")) for name in names)
 
 
