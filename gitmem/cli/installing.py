@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
+from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
 from gitmem.hosts import claude_code
 from gitmem.hosts.claude_code import Scope
 from gitmem.hosts.installation import (
@@ -96,6 +96,8 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
     ours = _agent_files(args, door, scope) if args.summaries else {}
     files = [plan_put(path, data, records.get(path)) for path, data in ours.items()]
     for change in (hooks, *servers, *files):
+        _check_inside(change.path, _top(door.folder(args)))
+    for change in (hooks, *servers, *files):
         if not args.dry_run:
             carry_out(change, manifest)
     if not _on_path(door):
@@ -107,6 +109,16 @@ def run_install(args: argparse.Namespace, door: Door) -> int:
     text += _skilled(files, ours.values(), door)
     _report(args, door, [(scope, change) for change in (hooks, *servers, *files)], text)
     return ExitCode.OK
+
+
+def _check_inside(path: str, top: str) -> None:
+    """Refuse a file of a project's that is a link out of it: what that leads to may count for more than the project."""
+    inside = os.path.join(top, "")
+    if path.startswith(inside) and not os.path.realpath(path).startswith(os.path.join(os.path.realpath(top), "")):
+        raise RefusedError(
+            f"{path} leads out of the project, to {os.path.realpath(path)}.",
+            "Remove the link, or install what counts for all projects: 'gitmem install claude --user'.",
+        )
 
 
 def _registered(change: Change, scope: Scope, door: Door) -> str:

@@ -8,7 +8,7 @@ import shutil
 import tempfile
 from collections.abc import Mapping
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.process import Git, git_version, git_without_repository
 from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, lock_in_the_way, read_text
 from gitmem.git.trust import is_at_its_place, is_copy, is_linked, recorded_link
@@ -238,6 +238,8 @@ def exclude(common_dir: str, pattern: str) -> None:
     """Have a repository ignore `pattern`, by one line in its `info/exclude`, which is not part of the project."""
     path = os.path.join(common_dir, "info", "exclude")
     os.makedirs(os.path.dirname(path), exist_ok=True)
+    if os.path.islink(path):
+        raise RefusedError(f"{path} is a link, to {os.path.realpath(path)}; gitmem follows none.", "Remove it.")
     with open(path, "a+b") as file:
         file.seek(0)
         text = file.read()

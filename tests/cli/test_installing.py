@@ -10,6 +10,7 @@ import pytest
 
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
+from gitmem.errors import ExitCode
 from gitmem.hosts.claude_code import EVENTS, hooks
 from gitmem.hosts.installation import hooked_events
 
@@ -334,3 +335,19 @@ def test_a_skill_of_somebody_elses_stays_as_it_is(gitmem, project):
 def test_without_the_flag_no_file_is_put_anywhere(gitmem, project):
     gitmem("install", "claude")
     assert [path.name for path in (project / ".claude").iterdir()] == ["settings.json"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.json", ".mcp.json"])
+def test_a_projects_settings_that_lead_out_of_it_are_not_written(gitmem, project, home, link):
+    """A project that came from elsewhere must not have the settings of all projects changed."""
+    outside = home / "own"
+    outside.mkdir()
+    if link != ".claude":
+        (outside / "settings.json").write_text("{}")
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(outside if link == ".claude" else outside / "settings.json")
+    code, _, err = gitmem("install", "claude", "--mcp")
+    assert code == ExitCode.REFUSED
+    assert "leads out of the project" in err
+    assert [path.read_text() for path in outside.iterdir()] == ([] if link == ".claude" else ["{}"])

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.process import Git
 from gitmem.git.repository import find_layout
 from gitmem.git.setup import (
@@ -396,3 +396,12 @@ def test_what_is_there_already_is_not_written_again(tmp_path):
     before = (tmp_path / "info" / "exclude").stat().st_mtime_ns
     exclude(str(tmp_path), "/.gitmem/")
     assert (tmp_path / "info" / "exclude").stat().st_mtime_ns == before
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+def test_an_exclude_file_that_leads_elsewhere_is_not_written(tmp_path):
+    (tmp_path / "git" / "info").mkdir(parents=True)
+    (tmp_path / "git" / "info" / "exclude").symlink_to(tmp_path / "file")
+    with pytest.raises(RefusedError, match="is a link"):
+        exclude(str(tmp_path / "git"), "/.gitmem/")
+    assert not (tmp_path / "file").exists()

@@ -6,12 +6,15 @@ file that exists only if something ran.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
+
+from gitmem.model.purge import make_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -386,6 +389,11 @@ RECORDS = [
     + b'"}]}',
     b'{"v": 1, "id": "../../x", "created": "\\u001b[2J", "salt": "' + b"00" * 16 + b'", "texts": [{"length": 1e400}]}',
 ]
+PURGED = [  # what a whole record may name: words that are everywhere here, names of the format, many texts
+    *((b"raccoon",), (b"Said before, number 3, of the raccoon",), (b"memory.md",), (b"Gitmem-Op",), (b"decision",)),
+    *((b"---",), (b" ^01",), (b"2026-11-2",), (b"nobody has said this",), tuple(b"Line %d." % n for n in range(8))),
+    (b"Said before", b"raccoon", b"By hand", b"## Core Decisions", b"Old"),
+]
 LINES = [
     *(
         b"",
@@ -487,7 +495,7 @@ def _content(path: tuple[bytes, ...]) -> st.SearchStrategy[bytes]:
     if name == b"config.yaml":
         return st.sampled_from(CONFIGS)
     if folder == b"purged":
-        return st.sampled_from(RECORDS)
+        return st.sampled_from(RECORDS) | st.sampled_from(PURGED).map(_purge)
     if name.endswith(b".py"):
         return st.just(RUNS)
     return _document()
@@ -537,7 +545,16 @@ def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]
     elif kind == "record":
         path = (
             b"purged",
-            draw(st.sampled_from([b"20261121-120000-aaaaaa.json", b"x.json", b"20261121-120000-bbbbbb.json"])),
+            draw(
+                st.sampled_from(
+                    [
+                        b"20261121-120000-aaaaaa.json",
+                        b"x.json",
+                        b"20261121-120000-bbbbbb.json",
+                        b"20261121-120000-dddddd.json",
+                    ]
+                )
+            ),
         )
     elif kind == "module":
         path = draw(st.sampled_from([(name + b".py",) for name in _MODULES] + [(b"gitmem", b"__init__.py")]))
@@ -557,6 +574,11 @@ def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]
         )
         return path, (draw(st.sampled_from([LINK, LINK, SUBMODULE])), draw(st.sampled_from(LINKS)))
     return path, (draw(_mostly(st.just(PLAIN), st.just(PROGRAM))), draw(_content(path)))
+
+
+@functools.cache
+def _purge(texts: tuple[bytes, ...]) -> bytes:
+    return make_record("20261121-120000-dddddd", "2026-11-21T12:00:00+00:00", bytes(16), texts).render()
 
 
 def _no_nul(name: bytes) -> bytes:
