@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-# Left out until the point that is named holds.
-LATER = {"removals": 4}
-
 File = tuple[bytes, str]  # mode and object id
 Tree = dict[tuple[bytes, ...], File]
 
@@ -537,7 +534,7 @@ _KINDS = [
 
 @st.composite
 def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]:
-    kind = draw(st.sampled_from([kind for kind in _KINDS if f"{kind}s" not in LATER]))
+    kind = draw(st.sampled_from(_KINDS))
     if kind in {"odd", "refused"}:
         name = st.sampled_from(_PARTS if kind == "odd" else _REFUSED_PARTS)
         name = _mostly(name, st.binary(min_size=1, max_size=8).map(_no_nul))
@@ -559,8 +556,7 @@ def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]
     elif kind == "module":
         path = draw(st.sampled_from([(name + b".py",) for name in _MODULES] + [(b"gitmem", b"__init__.py")]))
     elif kind == "setting":
-        names = [name for name in _SETTINGS if name != b".gitattributes" or "attributes" not in LATER]
-        path = (*draw(_mostly(st.just(()), st.sampled_from(_FOLDERS), of=4)), draw(st.sampled_from(names)))
+        path = (*draw(_mostly(st.just(()), st.sampled_from(_FOLDERS), of=4)), draw(st.sampled_from(_SETTINGS)))
     else:
         path = draw(st.sampled_from(_DOCUMENTS))
     if kind == "removed":

@@ -26,7 +26,7 @@ from gitmem.cli.main import main
 from gitmem.errors import ExitCode
 from gitmem.model.entry import find_entries
 from gitmem.store import detached
-from tests.property.hostile import LATER, Hostile, Tree, hostile
+from tests.property.hostile import Hostile, Tree, hostile
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
 USER = {
@@ -38,6 +38,7 @@ USER = {
 LIMIT = 60  # seconds that a command may take at most: it hangs
 PROGRAMS = ("sh", "bash", "python", "python3", "ssh", "less", "vi", "rg", "gpg", "lfs", "touch", "uname", "gitmem")
 BY_HAND = "Written by hand, and not synced."
+TOKEN = "ghp_" + "x7Kp2mQ9vRt4Lw8Zb3Ns6Yc1Hd5Fg0JqUeAi"
 SECRET = "what stands beside the project is not for a memory"
 # What git is told to run by who owns this machine and project: a tree that comes must not be able to choose it.
 TRAPS = """
@@ -321,10 +322,9 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
     if remote.begin != "tip" and synced.code == ExitCode.REFUSED:  # and this person says yes
         synced = run("sync", "--accept", "rewritten", "--accept", "unrelated")
     assert world.entries() >= world.since, (synced, "what was not synced yet is gone")
-    if "removals" not in LATER:
-        assert len(entries - world.entries()) * 2 <= len(entries), (synced, "entries are gone")
-        lost = files - world.files()
-        assert len(lost) * 2 <= len(files), (synced, lost)
+    assert len(entries - world.entries()) * 2 <= len(entries), (synced, "entries are gone")
+    lost = files - world.files()
+    assert len(lost) * 2 <= len(files), (synced, lost)
     assert BY_HAND in world.text(), (synced, "what was not synced yet is gone")
     assert world.git(world.store, "merge-base", tip, "HEAD") == tip, "what was committed is in history"
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(world.project), "source": "startup"}
@@ -332,7 +332,7 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
     assert started.code == 0
     for look in looks:
         run(*look)
-    saved = run("save", "Said after all that, of the wombat")
+    saved = run("save", f"Said after all that, of the wombat; the key is {TOKEN}")
     assert saved.code == 0, (synced, saved)
     found = run("search", "wombat", "--json")
     assert found.code == 0, (synced, found)
@@ -340,6 +340,7 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
     for path in world.store.rglob("*"):
         if path.is_file() and not path.is_symlink():
             assert SECRET.encode() not in path.read_bytes(), path
+            assert TOKEN.encode() not in path.read_bytes(), path
     assert not world.changed(outside), (synced, world.changed(outside))
 
 
