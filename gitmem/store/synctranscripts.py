@@ -11,7 +11,7 @@ from gitmem.errors import RefusedError
 from gitmem.git.history import fork
 from gitmem.git.refs import move_refs, read_refs
 from gitmem.git.remote import PushRacedError
-from gitmem.store.incoming import check_extent
+from gitmem.store.incoming import check_extent, check_losses
 from gitmem.store.mergecommit import MergeCommit
 from gitmem.store.purging import clean_incoming, sweep
 from gitmem.store.remotes import FETCHED
@@ -31,10 +31,10 @@ REMOTE_REF = "refs/heads/gitmem-l1"  # on every remote: some take branches alone
 def sync_transcripts(store: Store, remote: Remote, connection: Connection, options: Options) -> None:
     """Sync the transcripts with a remote. Raises as `gitmem.store.sync.sync` does."""
     bring_over(store)
-    in_rounds(lambda _: _round(store, remote, connection) or None, options, remote.name)
+    in_rounds(lambda _: _round(store, remote, connection, options) or None, options, remote.name)
 
 
-def _round(store: Store, remote: Remote, connection: Connection) -> bool:
+def _round(store: Store, remote: Remote, connection: Connection, options: Options) -> bool:
     """Try once; False where another machine was quicker."""
     git = store.repository.git
     held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
@@ -48,6 +48,8 @@ def _round(store: Store, remote: Remote, connection: Connection) -> bool:
         _check(store, remote, both, theirs)
         merge = MergeCommit(theirs, (), {}) if both is None else merged(store, both)
         target, holds = merge.oid, merge.held
+        if local is not None:
+            check_losses(store, remote, local, target, options.accept)
     if target is None:
         return True
     if target != held:

@@ -9,11 +9,16 @@ from datetime import timedelta
 import pytest
 
 from gitmem.errors import RefusedError
+from gitmem.git.remote import Connection
 from gitmem.memory.clear import clear
 from gitmem.memory.consolidate import consolidate_due
 from gitmem.memory.rotate import check
 from gitmem.model.ids import make_id
 from gitmem.store.incoming import Accept
+from gitmem.store.remotes import find_remote
+from gitmem.store.rounds import Options
+from gitmem.store.synctranscripts import REMOTE_REF, sync_transcripts
+from gitmem.store.transcripts import REF, put, read
 from gitmem.store.undo import undo
 from tests.store.test_sync import NOON, Machine, converge, machine, pair, remote  # noqa: F401
 
@@ -246,6 +251,27 @@ def test_an_undone_save_passes(pair: tuple[Machine, Machine]):  # noqa: F811
     first.sync()
     second.sync()
     assert "said in error" not in second.read("memory.md")
+
+
+def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):  # noqa: F811
+    eve, victim = pair
+
+    def exchange(each: Machine, *accept: Accept) -> None:
+        connection = Connection(each.store.repository.layout, each.context.environ)
+        sync_transcripts(each.store, find_remote(each.store, None), connection, Options(accept))
+
+    for number in range(3):
+        put(victim.store, f"session-{number}", NOON, [f'{{"text": "line {line}"}}' for line in range(9)])
+    exchange(victim)
+    exchange(eve)
+    tree = eve.git("mktree", stdin=b"")
+    emptied = eve.git("commit-tree", tree, "-p", REF, "-m", "Gitmem-Op: transcript")
+    eve.git("push", "-q", "origin", f"{emptied}:{REMOTE_REF}")
+    with pytest.raises(RefusedError, match="would remove much"):
+        exchange(victim)
+    assert read(victim.store, "session-1")
+    exchange(victim, Accept.DELETIONS)
+    assert read(victim.store, "session-1") is None
 
 
 def test_the_record_of_a_purge_is_not_removed_unasked(days: tuple[Machine, Machine]):
