@@ -20,6 +20,7 @@ from gitmem.store.rounds import Options
 from gitmem.store.synctranscripts import REMOTE_REF, sync_transcripts
 from gitmem.store.transcripts import REF, put, read
 from gitmem.store.undo import undo
+from tests.own_settings import own_settings
 from tests.store.test_sync import NOON, Machine, converge, machine, pair, remote  # noqa: F401
 
 OPS = ("consolidate", "retain", "clear", "undo", "rotate", "migrate", "")
@@ -207,7 +208,7 @@ def test_renamed_and_rotated_is_not_lost(days: tuple[Machine, Machine]):
     converge_commits(first, second)
     first.git("mv", "knowledge/a.md", "knowledge/b.md")
     commit(first, push=False)
-    first.write("config.yaml", "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
+    own_settings(first.context, "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n")
     first.store = type(first.store)(first.store.root, first.context)
     assert check(first.store)[0].archive
     first.sync()
@@ -227,7 +228,7 @@ def test_archives_go_as_the_settings_here_have_it_too(pair: tuple[Machine, Machi
         path.unlink()
     commit(first, "retain")
     refused(second)
-    second.write("config.yaml", "rotation:\n  max_archives: 1\n")
+    own_settings(second.context, "rotation:\n  max_archives: 1\n")
     second.store = type(second.store)(second.store.root, second.context)
     second.sync()
     assert len(list((second.root / "archive").iterdir())) == 1
