@@ -49,7 +49,7 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
         merge = MergeCommit(theirs, (), {}) if both is None else merged(store, both)
         target, holds = merge.oid, merge.held
         if local is not None:
-            check_losses(store, remote, local, target, options.accept)
+            _check_losses(store, remote, local, merge, options)
     if target is None:
         return True
     if target != held:
@@ -62,6 +62,15 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
     if moved and held != theirs:
         sweep(store)
     return moved
+
+
+def _check_losses(store: Store, remote: Remote, local: str, merge: MergeCommit, options: Options) -> None:
+    """Refuse a merge that would take many transcripts away, and let go of it."""
+    try:
+        check_losses(store, remote, local, merge.oid, options.accept)
+    except RefusedError:
+        move_refs(store.repository.git, merge.held)
+        raise
 
 
 def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None:
