@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gitmem.machine.context import Context
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
+from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 
 APPENDED = b"x" * 499 + b"\n"

@@ -22,10 +22,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gitmem.model.concept import begun, joined, line_of, render_new
-from gitmem.model.exchange import Exchange
-from gitmem.model.fact import FactKind, make_fact
-from gitmem.model.factfile import render_fact
+from gitmem.model.fact.fact import FactKind, make_fact
+from gitmem.model.fact.file import render_fact
 from gitmem.model.ids import make_id
+from gitmem.model.session.exchange import Exchange
 
 FLAT, STALE = 1.25, 2.0
 FILES = 300

@@ -28,13 +28,15 @@ from unittest import mock
 
 from gitmem.config import SearchConfig
 from gitmem.llm.providers.local import LocalEmbedder
-from gitmem.model.entry import Entry, clean_text, render_entry
+from gitmem.machine.context import Context
+from gitmem.model.entry.entry import Entry, clean_text, render_entry
 from gitmem.model.ids import make_id
-from gitmem.search import query, rank, similar
+from gitmem.search import rank
 from gitmem.search.engine import answer
-from gitmem.search.filling import fill
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
+from gitmem.search.query import query
+from gitmem.search.vectors import near
+from gitmem.search.vectors.fill import fill
+from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data" / "retrieval"
@@ -61,7 +63,7 @@ STEPS = {
     "without first syllables": [(query, "_HEAD_SYLLABLES", 1000)],
 }
 VECTOR_TARGETS = {"locomo-turn": {"R@10": 0.745}}
-MAKE_EMBEDDER = similar.make_embedder
+MAKE_EMBEDDER = near.make_embedder
 TARGETS = {
     "locomo-turn": {"R@5": 0.63, "R@10": 0.71, "MRR": 0.525},
     "korquad": {"R@1": 0.91, "R@5": 0.985},
@@ -93,7 +95,7 @@ class KeptEmbedder(LocalEmbedder):
 def make_store(folder: Path, docs: list[dict], form: str) -> tuple[Store, dict[tuple[str, int], str]]:
     """Make a store of documents; returns with it which document begins at which line of which file."""
     environ = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT")}, "HOME": str(folder)}
-    environ["GITMEM_EMBEDDING_PROVIDER"] = "local" if similar.make_embedder is not MAKE_EMBEDDER else "none"
+    environ["GITMEM_EMBEDDING_PROVIDER"] = "local" if near.make_embedder is not MAKE_EMBEDDER else "none"
     project = folder / "project"
     project.mkdir()
     context = Context(environ, str(folder), "bench", lambda: datetime.now(UTC))
@@ -177,7 +179,7 @@ def with_vectors(sets: list[str], data: Path, every: int, weights: list[int], ca
     missed = 0
     print(f"| set | vectors, in hundredths | {' | '.join(keys)} | p50 ms |")
     print(f"| --- | --- |{' --- |' * (len(keys) + 1)}")
-    with mock.patch.object(similar, "make_embedder", return_value=embedder):
+    with mock.patch.object(near, "make_embedder", return_value=embedder):
         for name in sets:
             least = dict(VECTOR_TARGETS.get(name, {}))
             for weight in weights:

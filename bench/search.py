@@ -25,14 +25,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.programs import find_program
+from gitmem.machine.context import Context
+from gitmem.machine.programs import find_program
 from gitmem.search.engine import answer, literals_of
 from gitmem.search.files import list_paths
-from gitmem.search.query import parse_query
-from gitmem.search.scanner import make_scanner
-from gitmem.search.standins import RgScanner
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
+from gitmem.search.query.query import parse_query
+from gitmem.search.scan.choose import make_scanner
+from gitmem.search.scan.rg import RgScanner
+from gitmem.store.setup.init import Place, init_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable

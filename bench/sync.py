@@ -23,14 +23,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.git.remote import Connection
+from gitmem.machine.context import Context
 from gitmem.model.message import Message
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote
-from gitmem.store.rounds import Options, pause
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync import sync
-from gitmem.store.transaction import Transaction
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.retry import Options, pause
+from gitmem.store.transaction.transaction import Transaction
 
 ROUNDS = 15
 WINDOW = 1.5  # seconds from a fetch to the end of the push, over ssh to a hosting site

@@ -3,7 +3,7 @@
 Recorded sessions are replayed in the order in which they began, each into the store that those before it left. Before a
 session is replayed it is looked at with the eyes of its first request:
 
-- Its *cues* are the terms of its first own request (keywords, `gitmem.model.words`) and the names of the files it
+- Its *cues* are the terms of its first own request (keywords, `gitmem.text.keywords`) and the names of the files it
   changed: what a person, or an agent that begins, would look for; those under four characters are
   left out.
 - A cue is *known* if an earlier session of the same project holds it: its stem in what was asked or answered there, or
@@ -30,18 +30,18 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
-from gitmem.memory.context import session_start
+from gitmem.machine.context import Context
+from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.replay import find_transcripts, replay
-from gitmem.memory.session_end import read_records
-from gitmem.model.noise import human_text
-from gitmem.model.replaying import hook_events
-from gitmem.model.turn_text import relative_files
-from gitmem.model.turns import Turn, fold
-from gitmem.model.words import keywords
+from gitmem.memory.start.start import session_start
+from gitmem.model.session.entries import relative_files
+from gitmem.model.session.noise import human_text
+from gitmem.model.session.replay import hook_events
+from gitmem.model.session.turns import Turn, fold
 from gitmem.search.engine import answer
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
+from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.text.keywords import keywords
 
 BEST = 6
 SHORTEST = 4

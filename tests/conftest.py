@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import settings
 
-from gitmem.store.init import Place, init_store
+from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from gitmem.store.context import Context
+    from gitmem.machine.context import Context
 
 # A busy machine is no failure; in CI the same examples every time, on a desk new ones.
 settings.register_profile("desk", deadline=None)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.store.personal import personal_folder
+from gitmem.store.settings.personal import personal_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.store.context import Context
+    from gitmem.machine.context import Context
 
 
 def own_file(environ: Mapping[str, str], home: str) -> Path:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.hosts.shim import ANSWER, DELIVER, command
-from gitmem.store.context import Context
-from gitmem.store.hook_spool import HookSpool
-from gitmem.store.init import Place, init_store
-from gitmem.store.journal import Journal
+from gitmem.machine.context import Context
+from gitmem.store.report.journal import Journal
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.spool.hooks import HookSpool
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import gitmem
-from gitmem.resources import read_resource, resource
+from gitmem.machine.resources import read_resource, resource
 
 ROOT = Path(__file__).parent.parent
 STDLIB_ONLY = """
 import json, sys
 before = set(sys.modules)
-import gitmem, gitmem.cli.main, gitmem.store.spool, gitmem.store.store, gitmem.memory.save
+import gitmem, gitmem.cli.main, gitmem.store.spool.spool, gitmem.store.store, gitmem.memory.save
 loaded = {name.split(".")[0] for name in set(sys.modules) - before}
 print(json.dumps(sorted(loaded - set(sys.stdlib_module_names) - {"gitmem"})))
 """

@@ -7,18 +7,18 @@ import sys
 
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.git.process
+TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
     from datetime import datetime
     from typing import Any, TextIO
 
-    from gitmem.store.context import Context
+    from gitmem.machine.context import Context
     from gitmem.store.store import Store
 
 
-VECTORS = "vectors"  # as gitmem.search.vectorcache has it, which a save need not import
+VECTORS = "vectors"  # as gitmem.search.vectors.cache has it, which a save need not import
 
 
 class Door(Value):
@@ -43,18 +43,18 @@ class Door(Value):
 
     def context(self) -> Context:
         """Return the surroundings a store works in."""
-        from gitmem.store.context import Context
+        from gitmem.machine.context import Context
 
         self.notices(self.settings_taken_over())
         return Context(self.environ, self.home(), machine_name(), now)
 
     def settings_taken_over(self) -> tuple[str, ...]:
         """Move the person's settings out of a place that a store may track, once; returns what to tell them."""
-        from gitmem.store.personal import is_left_behind
+        from gitmem.store.settings.personal import is_left_behind
 
         if not is_left_behind(self.environ, self.home()):
             return ()
-        from gitmem.store.takeover import take_over
+        from gitmem.store.settings.takeover import take_over
 
         return take_over(self.environ, self.home())
 
@@ -70,7 +70,7 @@ class Door(Value):
 
         """
         from gitmem.errors import StoreNotFoundError
-        from gitmem.store.locate import find_store, is_store, user_store
+        from gitmem.store.setup.locate import find_store, is_store, user_store
 
         if args.user:
             found = user_store(self.home())
@@ -108,7 +108,7 @@ class Door(Value):
 
                 self.notices(settle(store).notices)
         except GitmemError as error:
-            from gitmem.store.journal import Failure, Journal
+            from gitmem.store.report.journal import Failure, Journal
 
             Journal(store.private).record(Failure(now(), f"drain before {args.command}", error.message))
             self.notices((f"{error.message} {error.remedy}".strip(),))
@@ -121,20 +121,20 @@ class Door(Value):
         """
         spare = store.spare_packs()
         if store.config.maintenance.automatic and spare > 0 and spare % 10 == 1:
-            from gitmem.store.detached import start
+            from gitmem.store.upkeep.background import start
 
             start(store, "maintain", "--if-needed")
         if os.path.isdir(os.path.join(store.private, VECTORS)):
-            from gitmem.store.detached import start
+            from gitmem.store.upkeep.background import start
 
             start(store, "reindex", "--background")
 
     def sync_later(self, store: Store, *, session: bool) -> None:
         """Have the memory synced in the background if it is time; `session`: one has just begun or is over."""
-        from gitmem.store.syncrecords import is_due
+        from gitmem.store.sync.records import is_due
 
         if is_due(store, session=session):
-            from gitmem.store.detached import start
+            from gitmem.store.upkeep.background import start
 
             start(store, "sync", "--background")
 
@@ -151,7 +151,7 @@ class Door(Value):
     def notices(self, notices: tuple[str, ...]) -> None:
         """Tell the user something beside the answer, on stderr."""
         for notice in notices:
-            from gitmem.model.plaintext import plain
+            from gitmem.text.terminal import plain
 
             print(f"gitmem: {plain(notice)}", file=self.err)
 
@@ -161,13 +161,13 @@ class Door(Value):
 
 
 class _Harmless:
-    """A text stream that has `gitmem.model.plaintext.harmless` look at all that is written to it."""
+    """A text stream that has `gitmem.text.terminal.harmless` look at all that is written to it."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
-        from gitmem.model.plaintext import harmless
+        from gitmem.text.terminal import harmless
 
         return self._stream.write(harmless(text))
 
@@ -177,7 +177,7 @@ class _Harmless:
 
 def now() -> datetime:
     """Return the time in this machine's time zone."""
-    from gitmem.moment import UTC, datetime, local
+    from gitmem.machine.moment import UTC, datetime, local
 
     return local(datetime.now(UTC))
 

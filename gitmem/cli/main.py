@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from gitmem.cli.door import Door
-    from gitmem.store.journal import Journal
+    from gitmem.store.report.journal import Journal
 
 
 class Command(Value):
@@ -33,60 +33,60 @@ class Command(Value):
 # As `gitmem --help` groups them.
 GROUPS = {
     "begin": {
-        "init": Command("setup", "make a store for this project"),
-        "install": Command("installing", "have an agent's sessions remembered"),
-        "uninstall": Command("installing", "take gitmem out of an agent's settings again"),
-        "clone": Command("syncing", "make this project's store out of a memory elsewhere"),
-        "replay": Command("hooking", "import recorded sessions of an agent"),
-        "migrate": Command("migrating", "import the memory of an older tool"),
-        "adopt": Command("adopting", "mirror the agent's own memory files in the store"),
+        "init": Command("init", "make a store for this project"),
+        "install": Command("install", "have an agent's sessions remembered"),
+        "uninstall": Command("install", "take gitmem out of an agent's settings again"),
+        "clone": Command("sync", "make this project's store out of a memory elsewhere"),
+        "replay": Command("hook", "import recorded sessions of an agent"),
+        "migrate": Command("migrate", "import the memory of an older tool"),
+        "adopt": Command("adopt", "mirror the agent's own memory files in the store"),
     },
     "save and find": {
-        "save": Command("saving", "remember a text"),
-        "search": Command("searching", "find what is remembered"),
-        "recall": Command("searching", "print what is remembered about something, for an agent"),
-        "get": Command("searching", "print some lines of a document, or one entry"),
-        "show": Command("reading", "print a document, a day, an entry or a commit"),
-        "keywords": Command("searching", "list keywords, and the entries that bear them"),
+        "save": Command("save", "remember a text"),
+        "search": Command("search", "find what is remembered"),
+        "recall": Command("search", "print what is remembered about something, for an agent"),
+        "get": Command("search", "print some lines of a document, or one entry"),
+        "show": Command("show", "print a document, a day, an entry or a commit"),
+        "keywords": Command("search", "list keywords, and the entries that bear them"),
     },
     "look into history": {
-        "log": Command("reading", "list what was saved, when, in which session"),
-        "at": Command("reading", "print a document as it was at a revision or date"),
-        "diff": Command("reading", "show what changed between two revisions or dates"),
-        "blame": Command("reading", "show who learned a line: session, host and date"),
-        "index": Command("reading", "list the rotations, derived from history"),
-        "undo": Command("undoing", "take back a save, a session, a rotation or any commit"),
+        "log": Command("show", "list what was saved, when, in which session"),
+        "at": Command("show", "print a document as it was at a revision or date"),
+        "diff": Command("show", "show what changed between two revisions or dates"),
+        "blame": Command("show", "show who learned a line: session, host and date"),
+        "index": Command("show", "list the rotations, derived from history"),
+        "undo": Command("undo", "take back a save, a session, a rotation or any commit"),
     },
     "keep facts and summaries": {
-        "facts": Command("factual", "list, show, edit, retire and confirm facts"),
-        "concepts": Command("conceptual", "list, show, merge and split groups of exchanges"),
-        "summary": Command("summarizing", "show the summaries of archives, and which are pending"),
-        "summarize": Command("summarizing", "have a model sum up archives"),
-        "review": Command("reviewing", "settle what two machines changed differently"),
+        "facts": Command("facts", "list, show, edit, retire and confirm facts"),
+        "concepts": Command("concepts", "list, show, merge and split groups of exchanges"),
+        "summary": Command("summary", "show the summaries of archives, and which are pending"),
+        "summarize": Command("summary", "have a model sum up archives"),
+        "review": Command("review", "settle what two machines changed differently"),
     },
     "share between machines and agents": {
-        "sync": Command("syncing", "exchange what was saved with other machines"),
-        "remote": Command("syncing", "list, add and remove the repositories memory is synced with"),
-        "mcp": Command("serving", "serve the memory to an agent by MCP"),
+        "sync": Command("sync", "exchange what was saved with other machines"),
+        "remote": Command("sync", "list, add and remove the repositories memory is synced with"),
+        "mcp": Command("mcp", "serve the memory to an agent by MCP"),
     },
     "keep house": {
-        "status": Command("inspecting", "show what the store holds, what waits, what needs you"),
-        "doctor": Command("inspecting", "check the store and say how to mend it"),
-        "config": Command("setup", "list or change settings"),
-        "path": Command("setup", "print where the store is"),
-        "check": Command("saving", "rotate memory.md now if it is full"),
-        "consolidate": Command("tidying", "join old days into weeks and old weeks into months"),
-        "clear": Command("tidying", "take what is old, or all, out of the memory"),
-        "forget": Command("forgetting", "forget raw transcripts"),
-        "purge": Command("purging", "take a text out of the memory and its history"),
-        "reindex": Command("indexing", "make the vectors that a search uses beside the words"),
-        "maintain": Command("inspecting", "pack the repository so that it stays fast"),
-        "completion": Command("setup", "print the completion script for a shell"),
+        "status": Command("status", "show what the store holds, what waits, what needs you"),
+        "doctor": Command("status", "check the store and say how to mend it"),
+        "config": Command("init", "list or change settings"),
+        "path": Command("init", "print where the store is"),
+        "check": Command("save", "rotate memory.md now if it is full"),
+        "consolidate": Command("consolidate", "join old days into weeks and old weeks into months"),
+        "clear": Command("consolidate", "take what is old, or all, out of the memory"),
+        "forget": Command("forget", "forget raw transcripts"),
+        "purge": Command("purge", "take a text out of the memory and its history"),
+        "reindex": Command("reindex", "make the vectors that a search uses beside the words"),
+        "maintain": Command("status", "pack the repository so that it stays fast"),
+        "completion": Command("init", "print the completion script for a shell"),
     },
 }
 PLUMBING = {  # not for people
-    "hook": Command("hooking", "take an event from an agent's host"),
-    "merge-driver": Command("syncing", "merge a document for git"),
+    "hook": Command("hook", "take an event from an agent's host"),
+    "merge-driver": Command("sync", "merge a document for git"),
 }
 COMMANDS = {name: command for group in (*GROUPS.values(), PLUMBING) for name, command in group.items()}
 
@@ -117,7 +117,7 @@ def main(argv: Sequence[str], make_door: Callable[[], Door]) -> int:
 
 def _run(argv: Sequence[str], door: Door) -> int:
     if command_word(argv) == "hook" and not {"-h", "--help"} & set(argv):
-        from gitmem.cli.hooking import hook
+        from gitmem.cli.commands.hook import hook
 
         return hook(argv, door)
     args = None
@@ -238,7 +238,7 @@ def _attribute(name: str) -> str:
 
 
 def _module(name: str) -> object:
-    module = f"gitmem.cli.{COMMANDS[name].module}"
+    module = f"gitmem.cli.commands.{COMMANDS[name].module}"
     __import__(module)  # `importlib` takes half a millisecond
     return sys.modules[module]
 
@@ -280,7 +280,7 @@ def _journal(door: Door, args: argparse.Namespace | None) -> Journal | None:
     if args is None:
         return None
     try:
-        from gitmem.store.journal import Journal
+        from gitmem.store.report.journal import Journal
 
         return Journal(door.open(args).private)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
@@ -289,13 +289,13 @@ def _journal(door: Door, args: argparse.Namespace | None) -> Journal | None:
 
 def _record(journal: Journal, args: argparse.Namespace | None, message: str, trace: str = "") -> bool:
     from gitmem.cli.door import now
-    from gitmem.store.journal import Failure
+    from gitmem.store.report.journal import Failure
 
     return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
 
 
 def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
-    from gitmem.git.process import masked
+    from gitmem.git.process.run import masked
 
     # Whatever is wrong may be quoted, an address with its password among it that was given in the wrong place.
     said = {key: masked(value) if isinstance(value, str) else value for key, value in said.items()}
@@ -304,7 +304,7 @@ def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
 
         print(json.dumps(said, ensure_ascii=False), file=door.err)
     else:
-        from gitmem.model.plaintext import plain
+        from gitmem.text.terminal import plain
 
         trace, remedy = said.get("traceback", ""), said["remedy"]
         print(plain(f"{trace}gitmem: {said['error']}" + (f"\n  {remedy}" if remedy else "")), file=door.err)

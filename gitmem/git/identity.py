@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from gitmem.git.child import ExpiredError
-from gitmem.git.process import Git
+from gitmem.git.process.run import Git
+from gitmem.git.process.spawn import ExpiredError
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.git.process
+TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

@@ -10,7 +10,7 @@ from gitmem.git.repository import clear_left_behind, lock_in_the_way
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.git.process import Git
+    from gitmem.git.process.run import Git
 
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
 _ATTEMPTS = 20  # a tenth of a second each, where another git holds the ref's lock

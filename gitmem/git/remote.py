@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnreachableError
-from gitmem.git.process import Git, masked
+from gitmem.git.process.run import Git, masked
 from gitmem.git.repository import is_object_id, read_text
 
 if TYPE_CHECKING:

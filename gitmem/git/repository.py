@@ -8,16 +8,16 @@ import time
 from functools import cached_property
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
-from gitmem.git.beneath import read_regular
+from gitmem.machine.beneath import read_regular
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.git.process
+TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gitmem.git.objects import Objects
-    from gitmem.git.process import Git
-    from gitmem.git.treediff import PathChange
+    from gitmem.git.objects.reader import Objects
+    from gitmem.git.objects.treediff import PathChange
+    from gitmem.git.process.run import Git
 
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
@@ -146,7 +146,7 @@ class Repository:
     @cached_property
     def git(self) -> Git:
         """The way to start git; made when it is asked for, as a search, for one, gets by without."""
-        from gitmem.git.process import Git
+        from gitmem.git.process.run import Git
 
         return Git(self.layout.git_dir, self.layout.work_tree, self._environ)
 
@@ -156,7 +156,7 @@ class Repository:
         if self._objects is not None:  # of a block around this one
             yield self._objects
             return
-        from gitmem.git.objects import Objects
+        from gitmem.git.objects.reader import Objects
 
         with Objects(self.git) as objects:
             self._objects = objects
@@ -287,7 +287,7 @@ class Repository:
 
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
         """Return what differs between two commits (or trees), in git's order, without guessing renames."""
-        from gitmem.git import treediff
+        from gitmem.git.objects import treediff
 
         if self._objects is not None and not paths:
             found = treediff.tree_changes(self._objects, old, new)

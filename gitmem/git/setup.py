@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Mapping
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git.process import Git, git_version, git_without_repository
+from gitmem.git.process.run import Git, git_version, git_without_repository
 from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, lock_in_the_way, read_text
 from gitmem.git.trust import is_at_its_place, is_copy, is_linked, recorded_link
 

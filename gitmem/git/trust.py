@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 
 from gitmem.errors import GitFailedError, RefusedError
-from gitmem.git.process import git_without_repository
+from gitmem.git.process.run import git_without_repository
 from gitmem.git.repository import linked_git_dir, read_text
 
-TYPE_CHECKING = False  # see gitmem.git.process
+TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 

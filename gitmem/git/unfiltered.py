@@ -16,11 +16,11 @@ import contextlib
 import os
 import re
 
-from gitmem.git.process import Git
+from gitmem.git.process.run import Git
 from gitmem.git.repository import common_dir_of, read_text
-from gitmem.resources import resource
+from gitmem.machine.resources import resource
 
-TYPE_CHECKING = False  # see gitmem.git.process
+TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from enum import Enum
 
 from gitmem.hosts.shim import ANSWER, DELIVER, command
-from gitmem.resources import read_resource
+from gitmem.machine.resources import read_resource
 
 NAME = "claude"
 TITLE = "Claude Code"

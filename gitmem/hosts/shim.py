@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.resources import read_resource
+from gitmem.machine.resources import read_resource
 
 DELIVER = "deliver.sh"
 ANSWER = "answer.sh"

@@ -17,8 +17,8 @@ from gitmem.mcp.words import clean
 from gitmem.model.paths import MEMORY
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
-from gitmem.search.passage import read_passage
 from gitmem.search.recall import recall
+from gitmem.search.units.passage import read_passage
 
 if TYPE_CHECKING:
     from gitmem.mcp.calls import Memory

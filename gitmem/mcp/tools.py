@@ -14,9 +14,10 @@ from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK reads the sig
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
-from gitmem.mcp import reading, saving, searching, tracing
+from gitmem.mcp import history as tracing
+from gitmem.mcp import read, save, search
 from gitmem.mcp.calls import Memory, run
-from gitmem.model.kinds import MemoryType  # noqa: TC001  # as above
+from gitmem.model.entry.kinds import MemoryType  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +64,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         context: Context[None],
         *,
         query: Annotated[str, Field(description="words, in any language and form")],
-        limit: Annotated[int, Field(ge=1, le=50)] = searching.LIMIT,
+        limit: Annotated[int, Field(ge=1, le=50)] = search.LIMIT,
         deep: Annotated[bool, Field(description="look into raw transcripts, too")] = False,
         history: Annotated[bool, Field(description="find what was deleted, too")] = False,
         at: At = "",
@@ -74,7 +75,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         those of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
         path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID.
         """
-        work = partial(searching.find, query=query, limit=limit, deep=deep, history=history, at=at)
+        work = partial(search.find, query=query, limit=limit, deep=deep, history=history, at=at)
         found = await run(memory, context, "Searching", work, "Correct the date or the filter.")
         return [TextContent(type="text", text=text) for text in found]
 
@@ -88,10 +89,10 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         source: Annotated[
             Literal["startup", "full"], Field(description="startup: the memory document; full: today's log, too")
         ] = "startup",
-        max_tokens: Tokens = reading.LOAD_TOKENS,
+        max_tokens: Tokens = read.LOAD_TOKENS,
     ) -> str:
         """Load the memory of this project: decisions, current state, recent work, known issues."""
-        work = partial(reading.load, full=source == "full", max_tokens=max_tokens)
+        work = partial(read.load, full=source == "full", max_tokens=max_tokens)
         return await run(memory, context, "Loading", work)
 
     async def memory_get(
@@ -103,10 +104,10 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         ] = 0,
         end_line: Annotated[int, Field(ge=0)] = 0,
         at: At = "",
-        max_tokens: Tokens = reading.GET_TOKENS,
+        max_tokens: Tokens = read.GET_TOKENS,
     ) -> str:
         """Read lines of one document of the memory: what is around a hit of memory_search, or all of it."""
-        work = partial(reading.get, path=path, start_line=start_line, end_line=end_line, at=at, max_tokens=max_tokens)
+        work = partial(read.get, path=path, start_line=start_line, end_line=end_line, at=at, max_tokens=max_tokens)
         return await run(memory, context, "Reading", work, _NAMES)
 
     async def memory_history(
@@ -132,12 +133,12 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
         *,
         type: MemoryType,  # noqa: A002  # what spec J8 calls it
         content: Annotated[
-            str, Field(max_length=saving.MAX_CHARACTERS, description="with the reason, in a few sentences")
+            str, Field(max_length=save.MAX_CHARACTERS, description="with the reason, in a few sentences")
         ],
         metadata: Annotated[
             dict[str, Any], Field(description="tags: [words], session: ID, anything else is kept as 'key: value'")
         ] = {},  # noqa: B006  # it is never changed
-    ) -> saving.SaveResult:
+    ) -> save.SaveResult:
         """Remember something for later sessions, as one commit; it is found by the next search.
 
         Save what the code does not tell: a decision and why, a lesson, an error and what mended it, an open issue, a
@@ -146,8 +147,8 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
         client = context.request_context.session.client_params
         host = client.client_info.name if client else "mcp"
 
-        def work(store: Store) -> saving.SaveResult:
-            saved = saving.keep(store, type, content, metadata, session=memory.session, host=host)
+        def work(store: Store) -> save.SaveResult:
+            saved = save.keep(store, type, content, metadata, session=memory.session, host=host)
             memory.after_save(store)
             return saved
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.model.plaintext import plain
+from gitmem.text.terminal import plain
 
 
 def clean(text: str) -> str:

@@ -11,18 +11,18 @@ import os
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
-from gitmem.git.lockbase import is_running
+from gitmem.git.locks.base import is_running
 from gitmem.git.repository import read_text
-from gitmem.memory.capture import Captured, capture, is_due
-from gitmem.memory.waiting import look
-from gitmem.store.hook_spool import HookSpool
-from gitmem.store.journal import Failure, Journal
+from gitmem.memory.capture.pending import look
+from gitmem.memory.capture.turns import Captured, capture, is_due
+from gitmem.store.report.journal import Failure, Journal
+from gitmem.store.spool.hooks import HookSpool
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gitmem.memory.waiting import Session, Waiting
+    from gitmem.memory.capture.pending import Session, Waiting
     from gitmem.store.store import Store
 
 MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which the way of a hook need not import
@@ -80,8 +80,8 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
 
 
 def _read_headers(store: Store) -> None:
-    from gitmem.memory.knownconcepts import concept_headers
-    from gitmem.memory.knownfacts import fact_headers
+    from gitmem.memory.concepts.index import concept_headers
+    from gitmem.memory.facts.index import fact_headers
 
     fact_headers(store)
     concept_headers(store)
@@ -133,15 +133,15 @@ class _Steps:
 
     def before_compaction(self, session: Session) -> None:
         """Save what was learned before it leaves the context (spec J9)."""
-        from gitmem.memory.session_end import save_lessons
+        from gitmem.memory.capture.session_end import save_lessons
 
         save_lessons(self._store, session, "before compaction")
         self._unmark(session)
 
     def half_used(self, session: Session) -> None:
         """Save what was learned when the context is half used, once until it is compacted (spec P1)."""
-        from gitmem.memory.session_end import save_lessons
-        from gitmem.memory.tail import context_used
+        from gitmem.memory.capture.session_end import save_lessons
+        from gitmem.memory.capture.tail import context_used
 
         percent, mark = self._store.config.save.context_percent, self._path(_MARKS, session)
         if not percent or os.path.exists(mark) or context_used(session.transcript) * 100 < percent:
@@ -153,10 +153,10 @@ class _Steps:
 
     def close(self, session: Session) -> None:
         """Keep the transcript of a session that is over (R14), what was done in it (V1 to V3), and what holds (V4)."""
-        from gitmem.memory.concepts import group
-        from gitmem.memory.exchanges import save_exchanges, turns_of
-        from gitmem.memory.facts import learn
-        from gitmem.memory.session_end import keep_transcript, read_records
+        from gitmem.memory.capture.session_end import keep_transcript, read_records
+        from gitmem.memory.concepts.group import group
+        from gitmem.memory.exchanges.offline import save_exchanges, turns_of
+        from gitmem.memory.facts.learn import learn
 
         keep_transcript(self._store, session.name, session.transcript)
         turns = turns_of(read_records(session.transcript), session.name)
@@ -164,19 +164,19 @@ class _Steps:
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
         if turns and self._store.config.summary.provider in MODELS:
-            from gitmem.memory.improve_session import wait_for_words
+            from gitmem.memory.exchanges.model import wait_for_words
 
             wait_for_words(self._store, session.name, session.host, session.transcript)
         self._unmark(session)
 
     def improve(self, late: Callable[[], bool]) -> None:
         """Have the model of the settings sum up archives, sessions (R6, V1), sort concepts (V3), weigh facts (V6)."""
-        from gitmem.memory.asking import is_worth_asking
-        from gitmem.memory.improve import improve
-        from gitmem.memory.improve_session import improve_sessions
-        from gitmem.memory.judging import judge
-        from gitmem.memory.naming import name_concepts
-        from gitmem.memory.summarize import pending_archives
+        from gitmem.memory.ask.ask import is_worth_asking
+        from gitmem.memory.concepts.name import name_concepts
+        from gitmem.memory.exchanges.model import improve_sessions
+        from gitmem.memory.facts.judge import judge
+        from gitmem.memory.summaries.model import improve
+        from gitmem.memory.summaries.offline import pending_archives
 
         for why in improve_sessions(self._store, late):
             self._note("summarize", why)
@@ -193,8 +193,8 @@ class _Steps:
 
     def consolidate(self, late: Callable[[], bool]) -> None:
         """Make weeks of old days and months of old weeks, on one machine where several share the memory."""
-        from gitmem.memory.consolidate import consolidate_due, due
-        from gitmem.store.shared import on_one_machine
+        from gitmem.memory.tiers.consolidate import consolidate_due, due
+        from gitmem.store.sync.shared import on_one_machine
 
         if not due(self._store):
             return
@@ -209,12 +209,12 @@ class _Steps:
 
     def retain(self) -> None:
         """Take archives out of the tree that are older than configured."""
-        from gitmem.memory.rotate import retain
+        from gitmem.memory.tiers.rotate import retain
 
         self._store.transact(partial(retain, config=self._store.config.rotation), purpose="retain")
 
     def _path(self, folder: str, session: Session) -> str:
-        from gitmem.store.transcripts import file_name
+        from gitmem.store.transcripts.transcripts import file_name
 
         return os.path.join(self._store.private, folder, file_name(session.name))
 

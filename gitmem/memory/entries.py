@@ -7,21 +7,21 @@ from __future__ import annotations
 
 import contextlib
 
-from gitmem.model.document import Document
-from gitmem.model.entry import Entry, clean_text
+from gitmem.machine.moment import UTC, datetime, timedelta
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import Entry, clean_text
+from gitmem.model.entry.kinds import TIMELINE
+from gitmem.model.entry.log import add_entry, entry_ids
 from gitmem.model.ids import milliseconds_of
-from gitmem.model.kinds import TIMELINE
-from gitmem.model.log import add_entry, entry_ids
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
-from gitmem.moment import UTC, datetime, timedelta
 from gitmem.redact.redact import kinds_of, redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.model.save_event import Save
     from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+    from gitmem.store.transaction.transaction import Transaction
 
 _NEW = 3600.0  # seconds in which nothing comes twice from two zones
 _RECENT = timedelta(days=2)  # in which no day is consolidated
@@ -71,7 +71,7 @@ def day_log(store: Store, transaction: Transaction, path: str) -> bytes | None:
     day = path[-len("2026-01-13.md") : -len(".md")]
     if found is not None or day >= (transaction.now - _RECENT).strftime("%Y-%m-%d"):
         return found
-    from gitmem.memory.consolidate import log_before
+    from gitmem.memory.tiers.consolidate import log_before
 
     return log_before(store, transaction, datetime.fromisoformat(day).date())
 
@@ -96,7 +96,7 @@ def memory_of(transaction: Transaction) -> bytes:
     """Return `memory.md`, or a new one where there is none."""
     memory = transaction.read(MEMORY)
     if memory is None:
-        from gitmem.store.init import new_memory
+        from gitmem.store.setup.init import new_memory
 
         return new_memory(transaction.now)
     return memory

@@ -13,7 +13,7 @@ import stat
 from itertools import islice
 
 from gitmem.errors import GitmemError
-from gitmem.git.beneath import enter, read_regular
+from gitmem.machine.beneath import enter, read_regular
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import os
 
-from gitmem.memory.capture import boot_lines, capture_turn
-from gitmem.memory.concepts import group
-from gitmem.memory.exchanges import save_exchanges
-from gitmem.memory.facts import learn
-from gitmem.memory.session_end import keep_transcript, read_records
-from gitmem.model.plaintext import plain
-from gitmem.model.replaying import hook_events
-from gitmem.model.transcript import Unread
-from gitmem.model.turns import Turn, fold
-from gitmem.store.findings import count
+from gitmem.memory.capture.session_end import keep_transcript, read_records
+from gitmem.memory.capture.turns import boot_lines, capture_turn
+from gitmem.memory.concepts.group import group
+from gitmem.memory.exchanges.offline import save_exchanges
+from gitmem.memory.facts.learn import learn
+from gitmem.model.session.replay import hook_events
+from gitmem.model.session.transcript import Unread
+from gitmem.model.session.turns import Turn, fold
+from gitmem.store.report.findings import count
+from gitmem.text.terminal import plain
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+    from gitmem.store.transaction.transaction import Transaction
 
 BATCH = 50  # turns of one transaction, which holds each of their versions of the daily log
 _SUFFIX = ".jsonl"

@@ -7,9 +7,9 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 from __future__ import annotations
 
 from gitmem.errors import DoesNotFitError, GitmemError, RefusedError
-from gitmem.model.limits import Limits, needs_rotation
 from gitmem.model.paths import MEMORY
 from gitmem.model.save_event import UnknownEventError, parse_event
+from gitmem.model.tiers.limits import Limits, needs_rotation
 from gitmem.values import Value
 
 TYPE_CHECKING = False
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gitmem.config import RotationConfig
     from gitmem.model.save_event import Save
     from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+    from gitmem.store.transaction.transaction import Transaction
 
 BATCH = 500  # events of one lock and one fast-import; a larger spool takes several
 
@@ -175,6 +175,6 @@ def rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | No
     size = len(transaction.read(MEMORY) or b"")
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
         return None
-    from gitmem.memory.rotate import rotate
+    from gitmem.memory.tiers.rotate import rotate
 
     return rotate(transaction, config).archive

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.model.tokens import estimate_tokens
+from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-from gitmem.model.document import Document
+from gitmem.model.document.document import Document
 from gitmem.model.ids import ALPHABET, milliseconds_of
 from gitmem.model.message import one_line
 from gitmem.model.paths import slug
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
-    from gitmem.model.exchange import Exchange
+    from gitmem.model.session.exchange import Exchange
 
 FOLDER = "concepts"
 KIND = "concept"
@@ -81,7 +81,7 @@ def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
     Half of it is the overlap of their files, half that of their keywords, each |A∩B| / min(|A|, |B|) without regard to
     case and 0 where one is empty; where neither has files, keywords are all there is.
     """
-    from gitmem.model.factcompare import overlap
+    from gitmem.model.fact.compare import overlap
 
     words = overlap(_stems(exchange.keywords), _stems(concept.keywords))
     if not exchange.files and not concept.files:
@@ -184,7 +184,7 @@ def parse_concept(data: bytes, path: str) -> Concept | None:
 
 def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
     """Return the file of a new concept."""
-    from gitmem.model.yamlvalue import flow
+    from gitmem.model.document.scalars import flow
 
     head = ["---", f"id: {concept.id}", f"kind: {KIND}", f"name: {flow(concept.name)}", f"created: {concept.created}"]
     head += [f"updated: {concept.updated}", f"method: {OFFLINE}"]
@@ -244,7 +244,7 @@ def _shared(exchange: Exchange, concept: Concept) -> int:
 
 
 def _stems(words: Iterable[str]) -> frozenset[str]:
-    from gitmem.model.factcompare import stems_of
+    from gitmem.model.fact.compare import stems_of
 
     return frozenset(stem for word in words for stem in (stems_of(word) or {word.casefold()}))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gitmem.model.entry import clean_tag
+from gitmem.model.entry.entry import clean_tag
+from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import is_id
-from gitmem.model.kinds import MemoryType
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -61,7 +61,7 @@ def parse_event(content: Mapping[str, object]) -> Save:
     identifier, text, tags = content["id"], content["text"], content["tags"]
     if not (isinstance(identifier, str) and is_id(identifier) and isinstance(text, str) and isinstance(tags, list)):
         raise ValueError("no save event")
-    from gitmem.moment import datetime
+    from gitmem.machine.moment import datetime
 
     return Save(
         id=identifier,

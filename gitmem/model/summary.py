@@ -163,7 +163,7 @@ def _header(summary: Summary) -> list[str]:
 
 def parse_document(data: bytes) -> Summary:
     """Return what a summary's document says; what is missing or cannot be read is empty."""
-    from gitmem.model.document import Document
+    from gitmem.model.document.document import Document
 
     document = Document.parse(data)
     given = document.metadata
@@ -221,7 +221,7 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
         ValueError: it says hardly anything; the message is the end of a sentence that begins with "it".
 
     """
-    from gitmem.model.sentences import split
+    from gitmem.text.sentences import split
 
     summary = from_json(given, offline.archive, method)
     fewest = min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary)))
@@ -301,7 +301,7 @@ def _listed(name: str, items: Iterable[Theme | KeyDecision | Issue]) -> list[str
 
 
 def _yaml(value: object) -> str:
-    from gitmem.model.yamlvalue import flow, plain_value  # 9 ms, which who only reads a summary does not need
+    from gitmem.model.document.scalars import flow, plain_value  # 9 ms, which who only reads a summary does not need
 
     return flow(plain_value(value))
 
@@ -314,6 +314,6 @@ def _line(text: str, limit: int) -> str:
 
 def _body(text: str) -> str:
     r"""Return the overall text as a document's body holds it: `\n` line ends, no blank lines around it."""
-    from gitmem.model.entry import clean_text
+    from gitmem.model.entry.entry import clean_text
 
     return clean_text(text[:MAX_OVERALL])

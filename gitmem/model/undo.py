@@ -12,9 +12,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from gitmem.model.document import Document
-from gitmem.model.entry import Entry, find_entries
-from gitmem.model.log import entry_ids, restore_entries, sections
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import Entry, find_entries
+from gitmem.model.entry.log import entry_ids, restore_entries, sections
 from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
 
 # (ours, base, theirs) to all three merged by line, None where they change the same lines.

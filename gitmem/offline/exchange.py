@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import re
 
-from gitmem.model.cues import find_cues
-from gitmem.model.exchange import MAX_KEYWORDS, MAX_SUMMARY, Outcome, verdict_of
-from gitmem.model.kinds import MemoryType
-from gitmem.model.sentences import Kind, blocks, is_korean, sentences_of, shorten
-from gitmem.model.turns import program
-from gitmem.model.words import keywords
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.session.cues import find_cues
+from gitmem.model.session.exchange import MAX_KEYWORDS, MAX_SUMMARY, Outcome, verdict_of
+from gitmem.model.session.turns import program
 from gitmem.offline.ranking import stems
 from gitmem.offline.reading import Role, is_statement
+from gitmem.text.keywords import keywords
+from gitmem.text.sentences import Kind, blocks, is_korean, sentences_of, shorten
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from gitmem.model.turns import Run
+    from gitmem.model.session.turns import Run
 
 _READ = 8_000  # characters of an answer
 _SHORTEST, _LONGEST = 12, 280  # characters of a sentence that stands for an exchange
@@ -62,7 +62,7 @@ _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
 _ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
 
 
-# Korean words that `gitmem.model.words` leaves: what asks for something, and particles after code.
+# Korean words that `gitmem.text.keywords` leaves: what asks for something, and particles after code.
 _NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐|에서|으로|에게|부터|까지|하고|이나|라고)$")
 _PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
 

@@ -13,7 +13,7 @@ import heapq
 import math
 from collections import Counter
 
-from gitmem.model.words import keywords
+from gitmem.text.keywords import keywords
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from gitmem.model import cuewords
-from gitmem.model.cues import Cue, find_cues
-from gitmem.model.document import Document
-from gitmem.model.entry import Entry, find_entries
-from gitmem.model.kinds import CORE_DECISIONS, KNOWN_ISSUES, MemoryType
-from gitmem.model.log import sections
-from gitmem.model.rotation import KEPT_SECTIONS
-from gitmem.model.sentences import Kind, blocks, sentences_of, split
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import Entry, find_entries
+from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, MemoryType
+from gitmem.model.entry.log import sections
+from gitmem.model.session import cue_patterns
+from gitmem.model.session.cues import Cue, find_cues
+from gitmem.model.tiers.rotation import KEPT_SECTIONS
+from gitmem.text.sentences import Kind, blocks, sentences_of, split
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -176,12 +176,12 @@ def _on_one_line(text: str) -> str:
 
 def is_statement(sentence: str, role: Role) -> bool:
     """Say whether a sentence can stand in a summary: it tells what is, rather than asks, offers or leads on."""
-    if sentence.endswith((":", "\uff1a")) or re.search(cuewords.CODE, sentence):
+    if sentence.endswith((":", "\uff1a")) or re.search(cue_patterns.CODE, sentence):
         return False
     if role is Role.ASKED:
         return True
     return not (
-        re.search(cuewords.NOT_AT_END, sentence, re.IGNORECASE)
-        or re.match(cuewords.NOT_AT_START, sentence, re.IGNORECASE)
+        re.search(cue_patterns.NOT_AT_END, sentence, re.IGNORECASE)
+        or re.match(cue_patterns.NOT_AT_START, sentence, re.IGNORECASE)
         or re.search(_NARRATION, sentence, re.IGNORECASE)
     )

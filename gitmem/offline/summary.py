@@ -17,8 +17,7 @@ import math
 import re
 from collections import Counter
 
-from gitmem.model.cues import is_resolved, without_label
-from gitmem.model.sentences import shorten, split
+from gitmem.model.session.cues import is_resolved, without_label
 from gitmem.model.summary import (
     FEWEST_SENTENCES,
     MAX_ITEMS,
@@ -33,10 +32,11 @@ from gitmem.model.summary import (
     archive_day,
     cleaned,
 )
-from gitmem.model.tokens import utf8_size
-from gitmem.model.words import keywords
 from gitmem.offline.ranking import Sentence, alike, centrality, choose, stems, weights
 from gitmem.offline.reading import Item, Reading, Role, is_statement, read
+from gitmem.text.keywords import keywords
+from gitmem.text.sentences import shorten, split
+from gitmem.text.tokens import utf8_size
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

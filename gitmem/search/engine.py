@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import islice
 
 from gitmem.search import sources
-from gitmem.search.cutting import HEADING
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import allowed_text, literals_for, read_filters, unwanted
 from gitmem.search.hits import facts_of, make_hit
-from gitmem.search.query import parse_query
+from gitmem.search.query.query import parse_query
 from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
+from gitmem.search.units.cut import HEADING
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
     from gitmem.search.filters import Filters
     from gitmem.search.hits import Hit
-    from gitmem.search.query import Query, Term
+    from gitmem.search.query.query import Query, Term
     from gitmem.search.rank import Found
-    from gitmem.search.scanning import Scanner
-    from gitmem.search.similar import Asked
+    from gitmem.search.scan.base import Scanner
     from gitmem.search.sources import Pool
+    from gitmem.search.vectors.near import Asked
     from gitmem.store.store import Store
 
 LIMIT = 10
@@ -75,7 +75,7 @@ def answer(
         pools += [sources.lost(store, literals, allow)] if history else []
         ranked = [item for pool in pools for item in rank(pool, query)]
         if similar and (near := similar.wait()):
-            from gitmem.search.fusion import fuse
+            from gitmem.search.vectors.fuse import fuse
 
             ranked = fuse(store, ranked, near, query, filters)
         ranked.sort(key=_order if query.terms else _newest)
@@ -97,7 +97,7 @@ def _ask(store: Store, query: Query) -> Asked | None:
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None
-    from gitmem.search.similar import Asked
+    from gitmem.search.vectors.near import Asked
 
     return Asked(store, query.said)
 

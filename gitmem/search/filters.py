@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitmem.search.hits import Facts
-    from gitmem.search.query import Query
-    from gitmem.search.units import Unit, Units
+    from gitmem.search.query.query import Query
+    from gitmem.search.units.units import Unit, Units
     from gitmem.store.store import Store
 
 _SECONDS = "%Y-%m-%d %H:%M:%S"
@@ -132,7 +132,7 @@ def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
     if not sessions:
         return frozenset()
     from gitmem.errors import NotFoundError
-    from gitmem.store.history import records
+    from gitmem.store.history.records import records
 
     found: set[str] = set()
     for session in sessions:
@@ -147,7 +147,7 @@ def _moment(store: Store, query: Query, name: str) -> str:
     given = query.filter(name)
     if not given:
         return ""
-    from gitmem.store.dates import FORMS, parse_date
+    from gitmem.store.history.dates import FORMS, parse_date
 
     text = given[-1]
     try:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from gitmem.model.tokens import estimate_tokens
-from gitmem.search.cutting import ENTRY
-from gitmem.search.snippets import snippet
-from gitmem.search.units import first_line
+from gitmem.search.units.cut import ENTRY
+from gitmem.search.units.snippet import snippet
+from gitmem.search.units.units import first_line
+from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.search.rank import Found
-    from gitmem.search.units import Unit, Units
+    from gitmem.search.units.units import Unit, Units
 
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"

@@ -11,16 +11,16 @@ from __future__ import annotations
 import re
 from math import log
 
-from gitmem.search.query import INSIDE, WHOLE, Needle
-from gitmem.search.words import stem
+from gitmem.search.query.query import INSIDE, WHOLE, Needle
+from gitmem.search.query.words import stem
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from gitmem.search.query import Term
-    from gitmem.search.units import Units
+    from gitmem.search.query.query import Term
+    from gitmem.search.units.units import Units
 
 K1 = 0.9
 B = 0.4

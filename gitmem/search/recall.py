@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from gitmem.model.entry import without_ids
-from gitmem.model.fence import cannot_close
-from gitmem.model.noise import FENCE
-from gitmem.model.tokens import estimate_tokens
+from gitmem.model.entry.entry import without_ids
+from gitmem.text.fence import FENCE, cannot_close
+from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

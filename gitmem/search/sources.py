@@ -10,8 +10,8 @@ from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a s
 
 from gitmem.search.files import is_searched, list_paths, look_at, read_file
 from gitmem.search.hits import day_of
-from gitmem.search.query import fold
-from gitmem.search.units import Excerpts, Units
+from gitmem.search.query.query import fold
+from gitmem.search.units.units import Excerpts, Units
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.search.files import File
-    from gitmem.search.query import Term
-    from gitmem.search.scanning import Line, Scanner
+    from gitmem.search.query.query import Term
+    from gitmem.search.scan.base import Line, Scanner
     from gitmem.store.store import Store
 
 MOST_FILES = 60  # that are read and ranked
@@ -68,7 +68,7 @@ def work_tree(
         everything = _load_all(store.root, filter(allow, paths))
         read = [units for units in everything if any(literal in units.low for literal in literals)]
     else:
-        from gitmem.search.scanner import make_scanner
+        from gitmem.search.scan.choose import make_scanner
 
         if size > MANY_BYTES and len(literals) > 1:
             literals, estimated = within_budget(store.root, paths, size, terms, literals)
@@ -213,7 +213,7 @@ def load(root: str, file: File) -> Units:
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Look at the files as they were in a commit."""
-    from gitmem.git.history import blobs
+    from gitmem.git.history.commits import blobs
 
     files = [file for file in store.repository.files(commit) if file.mode[:3] == "100" and is_searched(file.path)]
     matching = set(_grep(store, commit, literals, "--files-with-matches", "--", "."))
@@ -225,7 +225,7 @@ def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable
 
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
     """Look at the raw transcripts; each line of one is a unit."""
-    from gitmem.store.transcripts import tip_of
+    from gitmem.store.transcripts.transcripts import tip_of
 
     tip = tip_of(store)
     if tip is None:

@@ -1,7 +1,7 @@
 """Purging a text, or all secrets, out of a store and out of its history (spec G7).
 
-The record of it is committed first, and then followed as any machine follows it (gitmem.store.purging): there is one
-way in which history is written again.
+The record of it is committed first, and then followed as any machine follows it (gitmem.store.rewrite.apply): there is
+one way in which history is written again.
 """
 
 from __future__ import annotations
@@ -13,26 +13,26 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
-from gitmem.git.expunge import every_object
-from gitmem.git.rewrite import contents, find, history
 from gitmem.git.setup import ROOT_MESSAGE
-from gitmem.model.kinds import MemoryType
+from gitmem.git.upkeep.expunge import every_object
+from gitmem.git.upkeep.rewrite import contents, find, history
+from gitmem.machine.resources import read_resource
+from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
+from gitmem.model.purge.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
 from gitmem.redact.redact import redact
-from gitmem.resources import read_resource
-from gitmem.store.purgerecords import MOST_UNASKED, answer, followed_at, record_path
-from gitmem.store.purgestate import Journal
-from gitmem.store.purging import apply, locked, oldest_found, refs_of
-from gitmem.store.remotes import remotes
+from gitmem.store.rewrite.apply import apply, locked, oldest_found, refs_of
+from gitmem.store.rewrite.journal import Journal
+from gitmem.store.rewrite.records import MOST_UNASKED, answer, followed_at, record_path
+from gitmem.store.setup.remotes import remotes
 
 if TYPE_CHECKING:
     import re
     from datetime import datetime
 
-    from gitmem.git.rewrite import Found, Written
+    from gitmem.git.upkeep.rewrite import Found, Written
     from gitmem.store.store import Store
-    from gitmem.store.transaction import Transaction
+    from gitmem.store.transaction.transaction import Transaction
 
 _GUESSABLE = 12  # bytes: what is shorter may be guessed
 _TEMPLATES = ("FORMAT.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
@@ -217,7 +217,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
 
 def _lingers(store: Store, replacer: Replacer) -> bool:
     """Say whether what no ref points to has it: objects of the store's own repository, or the private folder."""
-    from gitmem.store.purgefinish import plain_files, read_file
+    from gitmem.store.rewrite.finish import plain_files, read_file
 
     if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
         return True

@@ -12,19 +12,19 @@ from gitmem.errors import BusyError, GitmemError, NotSavedError, StoreFormatErro
 from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
 from gitmem.git.trust import check_layout
 from gitmem.model.paths import FORMAT, TEMPORARY
-from gitmem.store.personal import read_config, read_small
-from gitmem.store.spool import Spool
+from gitmem.store.settings.personal import read_config, read_small
+from gitmem.store.spool.spool import Spool
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.git.process
+TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     from typing import Generic, TypeVar
 
     from gitmem.git.identity import IdentityLookup
-    from gitmem.git.locks import Lock, LockKind
-    from gitmem.git.worktree import WorkTree
-    from gitmem.store.context import Context
-    from gitmem.store.transaction import Transaction
+    from gitmem.git.locks.choose import Lock, LockKind
+    from gitmem.git.worktree.files import WorkTree
+    from gitmem.machine.context import Context
+    from gitmem.store.transaction.transaction import Transaction
 
 # What only writing needs is imported where it is: most commands read, and a session's start waits for them.
 
@@ -32,7 +32,7 @@ FORMAT_VERSION = 1
 ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
 _LONGEST_PAUSE = 0.2  # seconds between two of them: all take long enough for a burst of a person's commits to end
 PRIVATE_FOLDER = "gitmem"
-PURGING = "purging"  # in it, while something is taken out of history (gitmem.store.purging)
+PURGING = "purging"  # in it, while something is taken out of history (gitmem.store.rewrite.apply)
 PACKS = "packs"  # in it, where the repository is the user's project's
 REMOTES_FILE = "remotes"  # in it, where the repository is the user's project's
 MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
@@ -91,7 +91,7 @@ class Store:
     @cached_property
     def files(self) -> WorkTree:
         """The files of the work tree, as those see them who change them."""
-        from gitmem.git.worktree import WorkTree
+        from gitmem.git.worktree.files import WorkTree
 
         return WorkTree(self.root, self.repository.git, TEMPORARY)
 
@@ -113,7 +113,7 @@ class Store:
 
     def lock(self, purpose: str) -> Lock:
         """Return the store's lock, not acquired yet."""
-        from gitmem.git.locks import LockKind, choose_kind, open_lock
+        from gitmem.git.locks.choose import LockKind, choose_kind, open_lock
 
         os.makedirs(self.private, mode=0o700, exist_ok=True)
         self._lock_kind = self._lock_kind or choose_kind(LockKind(self.config.lock.kind), self.private)
@@ -141,8 +141,8 @@ class Store:
             UnfinishedError: the store is in the middle of a git operation of the user's.
 
         """
-        from gitmem.git.writer import TipLockedError, TipMovedError
-        from gitmem.store.attempt import attempt
+        from gitmem.git.commit.fast_import import TipLockedError, TipMovedError
+        from gitmem.store.transaction.attempt import attempt
 
         busy = BusyError(f"The branch was moved by others {ATTEMPTS} times meanwhile.", "Nothing was lost; try again.")
         with self._saving(), contextlib.ExitStack() as stack:
@@ -181,7 +181,7 @@ class Store:
             as `transact`.
 
         """
-        from gitmem.store.adopting import adopt
+        from gitmem.store.transaction.fast_forward import adopt
 
         with self._saving():
             branch = self.repository.branch()

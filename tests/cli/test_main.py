@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
-from gitmem.cli import setup
+from gitmem.cli.commands import init
 from gitmem.cli.door import Door
 from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
-from gitmem.store.journal import Journal
+from gitmem.store.report.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -48,7 +48,7 @@ def fails(monkeypatch):
         def run_path(args, door):
             raise error
 
-        monkeypatch.setattr(setup, "run_path", run_path)
+        monkeypatch.setattr(init, "run_path", run_path)
 
     return fail_with
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gitmem.model.entry import find_entries
+from gitmem.model.entry.entry import find_entries
 from tests.own_settings import own_file
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.model.entry import find_entries
+from gitmem.model.entry.entry import find_entries
 from gitmem.model.ids import TIME_LENGTH
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import pytest
 
 from gitmem.errors import ExitCode
 from gitmem.model.paths import daily_path, monthly_path, weekly_path
-from gitmem.model.tiers import week_of
+from gitmem.model.tiers.consolidation import week_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -167,7 +167,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
 
 @sampled(alone=41, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
-    pytest.importorskip("gitmem.cli.undoing")
+    pytest.importorskip("gitmem.cli.commands.undo")
     project.save(project.text())
     identifier = ""
 

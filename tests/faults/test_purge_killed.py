@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.test_kill_at_each_step import NO_PACKING
-from tests.store.test_purging import files_with, objects_with
+from tests.store.rewrite.test_apply import files_with, objects_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_what_a_killed_purge_wrote_down_is_finished_by_a_save(projects: Callable
     project = projects()
     project.save("with swordfish-4242 in it")
     code = (
-        "import gitmem.store.purgefinish as f, os\n"
+        "import gitmem.store.rewrite.finish as f, os\n"
         "f.move = lambda *_: os._exit(9)\n"
         "import sys; from gitmem.cli.main import run; sys.argv = ['gitmem', 'purge', 'swordfish-4242', '--yes']; run()"
     )

@@ -162,17 +162,17 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     # What a command imports is no step, and is not to be done again for each.
     import gitmem.cli.door
-    import gitmem.memory.rotate
     import gitmem.memory.save
-    import gitmem.memory.summarize
+    import gitmem.memory.summaries.offline
+    import gitmem.memory.tiers.rotate
     import gitmem.offline.summary
-    import gitmem.store.init
+    import gitmem.store.setup.init
     import gitmem.store.store  # noqa: F401
     from gitmem.cli.main import COMMANDS
 
     for command in COMMANDS.values():
         with contextlib.suppress(ModuleNotFoundError):
-            import_module(f"gitmem.cli.{command.module}")
+            import_module(f"gitmem.cli.commands.{command.module}")
 
     rest = b""
     while data := os.read(0, 1 << 16):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, NotFoundError, UnfinishedError
+from gitmem.git.objects.treediff import PathChange
 from gitmem.git.repository import (
     Layout,
     Repository,
@@ -16,7 +17,6 @@ from gitmem.git.repository import (
     is_object_id,
     read_text,
 )
-from gitmem.git.treediff import PathChange
 
 if TYPE_CHECKING:
     from tests.conftest import RunsGit

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.git.process import Git
-from gitmem.git.worktree import WorkTree
+from gitmem.git.process.run import Git
+from gitmem.git.worktree.files import WorkTree
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from gitmem.hosts.claude_code import EVENTS, Scope, hooks, plugin_hooks, settings_file
-from gitmem.resources import read_resource
+from gitmem.machine.resources import read_resource
 
 
 def test_every_event_has_a_command_that_names_it_and_a_timeout_in_seconds():

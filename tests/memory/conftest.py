@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.machine.context import Context
 from gitmem.memory.save import save
+from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import make_id
-from gitmem.model.kinds import MemoryType
 from gitmem.model.save_event import Save
-from gitmem.store.context import Context
-from gitmem.store.hook_spool import HookSpool
+from gitmem.store.spool.hooks import HookSpool
 
 if TYPE_CHECKING:
     from pathlib import Path

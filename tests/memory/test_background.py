@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NotSavedError
-from gitmem.memory import session_end
 from gitmem.memory.background import settle
-from gitmem.memory.tail import context_used, in_context
-from gitmem.memory.waiting import IDLE, is_running, look
-from gitmem.model.entry import find_entries
-from gitmem.store import transcripts
-from gitmem.store.hook_spool import HookSpool
-from gitmem.store.journal import Journal
+from gitmem.memory.capture import session_end
+from gitmem.memory.capture.pending import IDLE, is_running, look
+from gitmem.memory.capture.tail import context_used, in_context
+from gitmem.model.entry.entry import find_entries
+from gitmem.store.report.journal import Journal
+from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
+from gitmem.store.transcripts import transcripts
 from tests.own_settings import own_settings
 
 ALIVE, DEAD = 4711, 4712

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.git.remote import Connection
-from gitmem.memory.factediting import confirm, find_fact, take_the_place
-from gitmem.memory.facts import learn
-from gitmem.memory.knownfacts import in_force, known_facts
-from gitmem.model.turns import Turn
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote
-from gitmem.store.rounds import Chance, Options
+from gitmem.machine.context import Context
+from gitmem.memory.facts.edit import confirm, find_fact, take_the_place
+from gitmem.memory.facts.index import in_force, known_facts
+from gitmem.memory.facts.learn import learn
+from gitmem.model.session.turns import Turn
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync import sync
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.retry import Chance, Options
 
 if TYPE_CHECKING:
     from pathlib import Path

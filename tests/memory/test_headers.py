@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.git.beneath import HANDLES
+from gitmem.machine.beneath import HANDLES
 from gitmem.memory import headers as under_test
 from gitmem.memory.headers import FOLDER, Haste, never, read_headers
-from gitmem.search.passage import read_passage
-from tests.git.test_beneath import Swap
+from gitmem.search.units.passage import read_passage
+from tests.machine.test_beneath import Swap
 
 
 def put(desk, name: str, text: str) -> Path:

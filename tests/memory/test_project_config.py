@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.git import process
-from gitmem.memory.project import ProjectQuestions
-from gitmem.memory.projectcode import project_code
-from gitmem.model.fact import Fact, FactKind
+from gitmem.git.process import run
+from gitmem.memory.facts.code import project_code
+from gitmem.memory.start.project import ProjectQuestions
+from gitmem.model.fact.fact import Fact, FactKind
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")
@@ -129,7 +129,7 @@ PROMISED = """\
 
 @pytest.mark.parametrize("way", ["ext", "uploadpack", "ssh", "helper"])
 def test_a_missing_object_is_fetched_from_nowhere(trap, environ, way, tmp_path, monkeypatch):
-    monkeypatch.delitem(process._SET_LOCAL, "GIT_NO_LAZY_FETCH")  # which git knows since 2.44
+    monkeypatch.delitem(run._SET_LOCAL, "GIT_NO_LAZY_FETCH")  # which git knows since 2.44
     command = trap.command(way)
     (tmp_path / "git-remote-evil").write_text(f"#!/bin/sh\n{command}\n")
     (tmp_path / "git-remote-evil").chmod(0o755)

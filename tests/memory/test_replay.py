@@ -9,10 +9,10 @@ import pytest
 from gitmem.errors import BusyError
 from gitmem.memory.background import settle
 from gitmem.memory.replay import find_transcripts, replay
-from gitmem.model.entry import find_entries
-from gitmem.store import transcripts
-from gitmem.store.hook_spool import HookSpool
+from gitmem.model.entry.entry import find_entries
+from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
+from gitmem.store.transcripts import transcripts
 from tests.own_settings import own_settings
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -12,15 +12,15 @@ import pytest
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.config import Config
-from gitmem.memory.context import session_start
-from gitmem.memory.migrate import migrate
-from gitmem.memory.rotate import check
+from gitmem.legacy.migrate import migrate
+from gitmem.legacy.plan import Kind
+from gitmem.legacy.read import Source
 from gitmem.memory.save import save
-from gitmem.memory.summarize import pending_archives, read_summary
-from gitmem.model.legacy import Kind
-from gitmem.model.rotation import tail_of_lines
-from gitmem.model.tokens import estimate_tokens, tokens_of_size
-from gitmem.store.foreign import Source
+from gitmem.memory.start.start import session_start
+from gitmem.memory.summaries.offline import pending_archives, read_summary
+from gitmem.memory.tiers.rotate import check
+from gitmem.model.tiers.rotation import tail_of_lines
+from gitmem.text.tokens import estimate_tokens, tokens_of_size
 
 KB = 1000
 
@@ -125,7 +125,7 @@ def test_11_3_an_index_that_is_damaged_is_no_harm(desk, environ):
     assert next(one["file"] for one in index(desk, environ)["rotatedFiles"]) == "memory_20260113_112700.md"
 
 
-# Two sessions that rotate at once: tests/memory/test_rotate.py, "of two checks at once".
+# Two sessions that rotate at once: tests/memory/tiers/test_rotate.py, "of two checks at once".
 
 
 # -- 11.4 the whole cycle, but for the agent's part

@@ -9,8 +9,8 @@ import pytest
 from gitmem.errors import RefusedError, UnfinishedError
 from gitmem.memory.entries import new_daily
 from gitmem.memory.save import drain, save
-from gitmem.model.kinds import MemoryType
-from gitmem.model.log import entry_ids, find_section
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.log import entry_ids, find_section
 from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"
@@ -151,7 +151,7 @@ def test_an_event_that_makes_no_sense_is_kept_aside_and_holds_up_nobody(desk, br
 
 def test_an_event_that_no_commit_can_hold_is_kept_aside_and_holds_up_nobody(desk, monkeypatch, bare_git):
     save(desk.store, desk.save("before"))
-    monkeypatch.setattr("gitmem.store.transaction.MAX_FILE_BYTES", 2000)
+    monkeypatch.setattr("gitmem.store.transaction.transaction.MAX_FILE_BYTES", 2000)
     large, fine = desk.save("much " * 500), desk.save("fine")
     for what in (large, fine):
         desk.store.spool.deliver(what.to_event())

@@ -18,11 +18,11 @@ from gitmem.model.concept import (
     render_changed,
     render_new,
 )
-from gitmem.model.document import Document
-from gitmem.model.exchange import Exchange
-from gitmem.model.factcompare import overlap
+from gitmem.model.document.document import Document
+from gitmem.model.fact.compare import overlap
 from gitmem.model.ids import make_id
 from gitmem.model.paths import check_path
+from gitmem.model.session.exchange import Exchange
 
 HOUR = 3_600_000
 LINK = "sessions/2026/01/20260115_000000-s.md"

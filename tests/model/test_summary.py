@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.document import Document
+from gitmem.model.document.document import Document
 from gitmem.model.summary import (
     MAX_TEXT,
     Issue,

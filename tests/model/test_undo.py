@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.document import Document
-from gitmem.model.entry import Entry, find_entries, render_entry
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import Entry, find_entries, render_entry
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.log import add_entry, entry_ids, remove_entries
 from gitmem.model.ids import make_id
-from gitmem.model.kinds import MemoryType
-from gitmem.model.log import add_entry, entry_ids, remove_entries
 from gitmem.model.paths import MEMORY, archive_path, summary_path
-from gitmem.model.rotation import Limits, plan_rotation
+from gitmem.model.tiers.rotation import Limits, plan_rotation
 from gitmem.model.undo import (
     Change,
     Reversal,

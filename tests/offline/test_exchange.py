@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.turns import Run
+from gitmem.model.session.turns import Run
 from gitmem.offline.exchange import tell
 
 PASSED = (Run("pytest", "3 passed", failed=False),)

@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.entry import Entry, render_entry
+from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.ids import ALPHABET
-from gitmem.model.sentences import split
 from gitmem.model.summary import Issue, KeyDecision, parse_document, render_document
-from gitmem.model.words import keywords
 from gitmem.offline.summary import digest, summarise
+from gitmem.text.keywords import keywords
+from gitmem.text.sentences import split
 
 ARCHIVE = "archive/memory_20260113_112700.md"
 HEAD = "---\nid: memory\nkind: memory\ncreated: 2026-01-01T00:00:00Z\n---\n# Memory\n"

@@ -14,19 +14,19 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from gitmem.cli.commands.hook import hook
 from gitmem.cli.door import Door
-from gitmem.cli.hooking import hook
+from gitmem.machine.context import Context
 from gitmem.memory.background import settle
-from gitmem.model.entry import find_entries, render_entry
-from gitmem.model.hook_event import HookEvent, HookKind, parse_payload
-from gitmem.model.turn_text import remember
-from gitmem.model.turns import fold
-from gitmem.store import detached
-from gitmem.store.context import Context
-from gitmem.store.hook_spool import HookSpool
-from gitmem.store.init import Place, init_store
-from gitmem.store.journal import Journal
+from gitmem.model.entry.entry import find_entries, render_entry
+from gitmem.model.session.entries import remember
+from gitmem.model.session.events import HookEvent, HookKind, parse_payload
+from gitmem.model.session.turns import fold
+from gitmem.store.report.journal import Journal
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
+from gitmem.store.upkeep import background
 
 AT = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 HOSTILE = [
@@ -193,7 +193,7 @@ PATHS = st.sampled_from(
 @pytest.fixture(scope="module")
 def place(_isolated):
     with tempfile.TemporaryDirectory(prefix="gitmem fuzz ") as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(detached, "start", lambda *_: None)  # the drain is done here, after each example
+        patch.setattr(background, "start", lambda *_: None)  # the drain is done here, after each example
         yield Watched(Path(folder))
 
 

@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.errors import ExitCode
-from gitmem.model.entry import find_entries
+from gitmem.model.entry.entry import find_entries
 from gitmem.model.paths import fold
-from gitmem.store import detached
+from gitmem.store.upkeep import background
 from tests.property.hostile import Hostile, Tree, hostile
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
@@ -122,7 +122,7 @@ class World:
             for _ in range(2)
         )
         door = Door(self.environ, str(cwd or self.project), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
-        with mock.patch.object(detached, "start"), _ends():
+        with mock.patch.object(background, "start"), _ends():
             code = main(args, lambda: door)
         said, told = (stream.buffer.getvalue().decode("utf-8") for stream in (out, err))
         return self.judge(Ran(args, code, said, told))

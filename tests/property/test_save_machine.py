@@ -16,15 +16,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gitmem.memory.rotate import check
+from gitmem.machine.context import Context
 from gitmem.memory.save import drain, save
-from gitmem.model.entry import clean_text, find_entries
+from gitmem.memory.tiers.rotate import check
+from gitmem.model.entry.entry import clean_text, find_entries
+from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import make_id
-from gitmem.model.kinds import MemoryType
 from gitmem.model.save_event import Save
 from gitmem.redact.redact import redact
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
+from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
 

@@ -17,12 +17,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from gitmem.git.index import IndexUpdate
-from gitmem.git.worktree import WorkTree
-from gitmem.git.writer import Writer
+from gitmem.git.commit.fast_import import Writer
+from gitmem.git.worktree.files import WorkTree
+from gitmem.git.worktree.index import IndexUpdate
+from gitmem.machine.context import Context
 from gitmem.model.message import Message
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
+from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 
 PATHS = st.sampled_from(["memory.md", "daily/2026/11/21.md", "daily/2026/11/22.md", "a b.md", "결정/일.md", "run.sh"])

@@ -18,26 +18,26 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from gitmem.errors import GitmemError
-from gitmem.git.index import IndexUpdate
 from gitmem.git.remote import Connection, PushRacedError
-from gitmem.git.worktree import WorkTree
+from gitmem.git.worktree.files import WorkTree
+from gitmem.git.worktree.index import IndexUpdate
+from gitmem.machine.context import Context
 from gitmem.memory.save import save
-from gitmem.model.document import Document
-from gitmem.model.entry import find_entries
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.log import remove_entries
 from gitmem.model.ids import make_id
-from gitmem.model.kinds import MemoryType
-from gitmem.model.log import remove_entries
 from gitmem.model.save_event import Save
-from gitmem.store import adopting
-from gitmem.store import sync as syncing
-from gitmem.store.context import Context
-from gitmem.store.incoming import Accept
-from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote
-from gitmem.store.rounds import Chance, Options
+from gitmem.store.history.undo import undo
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync import sync
-from gitmem.store.undo import undo
+from gitmem.store.sync import memory as syncing
+from gitmem.store.sync.guard import Accept
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.retry import Chance, Options
+from gitmem.store.transaction import fast_forward
 from tests.own_settings import own_settings
 
 USER = {
@@ -73,7 +73,7 @@ FAILURES = {
     "the fetch is cut": (Connection, "fetch", _cut),
     "the push is cut": (Connection, "push", _cut),
     "the push is refused again and again": (Connection, "push", _race),
-    "killed before the branch moves": (adopting, "move_refs", _crash),
+    "killed before the branch moves": (fast_forward, "move_refs", _crash),
     "killed before the files are written": (WorkTree, "publish", _crash),
     "killed before the index is written": (IndexUpdate, "finish", _crash),
     "killed before the mark is written": (Store, "mark", _crash),

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.machine.context import Context
 from gitmem.search.engine import answer
-from gitmem.store.context import Context
 
 if TYPE_CHECKING:
     from pathlib import Path

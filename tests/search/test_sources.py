@@ -8,8 +8,8 @@ import pytest
 
 from gitmem.model.message import Message
 from gitmem.search import sources
-from gitmem.search.scanning import PythonScanner
-from gitmem.store import transcripts
+from gitmem.search.scan.base import PythonScanner
+from gitmem.store.transcripts import transcripts
 
 
 def commit(store, changes):

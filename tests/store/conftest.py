@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.machine.context import Context
 from gitmem.model.message import Message
-from gitmem.store.context import Context
 from gitmem.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from gitmem.store.store import Outcome
-    from gitmem.store.transaction import Transaction
+    from gitmem.store.transaction.transaction import Transaction
     from tests.conftest import RunsGit, StoreCopies
 
 
@@ -152,9 +152,9 @@ def boxes(context: Context, bare_git: RunsGit):
 
 # Where a process can end once the branch has moved; each is what docs/format.md, "Order of writes", lets happen.
 CRASHES = {
-    "no file is written": "gitmem.git.worktree.WorkTree.publish",
-    "one file is written": "gitmem.git.worktree.WorkTree.publish",
-    "the files are written, the index is not": "gitmem.git.index.IndexUpdate.finish",
+    "no file is written": "gitmem.git.worktree.files.WorkTree.publish",
+    "one file is written": "gitmem.git.worktree.files.WorkTree.publish",
+    "the files are written, the index is not": "gitmem.git.worktree.index.IndexUpdate.finish",
     "all is written, the mark is not": "gitmem.store.store.Store.mark",
 }
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.git.remote import Connection
-from gitmem.store.checks import QUICK, examine
-from gitmem.store.cloning import clone_store
-from gitmem.store.findings import Level
-from gitmem.store.history import difference, shown
-from gitmem.store.init import Place, init_store
-from gitmem.store.origin import blame
-from gitmem.store.remotes import add_remote
-from gitmem.store.rounds import Options
-from gitmem.store.sync import sync
+from gitmem.store.health.doctor import QUICK, examine
+from gitmem.store.history.origin import blame
+from gitmem.store.history.records import difference, shown
+from gitmem.store.report.findings import Level
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.remotes import add_remote
+from gitmem.store.sync.clone import clone_store
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.retry import Options
 
 if TYPE_CHECKING:
     from pathlib import Path

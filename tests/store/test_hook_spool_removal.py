@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from gitmem.store.hook_spool import HookSpool
-from gitmem.store.spool import Spool
+from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.spool.spool import Spool
 
 
 @pytest.fixture

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.model.purge import make_record
-from gitmem.store.checks import QUICK, examine
-from gitmem.store.cloning import clone_store
-from gitmem.store.findings import Level
-from gitmem.store.incoming import Accept
-from gitmem.store.init import Place
-from gitmem.store.purgereview import answer_purge, preview_purge, waiting_purges
-from gitmem.store.purgestate import read_state
-from gitmem.store.rounds import Options
-from tests.store.test_purging import SECRET, clean, files_with, purge
-from tests.store.test_sync import Machine, converge, machine, pair, remote  # noqa: F401
+from gitmem.model.purge.purge import make_record
+from gitmem.store.health.doctor import QUICK, examine
+from gitmem.store.report.findings import Level
+from gitmem.store.review.purges import answer_purge, preview_purge, waiting_purges
+from gitmem.store.rewrite.journal import read_state
+from gitmem.store.setup.init import Place
+from gitmem.store.sync.clone import clone_store
+from gitmem.store.sync.guard import Accept
+from gitmem.store.sync.retry import Options
+from tests.store.rewrite.test_apply import SECRET, clean, files_with, purge
+from tests.store.sync.test_memory import Machine, converge, machine, pair, remote  # noqa: F401
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -168,8 +168,8 @@ def test_what_is_no_record_is_named_and_stops_nothing(
 
 def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
     eve, victim = rich
-    from gitmem.model import purge as model
-    from gitmem.model.purge import Print, Record
+    from gitmem.model.purge import purge as model
+    from gitmem.model.purge.purge import Print, Record
 
     (eve.root / "purged").mkdir()
     memory = eve.read("memory.md").encode()
@@ -181,7 +181,7 @@ def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monk
         (eve.root / f"purged/20261121-120000-{number:06x}.json").write_bytes(record.render())
     path = plant(eve, "nothing of the kind", number=2000)
     digests: list[bytes] = []
-    monkeypatch.setattr("gitmem.model.purgeseek.digest_of", lambda text, _: digests.append(text) or b"")
+    monkeypatch.setattr("gitmem.model.purge.seek.digest_of", lambda text, _: digests.append(text) or b"")
     done = victim.sync()
     assert len(digests) < 400
     assert len(done.notices) < 10
@@ -240,7 +240,7 @@ def test_a_remote_that_followed_what_waits_here_is_not_merged(rich: tuple[Machin
 
 def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine, Machine]):
     eve, victim = rich
-    from gitmem.store.synctranscripts import REMOTE_REF
+    from gitmem.store.sync.transcripts import REMOTE_REF
 
     record = make_record("20261121-120000-000000", NOW, SALT, [b"in container 3"])
     blob = eve.git("hash-object", "-w", "--stdin", stdin=record.render())
@@ -249,8 +249,8 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
     commit = eve.git("-c", "user.name=E", "-c", "user.email=e@x.y", "commit-tree", tree, "-m", "x")
     eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}")
     from gitmem.git.remote import Connection
-    from gitmem.store.remotes import find_remote
-    from gitmem.store.synctranscripts import sync_transcripts
+    from gitmem.store.setup.remotes import find_remote
+    from gitmem.store.sync.transcripts import sync_transcripts
 
     connection = Connection(victim.store.repository.layout, victim.context.environ)
     with pytest.raises(RefusedError):

@@ -21,11 +21,11 @@ from gitmem.errors import (
     StoreNotFoundError,
     UnfinishedError,
 )
-from gitmem.git.locks import open_lock
-from gitmem.git.writer import Writer
+from gitmem.git.commit.fast_import import Writer
+from gitmem.git.locks.choose import open_lock
 from gitmem.model.message import Message
 from gitmem.store import store as module
-from gitmem.store.init import Place, init_store
+from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store, format_version
 from tests.own_settings import own_settings
 
@@ -702,7 +702,7 @@ def test_processes_that_save_while_a_person_commits(box):
         f"sys.path.insert(0, {str(ROOT)!r})\n"
         "from datetime import datetime, UTC\n"
         "from gitmem.model.message import Message\n"
-        "from gitmem.store.context import Context\n"
+        "from gitmem.machine.context import Context\n"
         "from gitmem.store.store import Store\n"
         f"store = Store({str(box.root)!r}, Context(os.environ, '/none', 'box', lambda: datetime.now(UTC)))\n"
         "for number in range(6):\n"

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import ExitCode, GitmemError, RefusedError
-from gitmem.store.autosync import sync_in_background, sync_remote
-from gitmem.store.lease import alone
-from gitmem.store.remotes import find_remote
-from gitmem.store.rounds import Options
-from tests.store.test_sync import machine, remote  # noqa: F401  # fixtures
+from gitmem.store.setup.remotes import find_remote
+from gitmem.store.sync.all import sync_in_background, sync_remote
+from gitmem.store.sync.lease import alone
+from gitmem.store.sync.retry import Options
+from tests.store.sync.test_memory import machine, remote  # noqa: F401  # fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.store.test_sync import Machine
+    from tests.store.sync.test_memory import Machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
 

@@ -18,16 +18,16 @@ import pytest
 
 from gitmem.errors import GitmemError, UnreachableError
 from gitmem.git.remote import Connection
-from gitmem.model.document import Document
-from gitmem.model.kinds import MemoryType
-from gitmem.store.context import Context
-from gitmem.store.init import Place, init_store
-from gitmem.store.remotes import add_remote, find_remote, remotes
-from gitmem.store.rounds import Options
+from gitmem.machine.context import Context
+from gitmem.model.document.document import Document
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.remotes import add_remote, find_remote, remotes
 from gitmem.store.store import Store
-from gitmem.store.sync import sync
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.retry import Options
 from tests.own_settings import own_settings
-from tests.store.test_sync import QUICK, Machine, converge, machine, pair, remote  # noqa: F401  # fixtures
+from tests.store.sync.test_memory import QUICK, Machine, converge, machine, pair, remote  # noqa: F401  # fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -383,8 +383,8 @@ def test_rival_prompts_are_pushed_to_a_shared_remote(
     bare_git: RunsGit,
 ):
     """Raw transcripts stay here until `sync.transcripts` says otherwise."""
-    from gitmem.store.autosync import sync_remote
-    from gitmem.store.transcripts import put, sessions
+    from gitmem.store.sync.all import sync_remote
+    from gitmem.store.transcripts.transcripts import put, sessions
 
     first, second = pair
     put(first.store, "session-1", first.clock(), ['{"role": "user", "text": "a secret plan"}'])

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from gitmem.errors import GitmemError
-from tests.store.test_sync import converge, machine, remote  # noqa: F401  # fixtures
+from tests.store.sync.test_memory import converge, machine, remote  # noqa: F401  # fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.store.test_sync import Machine
+    from tests.store.sync.test_memory import Machine
 
 _SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin")  # which wants its whole path
 pytestmark = pytest.mark.skipif(_SSHD is None or not shutil.which("ssh-keygen"), reason="there is no sshd here")

@@ -18,8 +18,8 @@ from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusE
 from gitmem.llm.protocol import AGENT, MOST_BYTES, Answer, Request, Size
 from gitmem.llm.providers.openai_chat import counted
 from gitmem.llm.replies import field
-from gitmem.model.plaintext import plain
-from gitmem.programs import SCRIPTS_TOO, find_program
+from gitmem.machine.programs import SCRIPTS_TOO, find_program
+from gitmem.text.terminal import plain
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gitmem.llm.errors import AnswerError
 from gitmem.llm.http import ONCE, Patience, post_json
 from gitmem.llm.replies import field, unit_vectors
-from gitmem.model.tokens import estimate_tokens
+from gitmem.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from array import array
 
 from gitmem.llm.errors import DeadlineError, ProviderError
 from gitmem.llm.replies import unit_vectors
-from gitmem.model.tokens import estimate_tokens
+from gitmem.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from gitmem.llm.errors import AnswerError, ProviderError, StatusError
 from gitmem.llm.http import is_private, post_json
 from gitmem.llm.protocol import MOST_BYTES, OPENAI, Answer, Request, Size
 from gitmem.llm.replies import field
-from gitmem.model.tokens import estimate_tokens
+from gitmem.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -50,10 +50,10 @@ def shelf_of_two(home, environ, tmp_path):
     """Give a search over two documents in English, with the local model."""
     from datetime import UTC, datetime
 
+    from gitmem.machine.context import Context
     from gitmem.search.engine import answer
-    from gitmem.search.filling import fill
-    from gitmem.store.context import Context
-    from gitmem.store.init import Place, init_store
+    from gitmem.search.vectors.fill import fill
+    from gitmem.store.setup.init import Place, init_store
 
     environ["GITMEM_EMBEDDING_PROVIDER"] = "local"
     context = Context(environ, str(home), "box", lambda: datetime(2026, 11, 21, tzinfo=UTC))

@@ -1,0 +1,99 @@
+"""`gitmem concepts`: what the exchanges of many sessions are about."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gitmem.cli.door import Door
+    from gitmem.model.concept import Concept
+
+_DAY = 10  # characters of a moment that are its date
+
+
+def configure_concepts(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem concepts`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem concepts")
+    listing = actions.add_parser("list", help="list the concepts, the one worked on last at the end")
+    show = actions.add_parser("show", help="print a concept with its exchanges")
+    show.add_argument("concept", metavar="CONCEPT", help="its id or name, or the beginning of it")
+    merge = actions.add_parser("merge", help="make two concepts one, under the name of the first")
+    merge.add_argument("concept", metavar="CONCEPT")
+    merge.add_argument("other", metavar="OTHER")
+    split = actions.add_parser("split", help="make a concept of its own of some exchanges of one")
+    split.add_argument("concept", metavar="CONCEPT")
+    split.add_argument("exchanges", metavar="EXCHANGE", nargs="+", help="their ids, or the beginnings of them")
+    split.add_argument("--name", required=True, help="what the new concept is about")
+    for parts in (listing, show, merge, split):
+        parts.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_concepts(args: argparse.Namespace, door: Door) -> int:
+    """Show what the exchanges of many sessions are about, and put together or take apart what belongs so.
+
+    Exchanges are grouped when a session ends, by the files and keywords they have in common. Each concept is a file
+    below concepts/, with links to the sessions; its name can be changed there. The one worked on last is told when a
+    session starts, as far as it is older than what memory.md holds.
+
+    Examples:
+      gitmem concepts list
+      gitmem concepts show "resume.go"
+      gitmem concepts merge k4f7 k9q0
+      gitmem concepts split k4f7 01kezfppev 01kezfstjx --name "listing archived sessions"
+
+    """
+    from gitmem.memory.concepts.group import find_concept, merge, split
+    from gitmem.memory.concepts.index import known_concepts
+
+    store = door.settled(args)
+    if args.action == "list":
+        found = sorted(known_concepts(store), key=lambda one: (one.exchanges[-1:], one.id))
+        door.answer(args, [_value(one) for one in found], _table(found))
+        return ExitCode.OK
+    concept = find_concept(store, args.concept)
+    if args.action == "show":
+        from gitmem.model.document.document import Document
+        from gitmem.text.terminal import plain
+
+        body = Document.parse(store.read(concept.path) or b"").body
+        if args.json:
+            print(json.dumps({**_value(concept), "text": body}, ensure_ascii=False, indent=2), file=door.out)
+        else:
+            print(plain(f"{body.rstrip()}\n\n{concept.id}, in {concept.path}"), file=door.out)
+        return ExitCode.OK
+    if args.action == "merge":
+        commits = merge(store, concept, find_concept(store, args.other))
+    else:
+        commits = split(store, concept, args.exchanges, args.name)
+    again = find_concept(store, concept.id)
+    text = f"{again.name} has {len(again.exchanges)} exchanges now." if commits else "That is one concept already."
+    door.answer(args, {**_value(again), "commits": list(commits)}, text)
+    return ExitCode.OK
+
+
+def _value(concept: Concept) -> dict[str, object]:
+    return {
+        "id": concept.id,
+        "name": concept.name,
+        "created": concept.created,
+        "updated": concept.updated,
+        "keywords": list(concept.keywords),
+        "files": list(concept.files),
+        "exchanges": list(concept.exchanges),
+        "path": concept.path,
+    }
+
+
+def _table(found: Sequence[Concept]) -> str:
+    from gitmem.text.terminal import plain
+
+    if not found:
+        return "No concepts yet: exchanges are grouped when a session ends."
+    rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in found]
+    return plain("\n".join(rows))

@@ -1,0 +1,183 @@
+"""`gitmem facts`: what is remembered for good, to be read and put right."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+
+    from gitmem.cli.door import Door
+    from gitmem.model.fact.fact import Fact
+    from gitmem.store.store import Store
+
+_KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern", "issue")
+_STATUSES = ("active", "open", "resolved", "superseded", "retired")
+
+
+def configure_facts(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem facts`."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem facts")
+    listing = actions.add_parser("list", help="list the facts in force")
+    listing.add_argument("--all", action="store_true", help="also those resolved, superseded and retired")
+    listing.add_argument("--kind", choices=_KINDS, help="only those of a kind")
+    listing.add_argument("--stale", action="store_true", help="only those whose code has changed since")
+    listing.add_argument("--json", action="store_true", help="print the list as JSON")
+    show = actions.add_parser("show", help="print a fact, where it comes from and what it took the place of")
+    show.add_argument("fact", metavar="FACT", help="its id, or the beginning of it")
+    show.add_argument("--json", action="store_true", help="print it as JSON")
+    edit = actions.add_parser("edit", help="have a fact say something else")
+    edit.add_argument("fact", metavar="FACT")
+    edit.add_argument("text", metavar="TEXT", help="what it says from now on; - reads standard input")
+    retire = actions.add_parser("retire", help="say that a fact holds no longer; an issue, that it is resolved")
+    retire.add_argument("fact", metavar="FACT")
+    retire.add_argument("--why", default="", metavar="TEXT", help="why, or how it was resolved")
+    confirm = actions.add_parser("confirm", help="say that a fact holds, in the place of what contradicts it")
+    confirm.add_argument("fact", metavar="FACT")
+    for parts in (edit, retire, confirm):
+        parts.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_facts(args: argparse.Namespace, door: Door) -> int:
+    """Show and correct what is remembered for good: decisions, rules, preferences, how things are, fixes, commands.
+
+    Facts are learned when a session ends, from what you and the agent stated in it, and told when one starts. Each is a
+    file below facts/, which an editor corrects as well. A fact that names files is stale once their code has changed;
+    'confirm' says that it still holds.
+
+    Examples:
+      gitmem facts list
+      gitmem facts list --stale
+      gitmem facts show d4f7k2
+      gitmem facts edit d4f7k2 "Use uv, not pnpm."
+      gitmem facts retire d4f7k2 --why "the project moved to pixi"
+      gitmem facts confirm d4f7k2
+
+    """
+    store = door.settled(args)
+    if args.action == "list":
+        return _list(store, args, door)
+    from gitmem.memory.facts.edit import confirm, edit, find_fact, retire
+
+    known = find_fact(store, args.fact)
+    if args.action == "show":
+        return _show(store, known, args, door)
+    if args.action == "edit":
+        commits = edit(store, known, door.stdin.read() if args.text == "-" else args.text)
+    elif args.action == "retire":
+        commits = retire(store, known, args.why)
+    else:
+        commits = confirm(store, known, project_folder(store, args, door))
+    again = find_fact(store, known.id)
+    value = {**_value(again, ()), "commits": list(commits)}
+    door.answer(args, value, f"{again.id} is {_state(again, ())} now." if commits else f"{again.id} was so already.")
+    return ExitCode.OK
+
+
+def project_folder(store: Store, args: argparse.Namespace, door: Door) -> str:
+    """Return the folder of the project whose code facts speak of: the store's, else the one the command is in."""
+    from gitmem.memory.start.project import work_tree_of
+
+    folder = os.path.dirname(store.root)
+    return folder if work_tree_of(folder)[0] else door.folder(args)
+
+
+def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
+    from gitmem.memory.facts.code import project_code
+    from gitmem.memory.facts.index import in_force, known_facts
+
+    every = known_facts(store)
+    code = project_code(project_folder(store, args, door), store.context.environ)
+    found = every if args.all else in_force(every)
+    found = [fact for fact in found if args.kind in (None, fact.kind)]
+    stale = code.changed_since(found) if code else {}
+    found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)
+    text = _table(found, stale) if found else _nothing(args, code is not None)
+    door.answer(args, [_value(fact, stale.get(fact.id, ())) for fact in found], text)
+    return ExitCode.OK
+
+
+def _order(fact: Fact) -> tuple[int, datetime, str]:
+    return _KINDS.index(fact.kind), fact.created, fact.id
+
+
+def _nothing(args: argparse.Namespace, in_git: bool) -> str:
+    if args.stale:
+        return "No fact is stale." if in_git else "The project is no git repository, so nothing tells what is stale."
+    return "No facts yet: they are learned when a session ends." if not args.kind else "No fact of this kind."
+
+
+def _show(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> int:
+    from gitmem.memory.facts.code import project_code
+    from gitmem.memory.facts.edit import read_fact
+    from gitmem.text.terminal import plain
+
+    fact = read_fact(store, known)
+    code = project_code(project_folder(store, args, door), store.context.environ)
+    stale = code.changed_since([known]).get(known.id, ()) if code else ()
+    if args.json:
+        value = {**_value(known, stale), "text": fact.text, "origin": dict(fact.origin)}
+        value |= {"supersedes": list(fact.supersedes), "keywords": list(fact.keywords)}
+        print(json.dumps(value, ensure_ascii=False, indent=2), file=door.out)
+        return ExitCode.OK
+    about = (
+        ("kind", known.kind),
+        ("status", _state(known, stale)),
+        ("since", f"{known.created:%Y-%m-%d}"),
+        ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
+        ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
+        ("said in", ", ".join(known.sources)),
+        ("files", ", ".join(known.files) + (f" as of {known.commit}" if known.commit else "")),
+        ("supersedes", ", ".join(fact.supersedes)),
+        ("file", known.path),
+    )
+    lines = [fact.text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
+    print(plain("\n".join(lines)), file=door.out)
+    return ExitCode.OK
+
+
+def _value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:
+    return {
+        "id": fact.id,
+        "kind": fact.kind,
+        "status": fact.status,
+        "description": fact.description,
+        "created": fact.created.isoformat(),
+        "updated": fact.updated.isoformat() if fact.updated else None,
+        "confidence": fact.confidence,
+        "sources": list(fact.sources),
+        "files": list(fact.files),
+        "commit": fact.commit or None,
+        "stale": list(stale),
+        "review": list(fact.review),
+        "superseded_by": fact.superseded_by or None,
+        "path": fact.path,
+    }
+
+
+def _state(fact: Fact, stale: Sequence[str]) -> str:
+    """Return how a fact stands, in words."""
+    words = fact.status + (f" by {fact.superseded_by}" if fact.superseded_by else "")
+    words += f", contradicts {', '.join(fact.review)}" if fact.review else ""
+    return words + (f", stale: {', '.join(stale)} changed since {fact.commit[:7]}" if stale else "")
+
+
+def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:
+    from gitmem.text.terminal import plain
+
+    lines: list[str] = []
+    kind = ""
+    for fact in found:
+        if fact.kind != kind:
+            kind = fact.kind
+            lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
+        state = _state(fact, stale.get(fact.id, ()))
+        note = "" if state in ("active", "open") else f"  ({state})"
+        lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{note}")
+    return plain("\n".join(lines))

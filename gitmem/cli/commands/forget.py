@@ -1,0 +1,75 @@
+"""`gitmem forget`: raw transcripts, without touching memory's history."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from gitmem.cli.consent import agreed
+from gitmem.errors import ExitCode, UsageError
+from gitmem.store.report.findings import count
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+    from gitmem.store.transcripts.forget import Forgotten
+
+
+def configure_forget(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem forget`."""
+    parser.add_argument("--transcripts", action="store_true", required=True, help="the raw transcripts of sessions")
+    parser.add_argument("--before", metavar="DATE", help="only of sessions that began before then (default: all)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be forgotten")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_forget(args: argparse.Namespace, door: Door) -> int:
+    """Forget raw transcripts here, for good, and free their room. What memory holds of the sessions stays.
+
+    For a text that is to leave memory, too, there is 'gitmem purge'; to clear memory, and be able to bring it back,
+    'gitmem clear'.
+
+    Examples:
+      gitmem forget --transcripts --dry-run
+      gitmem forget --transcripts --before 2026-06-01
+      gitmem forget --transcripts --yes --json
+
+    """
+    from gitmem.store.history.dates import parse_date
+    from gitmem.store.transcripts.forget import forget_transcripts
+
+    store = door.settled(args)
+    before = None
+    if args.before is not None:
+        try:
+            span = parse_date(args.before, store.context.clock())
+        except ValueError:
+            span = None
+        if span is None:
+            raise UsageError(f"{args.before!r} is no date.", "'--before 2026-06-01', for one.")
+        before = span.first
+    planned = forget_transcripts(store, before, dry_run=True)
+    if args.dry_run or not planned.sessions:
+        door.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _preview(planned))
+        return ExitCode.OK
+    would = f"This would forget {_count(planned)} for good"
+    if not args.yes and not agreed(door, would, _preview(planned), "This cannot be undone. Forget?"):
+        print("Nothing was forgotten.", file=door.err)
+        return ExitCode.OK
+    done = forget_transcripts(store, before)
+    door.notices(done.notices)
+    text = f"Forgot {_count(done)}; {done.freed / 1024:,.0f} KB of the disk are free again."
+    door.answer(args, {"dry_run": False, **asdict(done)}, text)
+    return ExitCode.OK
+
+
+def _preview(planned: Forgotten) -> str:
+    if not planned.sessions:
+        return "There is no transcript to forget."
+    return f"Would forget {_count(planned)}; {planned.kept} stay."
+
+
+def _count(planned: Forgotten) -> str:
+    return f"{count(planned.sessions, 'transcript')} of {planned.size / 1024:,.1f} KB"

@@ -1,0 +1,335 @@
+"""`gitmem hook` and `gitmem replay`: what happened in an agent's session comes in.
+
+A hook never makes its host fail or wait (spec R12): whatever goes wrong, the exit code is 0, nothing but an answer is
+on stdout, and what happened stands in the log that `gitmem doctor` shows.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+
+from gitmem.errors import ExitCode, NotFoundError, RefusedError
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable, Iterator, Sequence
+
+    from gitmem.cli.door import Door
+    from gitmem.memory.replay import Replayed
+    from gitmem.store.spool.hooks import HookSpool
+    from gitmem.store.store import Store
+
+SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
+LONGEST_SECONDS = 5.0  # after which it ends without an answer, of which nothing but a disk or a machine is the cause
+BACKGROUND_SECONDS = 300.0  # in which what happens behind a hook is done, or left to the next one
+OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
+TENDING_SECONDS = 60.0  # after which no further step of what is done once a day is begun
+_ANSWERED = "SessionStart"
+_LAST = "SessionEnd"
+_SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
+_LOOK_EVERY = 5  # events, as in hooks/deliver.sh; whether a long turn is saved then, `save.interval` says
+_BAR, _WIDTH = 24, 78  # characters of the progress bar, and of its line
+_ARCHIVES = 20  # the newest, among which those without a model's summary are looked for
+_STILL_KNOWN = ("resume", "fork")
+
+
+class Call(Value):
+    """The command line of a hook, which must be understood whatever it is."""
+
+    host: str
+    drain: bool
+    directory: str
+
+
+def configure_hook(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem hook`."""
+    parser.add_argument("host", metavar="HOST", help="the agent that calls: claude")
+    parser.add_argument("--drain", action="store_true", help="commit what was delivered, in the background")
+
+
+def run_hook(args: argparse.Namespace, door: Door) -> int:
+    """Take what an agent's host tells of a session (JSON on standard input) and answer it. Always exits with 0.
+
+    `gitmem install claude` writes the calls into the agent's settings; there is no need to call it by hand.
+
+    Examples:
+      gitmem hook claude < payload.json
+      gitmem hook claude --drain
+
+    """
+    return hook(("hook", args.host, *["--drain"] * args.drain), door)
+
+
+def hook(argv: Sequence[str], door: Door) -> int:
+    """Do the work of a hook; see `run_hook`. Needs no parser, which would cost half of its time."""
+    try:
+        call = parse_call(argv)
+        door = door._replace(cwd=os.path.join(door.cwd, call.directory))
+        if door.environ.get(OFF) != "off":
+            _drain(door) if call.drain else _take(door)
+    except Exception as error:  # noqa: BLE001  # the host must not feel it
+        _log(door, f"{type(error).__name__}: {error}")
+    return ExitCode.OK
+
+
+def parse_call(argv: Sequence[str]) -> Call:
+    """Return what a command line asks for; what is not understood is passed over."""
+    words = list(argv)
+    directory = ""
+    if "-C" in words[:-1]:
+        at = words.index("-C")
+        directory = words[at + 1]
+        del words[at : at + 2]
+    named = [word for word in words if not word.startswith("-") and word != "hook"]
+    return Call(
+        {"claude": "claude-code"}.get(named[0], named[0]) if named else "claude-code", "--drain" in words, directory
+    )
+
+
+def _take(door: Door) -> None:
+    """Put a payload into the spool; answer it where that is its due."""
+    from gitmem.store.spool.hooks import parse
+    from gitmem.store.spool.spool import MAX_EVENT_BYTES
+
+    started = time.monotonic()
+    data = door.stdin.buffer.read(MAX_EVENT_BYTES + 1)
+    payload = parse(data)
+    if payload is None:
+        if data.strip():
+            _log(door, f"a payload of {len(data):,} bytes is no JSON object and was not kept")
+        return
+    event, cwd = payload.get("hook_event_name"), payload.get("cwd")
+    name = event if isinstance(event, str) else ""
+    root = _find(door, (cwd if isinstance(cwd, str) else "",))
+    if root is None or not name:
+        return
+    owner = os.getppid() if os.name == "posix" else 0
+    try:
+        spool = _spool(door, root)
+    except RefusedError:
+        from gitmem.store.spool.held import hold
+
+        hold(door.home(), root, name, owner, data)
+        return
+    spool.accept(name, owner, data)
+    if name == _ANSWERED:
+        with _time_limit(LONGEST_SECONDS, lambda: _log(door, f"{_ANSWERED} was ended after {LONGEST_SECONDS:g} s")):
+            _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
+    elif name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
+        _settle_later(_open(door, root))
+
+
+def _answer_start(door: Door, root: str, payload: dict[str, object], late: Callable[[], bool]) -> None:
+    """Tell a session what earlier ones left, unless it still knows (spec R8)."""
+    from gitmem.memory.start.project import ProjectQuestions
+
+    cwd = payload.get("cwd")
+    folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
+    with ProjectQuestions(folder, door.environ, _private(door, root)) as questions:
+        from gitmem.memory.capture.pending import glance
+        from gitmem.memory.start.start import MARKER, session_start
+
+        store = _open(door, root)
+        found = glance(store)
+        transcript = payload.get("transcript_path")
+        known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
+        if not known:
+            turns, pending = ((), ()) if late() or not found else (found.turns, _pending(store))
+            text = session_start(store, turns, None if late() else questions.answer(), pending, late)
+            if late() or not found:
+                _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
+            if text:
+                answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
+                print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
+    if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
+        _settle_later(store)  # which mirrors the agent's own memory, too
+    door.sync_later(store, session=True)
+
+
+def _pending(store: Store) -> Sequence[str]:
+    """Return the archives that this agent is to sum up; else a model or nobody is."""
+    if store.config.summary.provider != "host":
+        return ()
+    from gitmem.memory.summaries.offline import pending_archives
+
+    return pending_archives(store, _ARCHIVES)
+
+
+def _knows(transcript: str, marker: str) -> bool:
+    from gitmem.memory.capture.tail import in_context
+
+    return in_context(transcript, marker)
+
+
+def _drain(door: Door) -> None:
+    """Do what is due, in a process of its own that outlives the host, within bounds (spec J10).
+
+    What is not done when the time is over is done the next time: a drain may be killed at any instruction.
+    """
+    if hasattr(os, "setsid"):
+        with contextlib.suppress(OSError):  # it leads a session already
+            os.setsid()
+    root = _find(door, (door.cwd,))
+    if root is not None:
+        from gitmem.memory.background import settle, tend
+
+        store, started = _open(door, root), time.monotonic()
+        ended = any(name.startswith(_LAST) for name in _spool(door, root).names())
+        with _time_limit(
+            BACKGROUND_SECONDS, lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
+        ):
+            settle(store)
+            _adopt(store, door)
+            tend(store, lambda: time.monotonic() - started > TENDING_SECONDS)
+        door.sync_later(store, session=ended)
+        door.maintain_later(store)
+
+
+def _adopt(store: Store, door: Door) -> None:
+    """Mirror what the agent keeps of its own; a failure of that keeps nothing else from being done."""
+    from gitmem.cli.commands.adopt import adopt_if_changed
+    from gitmem.errors import GitmemError
+
+    try:
+        adopt_if_changed(store, door)
+    except (GitmemError, OSError, ValueError) as error:
+        _log(door, f"the agent's own memory was not mirrored: {error}")
+
+
+@contextlib.contextmanager
+def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
+    """End this process, after `say`, should what is done here take longer than so many seconds."""
+    import _thread  # `threading` takes a session's start a millisecond to import
+
+    done = _thread.allocate_lock()
+    done.acquire()
+
+    def wait() -> None:
+        if not done.acquire(timeout=seconds):
+            say()
+            os._exit(ExitCode.OK)
+
+    _thread.start_new_thread(wait, ())
+    try:
+        yield
+    finally:
+        done.release()
+
+
+def _find(door: Door, folders: Sequence[str]) -> str | None:
+    """Return the store of the first of these folders that has one, else of the project the session began in."""
+    from gitmem.store.setup.locate import find_store
+
+    for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
+        if os.path.isabs(folder) and "\0" not in folder:
+            with contextlib.suppress(RefusedError):
+                found = find_store(folder, door.home())
+                if found is not None:
+                    return found
+    return None
+
+
+def _private(door: Door, root: str) -> str:
+    from gitmem.git.repository import find_layout
+    from gitmem.git.trust import check_layout
+    from gitmem.store.store import PRIVATE_FOLDER
+
+    layout = find_layout(root)
+    if layout is None:
+        raise NotFoundError(f"The store at {root} is gone.")
+    check_layout(layout, door.environ)
+    return os.path.join(layout.common_dir, PRIVATE_FOLDER)
+
+
+def _spool(door: Door, root: str) -> HookSpool:
+    """Return the spool of a store, with what was kept elsewhere while the store was not to be used."""
+    from gitmem.store.spool.held import release
+    from gitmem.store.spool.hooks import HookSpool
+
+    spool = HookSpool(_private(door, root))
+    release(door.home(), root, spool)
+    return spool
+
+
+def _open(door: Door, root: str) -> Store:
+    from gitmem.store.store import Store
+
+    for notice in door.settings_taken_over():  # nobody reads what a hook prints
+        _log(door, notice)
+    return Store(root, door.context())
+
+
+def _settle_later(store: Store) -> None:
+    from gitmem.store.upkeep.background import start
+
+    start(store, "hook", "claude", "--drain")
+
+
+def _log(door: Door, message: str) -> None:
+    """Write to the log of the store, if there is one; a failure of that is nobody's."""
+    try:
+        from gitmem.cli.door import now
+        from gitmem.store.report.journal import Failure, Journal
+
+        root = _find(door, ())
+        if root is not None:
+            Journal(_private(door, root)).record(Failure(now(), "hook", message))
+    except Exception:  # noqa: BLE001, S110  # the host must not feel this either
+        pass
+
+
+def configure_replay(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem replay`."""
+    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_replay(args: argparse.Namespace, door: Door) -> int:
+    """Save recorded sessions as if their hooks had just been called, with their own times. Again, it adds nothing.
+
+    Examples:
+      gitmem replay session.jsonl
+      gitmem replay ~/.claude/projects/-home-me-project
+
+    """
+    from gitmem.memory.replay import find_transcripts, replay
+    from gitmem.store.report.findings import count
+
+    paths = [os.path.join(door.cwd, name) for name in args.transcripts]
+    missing = [path for path in paths if not os.path.exists(path)]
+    if missing:
+        raise NotFoundError(f"There is no {missing[0]}.", "Give the transcript of a session, or a folder of them.")
+    store = door.settled(args)
+    found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
+    done: list[Replayed] = []
+    for number, path in enumerate(found, 1):
+        _progress(door, number, len(found), path)
+        done.append(replay(store, path))
+    _progress(door, 0, len(found), "")
+    for one in done:
+        door.notices(one.notices)
+    saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
+    archives = [archive for one in done for archive in one.archives]
+    value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
+    lines = [f"[GITMEM_ROTATE] file={archive}" for archive in archives]
+    lines.append(
+        f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {saved} saved, {turns - saved} known or idle."
+    )
+    door.answer(args, value, "\n".join(lines))
+    door.maintain_later(store)
+    return ExitCode.OK
+
+
+def _progress(door: Door, number: int, of: int, path: str) -> None:
+    """Show on a terminal how far it is; with 0, take the line away."""
+    if door.err.isatty():
+        from gitmem.text.terminal import plain
+
+        bar = "#" * ((number - 1) * _BAR // max(of, 1))
+        text = f"[{bar:<{_BAR}}] {number}/{of} {plain(os.path.basename(path))}"[:_WIDTH] if number else ""
+        print(f"\r{text:{_WIDTH}}\r{text}", end="", file=door.err, flush=True)

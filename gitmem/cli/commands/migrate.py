@@ -1,0 +1,128 @@
+"""`gitmem migrate`: memories of older tools."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode, NotFoundError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gitmem.cli.door import Door
+    from gitmem.legacy.migrate import Migrated
+    from gitmem.legacy.read import Source
+    from gitmem.store.store import Store
+
+_KINDS = ("rotation", "memory-keeper", "jikime")
+_SHOWN = 40  # lines of one list for people; --json has all of them
+
+
+def configure_migrate(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem migrate`."""
+    parser.add_argument(
+        "source", nargs="?", metavar="SOURCE", help="a folder (default: all that belong to the project)"
+    )
+    parser.add_argument("--from", dest="kind", choices=_KINDS, help="whose layout it has (default: told by its files)")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would go where")
+    parser.add_argument("--json", action="store_true", help="print the report as JSON")
+
+
+def run_migrate(args: argparse.Namespace, door: Door) -> int:
+    """Bring the memory of an older tool into the store, each thing as a commit with its own date.
+
+    Known are: .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
+    ~/.claude/memory-keeper/projects/NAME/, and .jikime/memory/. A rolling memory that is too large is split by its
+    dates. The source stays as it is; done again, only what is new is brought in; 'gitmem undo' takes any of it back.
+
+    Examples:
+      gitmem migrate --dry-run
+      gitmem migrate
+      gitmem migrate ~/old/project/.claude/memory --from rotation
+
+    """
+    from gitmem.legacy.migrate import migrate
+
+    store = door.settled(args)
+    done: list[Migrated] = []
+    for source in _sources(args, door, store):
+        done.append(migrate(store, source, dry_run=args.dry_run, progress=lambda *at: _progress(door, *at)))
+        _progress(door, 0, 0)
+        door.notices(done[-1].notices)
+    door.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
+    if not args.dry_run:
+        door.maintain_later(store)
+    return ExitCode.OK
+
+
+def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
+    from gitmem.legacy.plan import Kind
+    from gitmem.legacy.read import Source, find_sources, kind_of
+    from gitmem.store.setup.locate import find_project
+
+    if args.source:
+        folder = os.path.join(door.folder(args), os.path.expanduser(args.source))
+        if not os.path.isdir(folder):
+            raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
+        kind = Kind(args.kind) if args.kind else kind_of(folder)
+        if kind is None:
+            raise NotFoundError(
+                f"{args.source} holds no memory of a tool that gitmem knows.", "Say which it is with --from."
+            )
+        return [Source(kind, folder)]
+    project = store.root if args.user else find_project(door.folder(args), door.home()).root
+    found = [one for one in find_sources(project, door.home()) if args.kind in (None, one.kind.value)]
+    if not found:
+        raise NotFoundError(
+            "This project has no memory of an older tool.",
+            "Looked for .claude/memory, .crabshell/memory, .jikime/memory and ~/.claude/memory-keeper/projects/NAME; "
+            "give a folder to take another one.",
+        )
+    return found
+
+
+def _progress(door: Door, number: int, total: int) -> None:
+    """Say on a terminal how far it is; nothing where nobody looks."""
+    if door.err.isatty():
+        print(f"\r{f'{number}/{total}' if total else '':20}\r", end="", file=door.err, flush=True)
+
+
+def _value(done: Sequence[Migrated], *, dry_run: bool) -> dict[str, object]:
+    return {
+        "dry_run": dry_run,
+        "sources": [
+            {
+                "kind": one.source.kind.value,
+                "folder": one.source.folder,
+                "session": one.session,
+                "migrated": [{"source": item.source, "to": item.to} for item in one.brought],
+                "already": one.there,
+                "left": [{"source": item.source, "why": item.why} for item in one.left],
+            }
+            for one in done
+        ],
+    }
+
+
+def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
+    from gitmem.text.terminal import plain
+
+    lines = []
+    for one in done:
+        verb = "would be brought in" if dry_run else "brought in"
+        lines.append(
+            f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} here already"
+        )
+        lines += _listed([f"  {item.source} -> {item.to}" for item in one.brought])
+        if one.brought and not dry_run:
+            lines.append(f"To take all of it back: gitmem undo --session {one.session}")
+        lines += ["Left where they are:"] if one.left else []
+        lines += _listed([f"  {item.source}: {item.why}" for item in one.left])
+    return plain("\n".join(lines))
+
+
+def _listed(lines: list[str]) -> list[str]:
+    more = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], f"  … and {more} more; --json lists all"] if more > 0 else lines

@@ -1,0 +1,143 @@
+"""`gitmem reindex`: the vectors that a search uses beside the words."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from gitmem.cli.commands.show import count
+from gitmem.errors import BusyError, ExitCode, GitmemError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+    from gitmem.llm.protocol import Embedder
+    from gitmem.search.vectors.fill import Filled
+    from gitmem.store.store import Store
+
+_BACKGROUND_SECONDS = 600.0
+_FOREGROUND_SECONDS = 7 * 24 * 3600.0
+_BAR, _WIDTH = 30, 78
+_NICE = 19
+
+
+def configure_reindex(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem reindex`."""
+    from gitmem.llm.embedders import PROVIDERS
+
+    parser.add_argument("--afresh", action="store_true", help="forget the vectors there are and make all anew")
+    parser.add_argument("--provider", choices=PROVIDERS, help="this one, whatever the settings say")
+    parser.add_argument(
+        "--seconds", type=count, default=0, metavar="N", help="stop after so long; what is done stays (default: never)"
+    )
+    parser.add_argument(
+        "--background", action="store_true", help="with low priority, for at most ten minutes, silently"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_reindex(args: argparse.Namespace, door: Door) -> int:
+    """Make the vectors that are missing, so that a search finds also what says the same in other words.
+
+    Words need no index. Vectors are a cache in the private folder, made by a model: on this machine (pip install
+    'gitmem-store[local]'), or by a provider that you name in your own settings, which then is sent the text of the
+    store, without secrets. After a save the missing ones are made in the background; an interrupted run goes on where
+    it ended.
+
+    With --json: {provider, model, reason, chunks, embedded, left, tokens, cost, problem}; cost in US dollars, null
+    where the price is not known.
+
+    Examples:
+      gitmem reindex
+      gitmem reindex --afresh
+      gitmem config embedding.provider openai --user
+      gitmem config embedding.base_url http://localhost:11434/v1 --user
+
+    """
+    from gitmem.llm.embedders import VARIABLE, choose, make_embedder
+
+    store = door.open(args) if args.background else door.settled(args)
+    environ = {**door.environ, VARIABLE: args.provider} if args.provider else door.environ
+    chosen = choose(store.config.embedding, environ)
+    if args.background:
+        return _in_background(store, make_embedder(store.config.embedding, environ))
+    embedder = make_embedder(store.config.embedding, environ)
+    if embedder is None:
+        value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
+        door.answer(args, value, f"There is nothing to do: text alone is searched ({chosen.reason}).")
+        return ExitCode.OK
+    from gitmem.search.vectors.fill import fill
+
+    bar = _Bar(door)
+    try:
+        filled = fill(
+            store, embedder, seconds=args.seconds or _FOREGROUND_SECONDS, afresh=args.afresh, progress=bar.show
+        )
+    finally:
+        bar.clear()
+    value = {"provider": embedder.name, "model": embedder.model, "reason": chosen.reason, **filled._asdict()}
+    door.answer(args, value, _words(embedder, filled))
+    if filled.problem and not args.json:
+        door.notices((filled.problem,))
+    return ExitCode.FAILURE if filled.problem and not args.seconds else ExitCode.OK
+
+
+def _in_background(store: Store, embedder: Embedder | None) -> int:
+    """Make what is missing, and what becomes so meanwhile; what fails is written to the log, once."""
+    from gitmem.search.vectors.cache import is_news
+    from gitmem.search.vectors.fill import fill
+    from gitmem.store.report.journal import Failure, Journal
+
+    if embedder is None:
+        return ExitCode.OK
+    if sys.platform != "win32":
+        with contextlib.suppress(OSError):
+            os.nice(_NICE)
+    end = time.monotonic() + _BACKGROUND_SECONDS
+    problem = ""
+    try:
+        while time.monotonic() < end and not problem:
+            filled = fill(store, embedder, seconds=end - time.monotonic())
+            problem = filled.problem
+            if not filled.embedded:
+                break
+    except BusyError:
+        return ExitCode.OK
+    except GitmemError as error:
+        problem = str(error)
+    if is_news(store.private, "reindex", problem):
+        Journal(store.private).record(Failure(store.context.clock(), "reindex", problem))
+    return ExitCode.FAILURE if problem else ExitCode.OK
+
+
+def _words(embedder: Embedder, filled: Filled) -> str:
+    from gitmem.store.report.findings import count as counted
+
+    cost = f", about ${filled.cost:.4f}" if filled.cost else ""
+    made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "none was missing"
+    left = f"; {filled.left:,} are still missing" if filled.left else ""
+    return f"{counted(filled.chunks, 'chunk')} by {embedder.name} ({embedder.model}): {made}{left}."
+
+
+class _Bar:
+    """Shows on a terminal how far it is."""
+
+    def __init__(self, door: Door) -> None:
+        self._door = door
+        self._begun = time.monotonic()
+
+    def show(self, done: int, total: int) -> None:
+        spent = time.monotonic() - self._begun
+        left = f", {spent / done * (total - done):,.0f} s left" if done else ""
+        self._print(f"[{'#' * (done * _BAR // max(total, 1)):<{_BAR}}] {done:,}/{total:,}{left}")
+
+    def clear(self) -> None:
+        self._print("")
+
+    def _print(self, text: str) -> None:
+        if self._door.err.isatty():
+            print(f"\r{text:{_WIDTH}.{_WIDTH}}\r{text[:_WIDTH]}", end="", file=self._door.err, flush=True)

@@ -1,0 +1,141 @@
+"""`gitmem save` and `gitmem check`."""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.errors import ExitCode, NotSavedError, RefusedError
+from gitmem.model.entry.kinds import MemoryType
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+
+MAX_TEXT_BYTES = 50 * 1024 * 1024
+
+
+def configure_save(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem save`."""
+    parser.add_argument("text", nargs="*", help="what to remember; '-' or nothing reads standard input")
+    parser.add_argument("-f", "--file", help="read the text from a file")
+    types = [kind.value for kind in MemoryType]
+    parser.add_argument("-t", "--type", choices=types, default=MemoryType.NOTE.value, help="what it is (default: note)")
+    parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="a tag; may be given more than once")
+    parser.add_argument("--session", default="", help="the session it belongs to")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_save(args: argparse.Namespace, door: Door) -> int:
+    """Remember a text: one commit, synced to disk when this command returns 0.
+
+    Examples:
+      gitmem save "Use uv, not pnpm" --type decision --tag build
+      git diff --stat | gitmem save --tag release
+      gitmem save -f notes.txt --session 1b4e51f0
+
+    """
+    from gitmem.memory.save import save
+    from gitmem.model.entry.entry import clean_tag, clean_text
+    from gitmem.model.ids import TAIL_BYTES, make_id
+    from gitmem.model.save_event import Save
+
+    try:
+        tags = tuple(clean_tag(tag) for tag in args.tag)
+    except ValueError as error:
+        raise RefusedError(f"The tag is refused: {error}.") from None
+    text = _text(args, door)
+    if not clean_text(text):
+        raise RefusedError(
+            "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
+        )
+    store = door.open(args)
+    at = store.context.clock()
+    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
+    what = Save(identifier, at, text, MemoryType(args.type), tags, args.session, "cli")
+    try:
+        saved = save(store, what, scan=True)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
+    door.notices(saved.notices)
+    value = {
+        "id": saved.id,
+        "commit": saved.commit,
+        "type": args.type,
+        "archive": saved.archive,
+        "store": store.root,
+        "redacted": saved.redacted,
+    }
+    lines = [f"Saved {what.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
+    if saved.archive:
+        lines.insert(0, f"[GITMEM_ROTATE] file={saved.archive}")
+    door.answer(args, value, "\n".join(lines))
+    door.maintain_later(store)
+    return ExitCode.OK
+
+
+def _text(args: argparse.Namespace, door: Door) -> str:
+    words = " ".join(args.text)
+    if args.file and words:
+        raise RefusedError("Give the text as an argument or as a file, not both.")
+    if args.file:
+        path = os.path.join(door.cwd, args.file)
+        try:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                return _bounded(file.read(MAX_TEXT_BYTES + 1))
+        except OSError as error:
+            raise RefusedError(f"{path} cannot be read: {error.strerror}.") from error
+    if words and words != "-":
+        if any("\ud800" <= character <= "\udfff" for character in words):
+            raise RefusedError("The text is not UTF-8.", "Convert it, as 'iconv -t UTF-8' does.")
+        return _bounded(words)
+    if door.stdin.isatty():
+        print("gitmem: reading the text from the terminal; end it with Ctrl-D.", file=door.err)
+    data = door.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+    return _bounded(data.decode("utf-8", "replace"))
+
+
+def _bounded(text: str) -> str:
+    if len(text) > MAX_TEXT_BYTES:
+        raise RefusedError(f"The text has more than {MAX_TEXT_BYTES:,} characters.", "Save the part that matters.")
+    return text
+
+
+def configure_check(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem check`."""
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run_check(args: argparse.Namespace, door: Door) -> int:
+    """Rotate memory.md if it has reached its threshold: the whole becomes an archive, its tail the new memory.md.
+
+    Examples:
+      gitmem check
+      gitmem check --json
+
+    """
+    from gitmem.memory.tiers.rotate import check
+    from gitmem.model.paths import MEMORY
+    from gitmem.text.tokens import tokens_of_size
+
+    store = door.settled(args)
+    before = tokens_of_size(len(store.read(MEMORY) or b""))
+    result, notices = check(store)
+    door.notices(notices)
+    value = {
+        "tokens": result.tokens,
+        "threshold": result.threshold,
+        "archive": result.archive,
+        "dropped": list(result.dropped),
+    }
+    if result.archive:
+        request = f"[GITMEM_ROTATE] file={result.archive}"
+        text = f"{request}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
+    elif before >= result.threshold > result.tokens:
+        text = "Another process has just rotated memory.md; nothing was left to do."
+    else:
+        text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
+    door.answer(args, value, text)
+    return ExitCode.OK

@@ -1,0 +1,202 @@
+"""How answers of the reading commands look: as JSON with stable keys, and as text for people.
+
+Text that came from a file or a commit loses its control characters on the way to a terminal: a memory may hold what an
+agent read somewhere, and an escape sequence in it could rewrite the screen.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from gitmem.model.paths import MEMORY
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from gitmem.cli.door import Door
+    from gitmem.store.history.origin import EntryFound, Line
+    from gitmem.store.history.records import Difference, Record, RotatedFile
+
+SHORT = 10  # characters of an object id
+_SHORT_SESSION = 8
+_MINUTES = "%Y-%m-%d %H:%M"
+# The longest prefix first; ANSI colours as git has them.
+_COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), ("+", 32), ("-", 31))
+
+
+def write_file(door: Door, data: bytes) -> None:
+    """Print a file: on a terminal as text without control characters, elsewhere byte for byte."""
+    if door.out.isatty():
+        door.out.write(plain(data.decode("utf-8", "replace")))
+        return
+    door.out.flush()
+    door.out.buffer.write(data)
+    door.out.buffer.flush()
+
+
+def write_patch(door: Door, data: bytes) -> None:
+    """Print what git printed of a commit or a diff, in colour where colour is wanted."""
+    if not door.colour():
+        write_file(door, data)
+        return
+    for line in plain(data.decode("utf-8", "replace")).splitlines(keepends=True):
+        colour = next((number for prefix, number in _COLOURS if line.startswith(prefix)), None)
+        bare = line.rstrip("\n")
+        door.out.write(line if colour is None else f"\033[{colour}m{bare}\033[0m{line[len(bare) :]}")
+
+
+def commit_value(record: Record) -> dict[str, object]:
+    """Return a commit as JSON has it."""
+    return {
+        "commit": record.commit,
+        "parents": list(record.parents),
+        "date": record.date.isoformat(),
+        "committed": record.committed.isoformat(),
+        "author": record.author,
+        "email": record.email,
+        "subject": record.subject,
+        "op": record.op,
+        "type": record.type,
+        "session": record.session,
+        "host": record.host,
+        "machine": record.machine,
+        "entries": list(record.entries),
+        "archive": record.archive,
+    }
+
+
+def commit_line(record: Record) -> str:
+    """Return a commit as one line."""
+    return plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_who(record)}  {record.subject}")
+
+
+def commit_block(record: Record) -> str:
+    """Return a commit as a paragraph of what is known of it."""
+    facts = (
+        ("date", f"{record.date:%Y-%m-%d %H:%M:%S %z}"),
+        ("op", " ".join(filter(None, (record.op, record.type)))),
+        ("session", record.session),
+        ("host", record.host),
+        ("machine", record.machine),
+        ("author", f"{record.author} <{record.email}>"),
+        ("entry", ", ".join(f"^{entry}" for entry in record.entries)),
+        ("archive", record.archive),
+    )
+    lines = [f"commit {record.commit}", *(f"{name + ':':<9}{value}" for name, value in facts if value)]
+    return plain("\n".join(lines)) + f"\n\n    {plain(record.subject)}\n"
+
+
+def difference_value(changed: Difference) -> dict[str, object]:
+    """Return a difference as JSON has it."""
+    files = [
+        {"path": change.path, "change": "added" if change.old is None else "modified" if change.new else "removed"}
+        for change in changed.changes
+    ]
+    return {
+        "from": changed.old,
+        "to": changed.new,
+        "files": files,
+        "diff": changed.text.decode("utf-8", "replace"),
+    }
+
+
+def entry_value(found: EntryFound) -> dict[str, object]:
+    """Return an entry as JSON has it."""
+    return {
+        "id": found.entry.id,
+        "time": found.entry.time,
+        "label": found.entry.label,
+        "tags": list(found.entry.tags),
+        "text": found.entry.text,
+        "places": [{"path": place.path, "line": place.line} for place in found.places],
+        "origin": commit_value(found.origin) if found.origin else None,
+    }
+
+
+def entry_text(found: EntryFound) -> str:
+    """Return an entry as it stands, and below it where, and who saved it."""
+    lines = [found.text.rstrip("\r\n"), ""]
+    lines += [f"in      {place.path}:{place.line}" for place in found.places] or ["in      no file any more"]
+    if found.origin:
+        lines += [f"saved   {found.origin.date:{_MINUTES}}  {_who(found.origin)}", f"commit  {found.origin.commit}"]
+    return plain("\n".join(lines))
+
+
+def blame_value(path: str, lines: Sequence[Line]) -> dict[str, object]:
+    """Return blamed lines as JSON has them."""
+    origins = [commit_value(line.origin) if line.origin else None for line in lines]
+    listed = zip(lines, origins, strict=True)
+    return {
+        "path": path,
+        "lines": [{"line": line.number, "text": line.text, "origin": origin} for line, origin in listed],
+    }
+
+
+def blame_table(lines: Sequence[Line]) -> str:
+    """Return blamed lines in columns: date, host and session, commit, number, line."""
+    rows = [
+        (f"{line.origin.date:{_MINUTES}}", _who(line.origin), line.origin.commit[:SHORT], line)
+        if line.origin
+        else ("", "not committed yet", "", line)
+        for line in lines
+    ]
+    width = max((len(who) for _, who, _, _ in rows), default=0)
+    digits = len(str(lines[-1].number)) if lines else 0
+    return "\n".join(
+        f"{date:<16}  {plain(who):<{width}}  {commit:<{SHORT}}  {line.number:>{digits}}  {plain(line.text)}".rstrip()
+        for date, who, commit, line in rows
+    )
+
+
+def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
+    """Return the rotations in the shape of `memory-index.json` (seed `rotation-plan.md` §3)."""
+    return {
+        "version": 1,
+        "current": MEMORY,
+        "rotatedFiles": [
+            {
+                "file": os.path.basename(item.path),
+                "rotatedAt": _utc(item.rotated_at),
+                "tokens": item.tokens,
+                "bytes": item.size,
+                "lines": item.lines,
+                "dateRange": dict(zip(("first", "last"), item.days or (None, None), strict=True)),
+                "summary": os.path.basename(item.summary),
+                "summaryGenerated": item.summarized,
+            }
+            for item in found
+            if item.present
+        ],
+        "stats": {"totalRotations": len(found), "lastRotation": _utc(found[-1].rotated_at) if found else None},
+    }
+
+
+def _utc(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def index_table(found: Sequence[RotatedFile]) -> str:
+    """Return the rotations in columns."""
+    if not found:
+        return "No rotation yet: memory.md is all there is."
+    rows = [("ARCHIVE", "ROTATED", "TOKENS", "LINES", "DAYS", "SUMMARY")]
+    for item in found:
+        days = " to ".join(dict.fromkeys(item.days or ("-",)))
+        state = "yes" if item.summarized else "no"
+        name = item.path if item.present else f"({item.path})"
+        rows.append((name, f"{item.rotated_at:{_MINUTES}}", f"{item.tokens:,}", f"{item.lines:,}", days, state))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    gone = sum(not item.present for item in found)
+    total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
+    lines += ["", f"{total}; {gone} in brackets left the tree and stay in history." if gone else f"{total}."]
+    return plain("\n".join(lines))
+
+
+def _who(record: Record) -> str:
+    """Return the host and the beginning of the session, where neither is known the author."""
+    return "/".join(filter(None, (record.host, (record.session or "")[:_SHORT_SESSION]))) or record.author

@@ -1,0 +1,1 @@
+"""Writing commits and moving the branch."""

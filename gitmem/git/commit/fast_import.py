@@ -1,0 +1,454 @@
+"""Commits through `git fast-import`, moved onto a branch by compare-and-swap (design §3).
+
+A `Writer` reads files at the tip it was given and writes commits on top of it; nothing of them is visible before
+`finish`, which has fast-import sync the objects, and then moves the branch from exactly that tip:
+gitmem.git.commit.branch does where it can, `git update-ref` where it cannot. fast-import could move it as well, but not
+as a compare-and-swap: it only refuses to lose commits, and so would take back a `git reset` or the removal of the
+branch that came meanwhile.
+
+Nothing points to the new objects until the branch does, and `git gc --prune=now` removes what nothing points to. So
+fast-import is told to finish its pack (`checkpoint`) and not to end yet: beside the pack stands a `.keep`, made before
+the pack was, which fast-import removes at its end; that comes when the branch has moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+
+from gitmem.errors import GitFailedError, NotSavedError, RefusedError
+from gitmem.git.commit.branch import BranchLockedError, BranchMovedError, Move, is_plain
+from gitmem.git.identity import GITMEM
+from gitmem.git.objects.oid import blob_id
+from gitmem.git.process.run import failure
+from gitmem.git.repository import lock_in_the_way
+from gitmem.machine.moment import datetime
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.git.process.run
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from typing import Self
+
+    from gitmem.git.process.run import Git
+    from gitmem.git.process.spawn import Running
+
+REGULAR = "100644"
+EXECUTABLE = "100755"
+_MODES = (REGULAR, EXECUTABLE)
+_EPOCH = datetime(1970, 1, 1)  # counted from without a zone, so that no year is out of range
+_FURTHEST_ZONE = 14 * 60  # minutes
+_MAX_AWAITED = 1000  # commits whose ids have not been read: fewer than fill a pipe, or both sides would wait
+_SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
+# What maintenance will look at again is not worth a second's thought now: half of the time of a drain.
+_QUICK = ("-c", "pack.compression=1")
+# No deltas: fast-import makes them against the blob it stored before, which is another file's. Maintenance would keep
+# such a delta instead of looking for a good one, and end with ten times the size.
+_FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
+# What a commit brings stays the small pack fast-import writes. Unpacking it into loose objects, git's default below 100
+# objects, takes another process and a sync for each object: 5 of the 8 ms of a commit; and nothing can keep a loose
+# object from `git gc`. Maintenance joins the packs.
+_KEEP_PACK = ("-c", "fastimport.unpackLimit=0")
+_FINISHED = b"progress gitmem"  # what fast-import says again once the pack is there
+# What fast-import says when `git gc --prune=now` took the unfinished pack for what a killed git left; and when another
+# one has made the same pack, and has not ended yet, or died then.
+_MISSING = "No such file or directory"
+_AGAIN = (
+    (_MISSING, "cannot store pack file"),
+    (_MISSING, "cannot store index file"),
+    ("core git rejected index",),
+    ("cannot create keep file", "File exists"),
+)
+_REASON = "gitmem"  # what the reflog says
+_UPDATE_REF = ("update-ref", "-m", _REASON, "--stdin")
+# What update-ref says when the branch is not where it was: elsewhere, there after all, gone.
+_MOVED = (b"but expected", b"already exists", b"unable to resolve reference")
+_UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')
+_VERBATIM = _UNQUOTED - frozenset(b"\\")
+CRASH_REPORT = "fast_import_crash_"  # a file in the git dir, ending in the number of the process
+_GRACE = 60.0  # seconds for a process that has nothing left to do
+# What git says when the disk, not gitmem, is the trouble; most words are the C library's in the C locale.
+_DISK_TROUBLES = {
+    "No space left on device": "no space left on device",
+    "Out of diskspace": "no space left on device",
+    "Disk quota exceeded": "disk quota exceeded",
+    "Read-only file system": "read-only file system",
+    "Permission denied": "permission denied",
+    "insufficient permission": "permission denied",
+    "Input/output error": "input/output error",
+    "File too large": "file too large",
+    "couldn't write '": "the branch's file could not be written",  # update-ref does not say why
+}
+
+
+class TipMovedError(Exception):
+    """The branch has moved since its tip was read: build again on the new one."""
+
+
+class TipLockedError(TipMovedError):
+    """Another git process is moving the branch, or one that was killed has left its lock, the file `lock`."""
+
+    def __init__(self, lock: str) -> None:
+        super().__init__(lock)
+        self.lock = lock
+
+
+class PrunedError(TipMovedError):
+    """Another git command has removed the pack while it was being written, or is writing the same one."""
+
+
+class Signature(Value):
+    """Who did something, and when; a time without a zone is taken for UTC."""
+
+    name: str
+    email: str
+    when: datetime
+
+    def render(self) -> bytes:
+        """Return it as git writes it; characters git takes for its own are left out of the names."""
+        offset = self.when.utcoffset()
+        seconds = (self.when.replace(tzinfo=None) - _EPOCH).total_seconds()
+        minutes = 0
+        if offset is not None:
+            seconds -= offset.total_seconds()
+            minutes = int(offset.total_seconds() / 60)
+        if abs(minutes) > _FURTHEST_ZONE:  # Python has such zones, git refuses them
+            minutes = 0
+        zone = f"{'-' if minutes < 0 else '+'}{abs(minutes) // 60:02d}{abs(minutes) % 60:02d}"
+        return b"%s <%s> %d %s" % (_plain(self.name), _plain(self.email), max(int(seconds), 0), zone.encode())
+
+
+class Blob(Value):
+    """A file in a tree: its mode (`100644`, …), object id and content."""
+
+    mode: str
+    oid: str
+    data: bytes
+
+
+class NewCommit(Value):
+    """A commit to be made: `changes` maps a path to its new content, or to None where it goes.
+
+    `entries` are files whose content is stored already: path, mode and object id. `parents` are those of a merge, whose
+    changes are counted from the first; without them it stands on the tip, or on the commit before it.
+    """
+
+    message: str
+    changes: Mapping[str, bytes | None]
+    author: Signature
+    committer: Signature
+    modes: Mapping[str, str]
+    entries: tuple[tuple[str, str, str], ...] = ()
+    parents: tuple[str, ...] = ()
+
+
+class Writer:
+    """One fast-import process on one branch, whose tip (None: not born yet) was read before.
+
+    Used as a context manager; leaving it without `finish` changes nothing. What was written is safe from a `git gc`
+    until it is left. In a repository that is the user's, `listed_in` is the file that gets the names of the packs.
+    """
+
+    def __init__(
+        self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", first: str = "", holds: bool = False
+    ) -> None:
+        """Start it; `first` is the path that is read first, if that is known: it is asked for while git starts.
+
+        With `holds` the ref is a new one, which `write` makes: it keeps what was written until somebody removes it.
+        """
+        self._git = git
+        self._ref = ref
+        self._base = tip
+        self._own = not listed_in
+        self._holds = holds
+        self._started = time.time() - 1  # by a file system's clock, which may be a little behind
+        self._ids: list[str] = []
+        self._awaited = 0
+        self._begun = self._sealed = self._written = self._dismissed = False
+        listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
+        self._process = git.spawn(*_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
+        self._plain = self._own and tip is not None and git.git_dir is not None and is_plain(git.git_dir, ref)
+        self._mover: Running | None = None
+        self._asked: list[str] = []
+        try:
+            if first:
+                self._ask(first)
+        except BaseException:
+            self._end()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._end()
+
+    def read(self, path: str, held: bytes | None = None) -> Blob | None:
+        """Return the file at `path` in the tip, None where there is none.
+
+        `held` is what the work tree has there: where the tip has the same, as mostly, its id says so, and git is not
+        asked for the content.
+
+        Raises:
+            RefusedError: there is a folder, a symbolic link or a submodule under this name.
+
+        """
+        if self._base is None:
+            return None
+        if path not in self._asked:
+            self._ask(path)
+        self._pass_over(self._asked.index(path))
+        meta = self._line().partition(b"\t")[0].split(b" ")
+        if meta[0] == b"missing":
+            return None
+        mode, oid = meta[0].decode(), meta[2].decode()
+        if mode not in _MODES:
+            raise RefusedError(f"{path} is not a file in the store, but a folder, a link or a submodule (mode {mode}).")
+        if held is not None and blob_id(held, oid) == oid:
+            return Blob(mode, oid, held)
+        self._send(b"cat-blob %s\n" % oid.encode())
+        size = int(self._line().split(b" ")[2])
+        data = self._exactly(size + 1)[:-1]
+        return Blob(mode, oid, data)
+
+    def _ask(self, path: str) -> None:
+        if self._base is not None:
+            self._send(b"ls %s %s\n" % (self._base.encode(), quote_path(path)))
+            self._asked.append(path)
+
+    def _pass_over(self, number: int) -> None:
+        """Take so many answers that nobody waits for, and the next one as taken, if it comes."""
+        for _ in range(number):
+            self._line()
+        del self._asked[: number + 1]
+
+    def commit(self, commit: NewCommit) -> None:
+        """Add a commit on top of the tip or the one before; the branch does not move yet.
+
+        It returns while fast-import still works on it; that it failed is found out in `finish` at the latest.
+        """
+        message = commit.message.replace("\0", "").encode("utf-8", "replace")
+        parts = [
+            b"commit %s\nmark :1\n" % self._ref.encode(),
+            b"author %s\ncommitter %s\n" % (commit.author.render(), commit.committer.render()),
+            b"data %d\n%s\n" % (len(message), message),
+        ]
+        parents = commit.parents or ((self._base,) if self._base is not None and not self._begun else ())
+        parts += [b"from %s\n" % parent.encode() for parent in parents[:1]]
+        parts += [b"merge %s\n" % parent.encode() for parent in parents[1:]]
+        self._begun = True
+        parts += _file_commands(commit.changes, commit.modes)
+        parts += [b"M %s %s %s\n" % (mode.encode(), oid.encode(), quote_path(p)) for p, mode, oid in commit.entries]
+        parts.append(b"\nget-mark :1\n")
+        self._send(*parts)
+        self._awaited += 1
+        if self._awaited >= _MAX_AWAITED:
+            self._read_ids()
+
+    def seal(self, *, moves: bool = True) -> None:
+        """Say that there are no more commits: their objects are being synced when it returns."""
+        if self._begun and not self._sealed:
+            self._sealed = True
+            # A branch is not fast-import's to move.
+            reset = b"" if self._holds else b"reset %s\n" % self._ref.encode()
+            self._send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
+            if not self._plain and moves:  # it is ready once the objects are
+                self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
+
+    def finish(self) -> tuple[str, ...]:
+        """Sync all objects, then move the branch; returns the commits' ids, oldest first. Without one nothing happens.
+
+        Raises:
+            TipMovedError: the branch is not where it was, or another process is moving it, or has removed the objects.
+            NotSavedError: the disk is full, read-only or not ours to write.
+            GitFailedError: git failed in another way.
+
+        """
+        self.seal()
+        if not self._plain or not self._begun:
+            return self._finish_by_git()
+        self._read_ids()
+        with self._prepared(self._ids[-1]) as move:
+            if not move.ready:
+                return self._finish_by_git()
+            ids = self.write()
+            reflog = f"{GITMEM.name} <{GITMEM.email}> {int(time.time())} +0000\t{_REASON}"
+            move.finish(reflog.encode())
+        self._dismiss()
+        return ids
+
+    def _finish_by_git(self) -> tuple[str, ...]:
+        ids = self.write()
+        if ids:
+            self._have_moved(ids[-1])
+            self._dismiss()
+        return ids
+
+    def _dismiss(self) -> None:
+        """Let fast-import end while the caller goes on: the branch holds what it wrote."""
+        stdin = self._process.stdin
+        assert stdin is not None
+        with contextlib.suppress(OSError):  # it is gone, and has left its `.keep`: recovery removes that
+            stdin.write(b"done\n")
+            stdin.flush()
+        self._dismissed = True
+
+    def write(self) -> tuple[str, ...]:
+        """Sync all objects and return the commits' ids as `finish` does; the branch stays where it is."""
+        self.seal(moves=False)
+        if not self._begun:
+            return ()
+        self._read_ids()
+        if not self._written and self._line() != _FINISHED + b"\n":
+            raise self._died()
+        self._written = True
+        return tuple(self._ids)
+
+    @contextlib.contextmanager
+    def _prepared(self, last: str) -> Iterator[Move]:
+        """Prepare the branch's move while the objects are being synced."""
+        assert self._base is not None
+        assert self._git.git_dir is not None
+        try:
+            with Move(self._git.git_dir, self._ref, self._base, last) as move:
+                yield move
+        except BranchLockedError as error:
+            raise TipLockedError(error.lock) from None
+        except BranchMovedError:
+            raise TipMovedError from None
+        except OSError as error:
+            raise self._not_saved((error.strerror or str(error)).lower()) from error
+
+    def _have_moved(self, last: str) -> None:
+        """Have git move the branch."""
+        mover = self._mover = self._mover or self._git.spawn(*_SYNC, *_UPDATE_REF)
+        base = self._base or "0" * len(last)
+        _, stderr = mover.communicate(f"update {self._ref} {last} {base}\n".encode())
+        if mover.returncode == 0:
+            return
+        if lock := lock_in_the_way(os.fsdecode(stderr)):
+            raise TipLockedError(lock)
+        if any(words in stderr for words in _MOVED):
+            raise TipMovedError
+        raise self._failure(_UPDATE_REF, mover.wait(), stderr)
+
+    def _read_ids(self) -> None:
+        self._pass_over(len(self._asked))
+        while self._awaited:
+            self._ids.append(self._line().strip().decode())
+            self._awaited -= 1
+
+    def _send(self, *parts: bytes) -> None:
+        stdin = self._process.stdin
+        assert stdin is not None
+        try:
+            for part in parts:
+                stdin.write(part)
+            stdin.flush()
+        except OSError:  # a broken pipe, which Windows calls an invalid argument
+            raise self._died() from None
+
+    def _line(self) -> bytes:
+        stdout = self._process.stdout
+        assert stdout is not None
+        line = stdout.readline()
+        if not line.endswith(b"\n"):
+            raise self._died()
+        return line
+
+    def _exactly(self, size: int) -> bytes:
+        stdout = self._process.stdout
+        assert stdout is not None
+        data = stdout.read(size)
+        if len(data) < size:
+            raise self._died()
+        return data
+
+    def _died(self) -> Exception:
+        _, stderr = self._process.communicate()
+        return self._failure(_FAST_IMPORT, self._process.wait(), stderr)
+
+    def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
+        error: GitFailedError = failure(command, status, stderr)
+        if any(all(said in error.stderr for said in words) for words in _AGAIN):
+            return PrunedError()
+        reason = next((reason for words, reason in _DISK_TROUBLES.items() if words in error.stderr), None)
+        return error if reason is None else self._not_saved(reason)
+
+    def _not_saved(self, reason: str) -> NotSavedError:
+        return NotSavedError(
+            f"The commit could not be written to {self._git.git_dir}: {reason}.",
+            "Make room or give access, then try again.",
+        )
+
+    def _remove_unfinished(self) -> None:
+        """Remove the files git could not go on with on a full disk: it leaves them, and the disk is full for ever."""
+        for folder, _, names in os.walk(f"{self._git.git_dir}/objects"):
+            for name in names:
+                path = f"{folder}/{name}"
+                with contextlib.suppress(OSError):
+                    if name.startswith("tmp_") and os.lstat(path).st_mtime >= self._started:
+                        os.unlink(path)
+
+    def _end(self) -> None:
+        """End what still runs, and leave no trace of it.
+
+        A fast-import that is killed leaves its unfinished pack behind for ever; one whose input ends only leaves a
+        report, and objects that nothing points to. An update-ref that is told nothing does nothing.
+        """
+        try:
+            over = self._dismissed or (self._begun and not self._written)
+            _let_end(self._process, b"" if over else b"done\n")
+        finally:
+            if self._mover is not None:
+                _let_end(self._mover)
+        if self._process.returncode:
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
+            if self._own:
+                self._remove_unfinished()
+
+
+def _let_end(process: Running, last_words: bytes = b"") -> None:
+    if process.returncode is not None:
+        return
+    try:
+        process.communicate(last_words, timeout=_GRACE)
+    except BaseException:  # an interrupt, too: nothing is left running
+        process.kill()
+        process.wait()
+        raise
+    finally:
+        process.close()
+
+
+def _file_commands(changes: Mapping[str, bytes | None], modes: Mapping[str, str]) -> list[bytes]:
+    # What goes, goes first: a file may take the place of a folder, and a folder that of a file.
+    parts = [b"D %s\n" % quote_path(path) for path, content in changes.items() if content is None]
+    for path, content in changes.items():
+        if content is not None:
+            mode = modes.get(path, REGULAR).encode()
+            head = b"M %s inline %s\ndata %d\n" % (mode, quote_path(path), len(content))
+            parts += (head, content, b"\n")  # as it is: joined, a large file would be copied again and again
+    return parts
+
+
+def quote_path(path: str) -> bytes:
+    """Return a path as fast-import reads it: in C quotes where it could be misread.
+
+    Raises:
+        RefusedError: no file can have this name.
+
+    """
+    raw = os.fsencode(path)
+    if not raw or 0 in raw:
+        raise RefusedError(f"No file can be called {path!a}.")
+    if _UNQUOTED.issuperset(raw):
+        return raw
+    return b'"%s"' % b"".join(b"%c" % byte if byte in _VERBATIM else b"\\%03o" % byte for byte in raw)
+
+
+def _plain(name: str) -> bytes:
+    kept = "".join(character for character in name if character.isprintable() and character not in "<>")
+    return kept.encode("utf-8", "replace").strip() or b"unknown"

@@ -1,0 +1,1 @@
+"""Commits and who wrote a line."""

@@ -1,0 +1,84 @@
+"""Which commit wrote a line: `git blame`, parsed by GitPython.
+
+GitPython starts git with the caller's environment, and its `Repo(...)` reads `GIT_DIR`, `GIT_COMMON_DIR` and others
+before it looks at the path it was given: inside a hook it finds another repository, or none (field-notes §2). So its
+parser is used on a repository object that was never searched for, and whose every git process is started by
+`gitmem.git.process.run`. Importing it takes 85 ms: this module is imported where a line is to be blamed, and nowhere
+else.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitmemError
+from gitmem.git.unfiltered import head_at
+
+try:
+    from git import Repo  # noqa: TID251  # this is the room that may
+    from git.cmd import Git as PythonGit  # noqa: TID251
+except ImportError as error:  # it looks for git itself when it is imported, and obeys GIT_PYTHON_GIT_EXECUTABLE
+    raise GitmemError(
+        f"GitPython cannot be used: {error}.", "Unset GIT_PYTHON_GIT_EXECUTABLE, or install gitpython again."
+    ) from error
+
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.git.process.run import Git
+
+_SECONDS = 300.0
+# GitPython knows ids of 20 bytes. A longer one (SHA-256) is handed to it by its beginning, and given back whole.
+_LONGER_ID = re.compile(rb"^(?P<known>[0-9a-f]{40})[0-9a-f]{24}(?= [0-9]+ [0-9]+ [0-9]+$)", re.MULTILINE)
+
+
+class _WalledGit(PythonGit):
+    """GitPython's way to call git, led to ours."""
+
+    def __init__(self, git: Git, variables: Mapping[str, str]) -> None:
+        super().__init__()
+        self._walled = git
+        self._variables = variables
+        self._longer: dict[str, str] = {}
+
+    def execute(self, command: Any, *_: Any, **options: Any) -> bytes:  # type: ignore[override]
+        """Run a command as `Git.run` does; only what reads bytes to the end is provided for."""
+        if options != {"stdout_as_string": False}:
+            raise NotImplementedError(f"GitPython was used in a way that is not walled off: {sorted(options)}")
+        said = self._walled.run(*command[1:], timeout=_SECONDS, env=self._variables)
+        self._longer |= {found["known"].decode(): found[0].decode() for found in _LONGER_ID.finditer(said)}
+        return _LONGER_ID.sub(rb"\g<known>", said)
+
+    def whole(self, oid: str) -> str:
+        """Return the id that git gave, for the one GitPython knows."""
+        return self._longer.get(oid, oid)
+
+
+class _History(Repo):
+    """A repository that is not looked for: see above."""
+
+    def __init__(self, git: Git, variables: Mapping[str, str]) -> None:
+        self.git = _WalledGit(git, variables)
+
+
+def blame(git: Git, revision: str | None, path: str, lines: tuple[int, int] | None = None) -> dict[int, str]:
+    """Return the id of the commit that wrote each line of a file, by line number; `lines` is a range, both inclusive.
+
+    With no revision the file of the work tree is asked about; the id of a line that is in no commit yet is all zeros.
+    Lines that a commit moved or copied from a file it also changed (`-C`) are followed to where they came from: those
+    of an archive through the rotation to the commits that wrote them.
+
+    Raises:
+        GitFailedError: there is no such file in the revision, or it has fewer lines.
+
+    """
+    options: dict[str, Any] = {"C": True}
+    if lines is not None:
+        options["L"] = f"{lines[0]},{lines[1]}"
+    tip = git.run("rev-parse", "--verify", "--end-of-options", f"{revision or 'HEAD'}^{{commit}}").decode().strip()
+    with head_at(tip) as variables, _History(git.unfiltered, variables) as repository:
+        entries = repository.blame_incremental(revision and tip, path, **options)
+        whole = repository.git.whole
+        return {number: whole(entry.commit.hexsha) for entry in entries for number in entry.linenos}

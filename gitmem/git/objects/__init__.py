@@ -1,0 +1,1 @@
+"""Objects: reading, comparing, packing, checking and removing them."""

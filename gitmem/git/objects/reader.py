@@ -1,0 +1,125 @@
+"""Many reads of objects from one git: `git cat-file --batch-command`, kept open, at some 50 µs a read.
+
+What takes a process of its own for each question otherwise takes 2 to 4 ms. Objects that came meanwhile (a fetch, a
+commit) are found: git looks for new packs before it says that one is missing. Source: git-cat-file(1), git 2.36.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from gitmem.git.process.run import failure
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Self
+
+    from gitmem.git.process.run import Git
+    from gitmem.git.process.spawn import Running
+
+_COMMAND = ("cat-file", "--batch-command", "--buffer")
+_AT_ONCE = 64  # asked for and held in memory: some 6 MB, where they are archives
+_INFOS_AT_ONCE = 4096
+_GRACE = 10.0  # seconds for a process that has nothing left to do
+
+
+class Info(NamedTuple):
+    """An object: its id, its kind (`blob`, `tree`, …), and its size in bytes."""
+
+    oid: str
+    kind: str
+    size: int
+
+
+class Objects:
+    """Reads a repository's objects, by full ids or what `git rev-parse` takes. Starts git when it is first asked.
+
+    Used as a context manager. What is asked for comes in the order of the names, None for what there is not.
+    """
+
+    def __init__(self, git: Git) -> None:
+        self._git = git
+        self._process: Running | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def start(self) -> Running:
+        """Start git now, so that it is ready when it is asked."""
+        if self._process is None:
+            self._process = self._git.spawn(*_COMMAND)
+        return self._process
+
+    def close(self) -> None:
+        """End git; it starts anew where it is asked again."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        try:
+            process.communicate(timeout=_GRACE)
+        except BaseException:  # an interrupt, too: nothing is left running
+            process.kill()
+            process.communicate()
+            raise
+
+    def infos(self, names: Sequence[str]) -> list[Info | None]:
+        """Return what objects are.
+
+        Raises:
+            GitFailedError: an object is damaged.
+
+        """
+        found: list[Info | None] = []
+        for start in range(0, len(names), _INFOS_AT_ONCE):
+            found += [info for info, _ in self._ask("info", names[start : start + _INFOS_AT_ONCE])]
+        return found
+
+    def contents(self, names: Sequence[str]) -> Iterator[bytes | None]:
+        """Yield the contents of objects; a few at a time are in memory. Raises as `infos`."""
+        for start in range(0, len(names), _AT_ONCE):
+            for _, data in self._ask("contents", names[start : start + _AT_ONCE]):
+                yield data
+
+    def _ask(self, command: str, names: Sequence[str]) -> list[tuple[Info | None, bytes | None]]:
+        if any("\n" in name for name in names):
+            raise ValueError("a name of an object is one line")
+        process = self.start()
+        stdin, stdout = process.stdin, process.stdout
+        assert stdin is not None
+        answers: list[tuple[Info | None, bytes | None]] = []
+        try:
+            try:
+                stdin.write("".join(f"{command} {name}\n" for name in names).encode() + b"flush\n")
+                stdin.flush()
+            except OSError:  # a broken pipe, which Windows calls an invalid argument
+                raise EOFError from None
+            for _ in names:
+                line = stdout.readline()
+                if not line.endswith(b"\n"):
+                    raise EOFError  # noqa: TRY301
+                info = _info(line)
+                data = None
+                if info is not None and command == "contents":
+                    data = stdout.read(info.size + 1)[:-1]
+                    if len(data) < info.size:
+                        raise EOFError  # noqa: TRY301
+                answers.append((info, data))
+        except EOFError:
+            self._process = None
+            _, stderr = process.communicate()
+            raise failure(_COMMAND, process.wait(), stderr) from None
+        except BaseException:  # an interrupt: the rest of the answer must not be taken for the next one
+            self._process = None
+            process.kill()
+            process.communicate()
+            raise
+        return answers
+
+
+def _info(line: bytes) -> Info | None:
+    found = re.fullmatch(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n", line)
+    return None if found is None else Info(found[1].decode(), found[2].decode(), int(found[3]))

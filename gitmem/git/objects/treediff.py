@@ -1,0 +1,119 @@
+"""What differs between two trees, found by reading only the folders that differ: `git diff-tree -r` without a process.
+
+Whatever is odd, or very much, is git's to say: a tree with a name twice, or not in the form git writes it, and trees
+made to have no end.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from gitmem.git.objects.reader import Objects
+
+Entries = dict[bytes, tuple[str, str]]  # mode and object id by name
+
+_FOLDER = "40000"
+_MOST_TREES = 4096
+_MOST_CHANGES = 65536
+_DIGITS = {40: 20, 64: 32}  # an id's bytes, by its hexadecimal digits
+_ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL) for size in _DIGITS.values()}
+
+
+class PathChange(Value):
+    """A path that differs between two commits; an id is None where the file is missing.
+
+    `mode` is that of the newer version, else of the older one: `100644`, `100755`, `120000` (a symbolic link) or
+    `160000` (a submodule); `old_mode` is that of the older one, `000000` where it is missing.
+    """
+
+    path: str
+    old: str | None
+    new: str | None
+    mode: str
+    old_mode: str = "000000"
+
+
+def tree_changes(objects: Objects, old: str, new: str) -> list[PathChange] | None:
+    """Return what differs between two commits (or trees), as `Repository.changes` does; None where git has to say it.
+
+    Raises:
+        GitFailedError: an object is damaged.
+
+    """
+    roots = objects.infos([f"{name}^{{tree}}" for name in (old, new)])
+    if roots[0] is None or roots[1] is None:
+        return None
+    changes: list[tuple[bytes, PathChange]] = []
+    pairs: list[tuple[bytes, str | None, str | None]] = [(b"", roots[0].oid, roots[1].oid)]
+    count = 0
+    while pairs := [pair for pair in pairs if pair[1] != pair[2]]:
+        wanted = list(dict.fromkeys(oid for _, *two in pairs for oid in two if oid is not None))
+        count += len(pairs)
+        trees = read_trees(objects, wanted) if count <= _MOST_TREES else None
+        if trees is None or len(changes) > _MOST_CHANGES:
+            return None
+        deeper: list[tuple[bytes, str | None, str | None]] = []
+        for folder, before, after in pairs:
+            one, other = trees[before] if before else {}, trees[after] if after else {}
+            for name in {name for name, _ in one.items() ^ other.items()}:
+                _compare(folder + name, one.get(name), other.get(name), changes, deeper)
+        pairs = deeper
+    return [change for _, change in sorted(changes, key=lambda pair: pair[0])]
+
+
+def read_trees(objects: Objects, oids: Collection[str]) -> dict[str, Entries] | None:
+    """Return the entries of trees, with the modes git shows; None where one is not there or is not as git writes it."""
+    found = {}
+    for oid, data in zip(oids, objects.contents(list(oids)), strict=True):
+        entries = None if data is None else _parsed(data, _DIGITS[len(oid)])
+        if entries is None:
+            return None
+        found[oid] = entries
+    return found
+
+
+def is_folder(entry: tuple[str, str] | None) -> bool:
+    """Say whether an entry of a tree is a tree."""
+    return entry is not None and entry[0] == _FOLDER
+
+
+def _parsed(data: bytes, size: int) -> Entries | None:
+    found = _ENTRY[size].findall(data)
+    entries = {name: (_mode(mode), oid.hex()) for mode, name, oid in found}
+    whole = sum(len(mode) + len(name) for mode, name, _ in found) + (size + 2) * len(found) == len(data)
+    return entries if whole and len(entries) == len(found) else None
+
+
+def _mode(raw: bytes) -> str:
+    """Return a mode as git shows it, whatever an old or odd tool wrote."""
+    mode = int(raw, 8)
+    kind = mode & 0o170000
+    if kind == 0o100000:  # noqa: PLR2004
+        return "100755" if mode & 0o100 else "100644"
+    return {0o120000: "120000", 0o040000: _FOLDER}.get(kind, "160000")
+
+
+def _compare(
+    path: bytes,
+    one: tuple[str, str] | None,
+    other: tuple[str, str] | None,
+    changes: list[tuple[bytes, PathChange]],
+    deeper: list[tuple[bytes, str | None, str | None]],
+) -> None:
+    """Note what two entries of one name come to: a change, folders to look into, or both."""
+    folders = [entry[1] if entry is not None and is_folder(entry) else None for entry in (one, other)]
+    before, after = (None if is_folder(entry) else entry for entry in (one, other))
+    if any(folders):
+        deeper.append((path + b"/", folders[0], folders[1]))
+    kept = after or before
+    if kept is not None and before != after:
+        old_mode, old = before or ("000000", None)
+        new = None if after is None else after[1]
+        changes.append((path, PathChange(os.fsdecode(path), old, new, kept[0], old_mode)))

@@ -1,0 +1,373 @@
+"""The one way to start git: nothing of the caller's environment, configuration or hooks can change a result.
+
+field-notes §2 lists what bit others. Three walls:
+
+- the environment: every `GIT_*` variable is dropped but for a short list, and what git must know is set explicitly;
+- the user's and the system's configuration are not read (unless asked, for network operations);
+- the repository's own configuration, which in branch mode is the user's project's, is overridden key by key.
+
+Attributes are not configuration. What compares a store's work tree with blobs, or prints a diff, runs as
+`Git.unfiltered`; a project's `status`, of which only the times count, with `filters_off`. Files are stored through
+`fast-import` or `hash-object --stdin`, to which no filter applies.
+
+On the hot path of a save: plain classes and `os.path`, because `dataclasses` costs 7 ms to import and `pathlib` 4.
+"""
+
+from __future__ import annotations
+
+import os
+
+from gitmem.errors import GitFailedError, GitmemError
+from gitmem.git.process.spawn import ExpiredError
+from gitmem.machine.programs import find_program, with_absolute
+
+TYPE_CHECKING = False  # `typing` is not imported for one constant: 3 ms
+if TYPE_CHECKING:
+    from collections.abc import Container, Mapping
+
+    from gitmem.git.process.spawn import Running
+
+if TYPE_CHECKING or hasattr(os, "posix_spawn"):
+    from gitmem.git.process.spawn import Child
+else:
+    from gitmem.git.process.popen import Child
+
+OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
+STDERR_LIMIT = 4096  # characters of what git said that an error keeps, from the end
+_MOST_CONFIG = 65_536  # bytes of a configuration that are looked at here; git reads a longer one
+_GRACE = 2.0  # seconds between asking git to stop, which lets it remove its lock files, and killing it
+_INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
+
+# A wrapped or portable git finds its own helpers through it, and git sets it to its own for whatever it starts.
+_KEPT = ("GIT_EXEC_PATH",)
+# How to reach a remote, and where the user's configuration is: nothing to a local operation, all to a network one.
+_KEPT_FOR_NETWORK = (
+    "GIT_ALLOW_PROTOCOL",
+    "GIT_ASKPASS",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_HTTP_",
+    "GIT_PROXY_",
+    "GIT_SSH",
+    "GIT_SSL_",
+)
+
+_SET = {
+    "LC_ALL": "C",  # messages are matched in English
+    "GIT_ADVICE": "0",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_EDITOR": ":",
+    "GIT_SEQUENCE_EDITOR": ":",
+    "GIT_PAGER": "cat",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # what a tree holds is what its id says
+    "GIT_OPTIONAL_LOCKS": "0",  # a read never makes a person's own git command fail
+    "GIT_TERMINAL_PROMPT": "0",
+    # Who moved a branch, in the reflog. Without it git asks the resolver for this machine's name: seconds, offline.
+    "GIT_COMMITTER_NAME": "gitmem",
+    "GIT_COMMITTER_EMAIL": "gitmem@localhost",
+}
+_SET_LOCAL = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    # A missing object of a partial clone is an error, not a connection: git 2.44 has the first, all have the second.
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+}
+
+# What the repository's own configuration may not say. All of it costs a process 0.1 ms; as `-c` arguments it would
+# cost the same but fill the process list, and Windows limits a command line to 32 K.
+_OVERRIDES = {
+    # starts a program
+    "core.hooksPath": "/dev/null",  # also for the hooks in .git/hooks: reference-transaction fires on every ref update
+    # Hooks that the configuration itself names stand in no folder; git has them since 2.54, the switches since 2.55.
+    "hook.reference-transaction.enabled": "false",
+    "hook.post-index-change.enabled": "false",
+    "hook.pre-push.enabled": "false",
+    "core.fsmonitor": "false",
+    "core.alternateRefsCommand": "",
+    "commit.gpgSign": "false",
+    "tag.gpgSign": "false",
+    "log.showSignature": "false",
+    "gc.auto": "0",  # maintenance is ours, never behind a hook
+    "maintenance.auto": "false",
+    "submodule.recurse": "false",
+    # changes what is stored
+    "core.attributesFile": "/dev/null",
+    "core.excludesFile": "/dev/null",
+    "core.autocrlf": "false",
+    "core.eol": "lf",
+    "core.safecrlf": "false",
+    "core.sparseCheckout": "false",
+    "core.commentChar": "#",
+    "i18n.commitEncoding": "UTF-8",
+    "trailer.separators": ":",
+    # A reflog for branches, a person's net under every move, and never (`always`) one for the lock's ref.
+    "core.logAllRefUpdates": "true",
+    "init.templateDir": "",
+    "init.defaultBranch": "main",
+    "init.defaultObjectFormat": "sha1",  # hosting sites take nothing else yet
+    "init.defaultRefFormat": "files",
+    # changes what is printed
+    "blame.ignoreRevsFile": "",
+    "color.ui": "false",
+    "color.branch": "false",
+    "color.diff": "false",
+    "color.status": "false",
+    "column.ui": "never",
+    "core.quotePath": "false",
+    "diff.mnemonicPrefix": "false",
+    "diff.noprefix": "false",
+    "diff.orderFile": "/dev/null",
+    "diff.relative": "false",
+    "diff.renames": "true",
+    "i18n.logOutputEncoding": "UTF-8",
+    "log.follow": "false",
+    "status.showUntrackedFiles": "normal",
+}
+
+
+def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
+    """Name the variables that hand configuration to git (git-config, GIT_CONFIG_COUNT); a `-c` argument still wins."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for index, (key, value) in enumerate(settings.items()):
+        variables[f"GIT_CONFIG_KEY_{index}"] = key
+        variables[f"GIT_CONFIG_VALUE_{index}"] = value
+    return variables
+
+
+def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) -> dict[str, str]:
+    """Copy `environ` so that git finds in it no repository, no identity and no configuration but gitmem's.
+
+    With `user_config` the user's and the system's configuration, and the variables that say how to reach a remote,
+    stay: for network operations. Source: field-notes §2.
+    """
+    kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
+    clean = {}
+    for name, value in with_absolute(environ, "PATH", "GIT_EXEC_PATH").items():  # where git finds `ssh` and helpers
+        upper = name.upper()  # Windows does not tell `git_dir` from `GIT_DIR`
+        if upper.startswith(("LC_", "LANGUAGE")) or (upper.startswith("GIT_") and not upper.startswith(kept)):
+            continue
+        clean[name] = value
+    clean.update(_SET)
+    if not user_config:
+        clean.update(_SET_LOCAL)
+    clean.update(_as_environment(_OVERRIDES))
+    return clean
+
+
+def find_git(environ: Mapping[str, str]) -> str:
+    """Return the absolute path of git on the `PATH` of `environ`; raises GitmemError where there is none.
+
+    Relative entries of `PATH` are passed over, and Windows' habit of looking in the current folder first is
+    avoided: a `git` that came with a project is not git.
+    """
+    found = find_program("git", environ)
+    if found is None:
+        raise GitmemError("There is no git on the PATH.", _INSTALL)
+    return found
+
+
+class Git:
+    """Starts git for one repository, with nothing around it that could change a result. Immutable.
+
+    `git_dir` and `work_tree` are absolute paths; commands run with the work tree, else the git dir, as their current
+    folder. `environ` is the caller's environment, as a door read it; it is cleaned here. `user_config` lets the
+    user's and the system's configuration in: for network operations only. `settings` and `variables` are added to the
+    configuration and the environment that git gets, and win.
+    """
+
+    __slots__ = ("_environment", "_executable", "_folder", "_unfiltered", "git_dir", "work_tree")
+
+    git_dir: str | None
+    work_tree: str | None
+
+    def __init__(
+        self,
+        git_dir: os.PathLike[str] | str | None,
+        work_tree: os.PathLike[str] | str | None,
+        environ: Mapping[str, str],
+        *,
+        user_config: bool = False,
+        settings: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self.git_dir = None if git_dir is None else os.fspath(git_dir)
+        self.work_tree = None if work_tree is None else os.fspath(work_tree)
+        for path in (self.git_dir, self.work_tree):
+            if path is not None and not os.path.isabs(path):
+                raise ValueError(f"{path!r} is not an absolute path")
+        self._environment = clean_environment(environ, user_config=user_config)
+        self._unfiltered: Git | None = None
+        self._executable = find_git(environ)
+        self._folder = self.work_tree or self.git_dir or os.path.abspath(os.sep)
+        if self.git_dir is not None:
+            self._environment["GIT_DIR"] = self.git_dir
+            self._environment["GIT_CEILING_DIRECTORIES"] = os.path.dirname(self._folder)
+            if self.work_tree is not None:
+                self._environment["GIT_WORK_TREE"] = self.work_tree
+            else:  # as `git --bare` does; otherwise the current folder would be the work tree
+                self._environment["GIT_IMPLICIT_WORK_TREE"] = "0"
+        if settings:
+            self._environment.update(_as_environment({**_OVERRIDES, **settings}))
+        self._environment.update(variables or {})
+
+    @property
+    def unfiltered(self) -> Git:
+        """The git for all that compares the work tree with blobs, or prints a diff; see gitmem.git.unfiltered."""
+        if self._unfiltered is None:
+            from gitmem.git.unfiltered import unfiltered
+
+            self._unfiltered = unfiltered(self, self._environment)
+        return self._unfiltered
+
+    def run(
+        self,
+        *args: str,
+        stdin: bytes | None = None,
+        timeout: float = 60.0,
+        ok: Container[int] = (0,),
+        env: Mapping[str, str] | None = None,
+    ) -> bytes:
+        """Run `git ARGS` to its end and return what it wrote to stdout.
+
+        `stdin` is what git reads (nothing by default, never a terminal), `timeout` is in seconds, `ok` holds the exit
+        statuses that are no failure, `env` is added to the cleaned environment (an identity, an index file).
+        Raises GitFailedError on any other status, and when the time is over: git is then ended and reaped.
+        """
+        process = self._start(args, env, stdin=stdin is not None)
+        try:
+            stdout, stderr = process.communicate(stdin, timeout)
+        except ExpiredError:
+            said = _end(process)
+            message = f"git {_command(args)} did not finish within {timeout:g} s."
+            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(said)) from None
+        except BaseException:  # an interrupt, most of all: leave nothing running
+            _end(process)
+            raise
+        status = process.wait()
+        if status not in ok:
+            raise failure(args, status, stderr, stdout)
+        return stdout
+
+    def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Running:
+        """Start `git ARGS` with pipes for stdin, stdout and stderr, for callers that talk to it (fast-import).
+
+        The caller reads both outputs to their end, waits, and looks at the status (see `failure`).
+        """
+        return self._start(args, env, stdin=True)
+
+    def _start(self, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
+        try:
+            os.stat(self._folder)  # git would say so as well, but as if it had done its work
+            return Child(
+                (self._executable, "-C", self._folder, *args),
+                self._environment if env is None else {**self._environment, **env},
+                stdin=stdin,
+            )
+        except OSError as error:
+            raise GitmemError(f"git could not be started in {self._folder}: {error.strerror}.") from error
+
+
+def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:
+    """Return a git that belongs to no repository: `init PATH`, `--version`, or, with `user_config`, `config --global`.
+
+    Its current folder is the root of the file system: give it absolute paths.
+    """
+    return Git(None, None, environ, user_config=user_config)
+
+
+def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, str]:
+    """Return variables (`env` of `Git.run`) that take their commands from all filters a configuration names.
+
+    Git is asked for the names only where the configuration may hold any, which two small files tell.
+
+    Raises:
+        GitmemError: git could not tell them.
+
+    """
+    if not _may_name_filters(common_dir) and (git.git_dir is None or not _may_name_filters(git.git_dir)):
+        return {}
+    said = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", timeout=seconds, ok=(0, 1))
+    keys = said.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    names = {key[len("filter.") : key.rindex(".")] for key in keys if key.count(".") > 1}
+    settings = dict(_OVERRIDES)
+    for name in names:
+        settings |= {f"filter.{name}.{key}": "" for key in ("clean", "smudge", "process")}
+        settings[f"filter.{name}.required"] = "false"
+    return _as_environment(settings)
+
+
+def _may_name_filters(folder: str) -> bool:
+    """Say whether a configuration file in a git folder has a section of a filter's, or leads to other files."""
+    for name in ("config", "config.worktree"):
+        try:
+            with open(os.path.join(folder, name), "rb") as file:
+                text = file.read(_MOST_CONFIG + 1).lower()
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+        if len(text) > _MOST_CONFIG or b"filter" in text or b"include" in text:
+            return True
+    return False
+
+
+def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
+    """Return the version of the git on the `PATH`; raises GitmemError if it is missing or older than `OLDEST_GIT`."""
+    import re
+
+    said = git_without_repository(environ).run("--version").decode(errors="replace").strip()
+    found = re.search(r"(\d+)\.(\d+)", said)
+    version = (int(found[1]), int(found[2])) if found else (0, 0)
+    if version < OLDEST_GIT:
+        raise GitmemError(f"{said!r} is too old for gitmem.", _INSTALL)
+    return version
+
+
+def failure(args: tuple[str, ...], status: int, stderr: bytes, stdout: bytes = b"") -> GitFailedError:
+    """Make the error for `git ARGS` that ended with `status` and said `stderr`; no password in a URL stays in it."""
+    said = _readable(stderr)
+    lines = said.splitlines() or [""]
+    reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
+    message = f"git {_command(args)} failed with status {status}" + (f": {reason}" if reason else ".")
+    return GitFailedError(message, status=status, stderr=said, stdout=_readable(stdout[-STDERR_LIMIT:]))
+
+
+def _command(args: tuple[str, ...]) -> str:
+    """Pick the name of the subcommand; the other arguments may hold text or secrets of the user's."""
+    names = iter(args)
+    for name in names:
+        if name in {"-c", "-C"}:
+            next(names, None)
+        elif not name.startswith("-"):
+            return name
+    return args[0] if args else ""
+
+
+def _readable(stderr: bytes) -> str:
+    return masked(stderr.decode("utf-8", "replace").strip())[-STDERR_LIMIT:]
+
+
+def masked(text: str) -> str:
+    """Return a text without what stands before an `@`, or behind a `?`, in the URLs in it: passwords and tokens."""
+    import re  # not where all goes well
+
+    text = re.sub(r"://[^\s'\"]*@", "://***@", text)
+    return re.sub(r"(://[^\s'\"?]*\?)[^\s'\"]+", r"\1***", text)
+
+
+def _end(process: Running) -> bytes:
+    """End a process and reap it; returns what it said on stderr.
+
+    Asked first, git removes its lock files and ends what it started; killed at once, it would leave them behind.
+    """
+    process.terminate()
+    try:
+        return process.communicate(timeout=_GRACE)[1]
+    except ExpiredError as expired:
+        process.kill()
+        process.wait()
+        return expired.stderr
+    finally:
+        process.close()

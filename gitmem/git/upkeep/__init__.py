@@ -1,0 +1,1 @@
+"""Packing, checking, rewriting and removing objects."""

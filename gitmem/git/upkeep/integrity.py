@@ -1,0 +1,62 @@
+"""Whether a repository is whole, as git itself judges it; and the lock files that its git commands leave behind."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitFailedError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.git.process.run import Git
+    from gitmem.git.repository import Layout
+
+SECONDS = 3600.0
+_LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-graphs/commit-graph-chain")
+
+
+def damages(git: Git, *, deep: bool) -> list[str]:
+    """Return what `git fsck` finds wrong, a line each; `deep` reads every object, else only their connections count."""
+    process = git.spawn("fsck", "--no-progress", "--no-dangling", "--full" if deep else "--connectivity-only")
+    try:
+        stdout, stderr = process.communicate(timeout=SECONDS)
+    except BaseException:
+        process.kill()
+        process.communicate()
+        raise
+    lines = (stdout + stderr).decode("utf-8", "replace").splitlines()
+    found = [line for line in lines if line and not line.startswith(("notice: ", "dangling ", "unreachable "))]
+    return found if process.returncode else []
+
+
+def missing_of(git: Git, tip: str) -> list[str]:
+    """Return what is missing of the history of one commit; for a repository whose other branches are not ours."""
+    try:
+        git.run("rev-list", "--objects", "--quiet", tip, "--", timeout=SECONDS)
+    except GitFailedError as error:
+        return error.stderr.splitlines() or [error.message]
+    return []
+
+
+def lock_files(layout: Layout, branch: str) -> Iterator[tuple[str, float]]:
+    """Yield the lock files that would make a git command fail, and when each was made (seconds since 1970)."""
+    paths = [os.path.join(layout.common_dir, f"{name}.lock") for name in (*_LOCKED, branch)]
+    paths += [os.path.join(layout.git_dir, name) for name in ("index.lock", "HEAD.lock")]
+    for path in dict.fromkeys(paths):
+        with contextlib.suppress(OSError):
+            yield path, os.lstat(path).st_mtime
+
+
+def staged_paths(git: Git) -> list[str]:
+    """Return the paths in which the index differs from the commit that `HEAD` names."""
+    said = git.run("diff-index", "--cached", "--name-only", "-z", "HEAD", "--")
+    return [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
+
+
+def known_files(git: Git) -> list[str]:
+    """Return the files of the work tree: those git knows, and those that are neither known nor ignored."""
+    said = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    return sorted(os.fsdecode(path) for path in said.split(b"\0")[:-1])

@@ -1,0 +1,251 @@
+"""Writing history again without something (spec G7): the same commits become the same ones on whichever machine.
+
+A commit whose files, message, author and parents stay as they are keeps its id; every other one is written anew with
+the same dates, on what its parents became. Nothing is decided by chance or by the clock, so that clones that do it each
+for itself meet again. Done with one `git diff-tree` for what changed and one `git fast-import` for what is written;
+only blobs that commits brought are read, each once.
+
+Not git-filter-repo, measured with 2.47.0 on a store of 3,018 commits: both come to the same commits, bit for bit, at
+about the same cost (the rewriting 14 s of CPU here, 34 s there with its packing, which is left out here). But that
+takes a text and has none for a digest, rewrites the refs, reflogs and work tree it is started on at once, where a crash
+would leave half of it, and every ref there is, where in a project's repository only gitmem's may move.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from gitmem.git.commit.fast_import import quote_path
+from gitmem.git.process.run import failure
+from gitmem.git.upkeep.expunge import objects
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from gitmem.git.process.run import Git
+    from gitmem.git.process.spawn import Running
+
+_SECONDS = 3600.0
+_REF = b"refs/gitmem/rewriting"  # which fast-import must have, and which is never made
+_FILES = {b"100644", b"100755", b"120000"}
+_NAMED = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
+
+
+class Cleaner(Protocol):
+    """What takes something out of contents and of names."""
+
+    def clean(self, data: bytes) -> bytes:
+        """Return a content, a message or a person's name without it."""
+
+    def clean_path(self, path: bytes) -> bytes:
+        """Return the path of a file without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a commit did to a path, seen from its first parent; an id is "" where there is no file."""
+
+    path: bytes
+    mode: bytes
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A commit as it is stored, with its parents and its changes."""
+
+    oid: str
+    parents: tuple[str, ...]
+    raw: bytes
+    changes: tuple[Change, ...]
+
+
+def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> list[Written]:
+    """Return the commits of `tips` that are in none of `without`, parents before their children."""
+    wanted = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{tip}\n" for tip in without)
+    options = ("--topo-order", "--reverse", "--parents", "--ignore-missing", "--stdin")
+    said = git.run("rev-list", *options, stdin=wanted.encode(), timeout=_SECONDS).decode().splitlines()
+    lines = [line.split(" ") for line in said]
+    raws = objects(git, [line[0] for line in lines])
+    changes = _changes(git, lines)
+    return [
+        Written(oid, tuple(parents), raw, changes.get(oid, ()))
+        for (oid, *parents), raw in zip(lines, raws, strict=True)
+    ]
+
+
+def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[Change, ...]]:
+    wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)  # each against its first parent alone
+    options = ("--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+    said = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
+    found: dict[str, list[Change]] = {}
+    commit = ""
+    tokens = iter(said.split(b"\0")[:-1])
+    for token in tokens:
+        if not token.startswith(b":"):
+            commit = token.decode()
+            continue
+        _, mode, old, new, _ = token.split(b" ")
+        before, after = (oid.decode() if oid.strip(b"0") else "" for oid in (old, new))
+        found.setdefault(commit, []).append(Change(next(tokens), mode, before, after))
+    return {oid: tuple(changes) for oid, changes in found.items()}
+
+
+def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the files that commits brought, each once, with what was there before."""
+    seen: set[str] = set()
+    pairs: list[tuple[str, str]] = []
+    for commit in commits:
+        for change in commit.changes:
+            if change.new and change.mode in _FILES and change.new not in seen:
+                seen.add(change.new)
+                pairs.append((change.old, change.new))
+    read = objects(git, [oid for pair in pairs for oid in pair if oid])
+    for old, _ in pairs:
+        before = next(read) if old else b""
+        yield next(read), before
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What is to be taken out: contents by the id of their blob, paths, and the commits whose own text has it."""
+
+    blobs: dict[str, bytes]
+    paths: dict[bytes, bytes]
+    commits: frozenset[str]
+
+    def __bool__(self) -> bool:
+        """Whether anything is."""
+        return bool(self.blobs or self.paths or self.commits)
+
+
+def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Found:
+    """Return what a cleaner would change of some commits."""
+    changes = [change for commit in commits for change in commit.changes]
+    # Versions of one file follow each other, so that fast-import makes each a small difference from the one before.
+    files = sorted((one for one in changes if one.new and one.mode in _FILES), key=lambda one: one.path)
+    oids = list(dict.fromkeys(one.new for one in files))
+    dirty = {}
+    for oid, data in zip(oids, objects(git, oids), strict=True):
+        clean = cleaner.clean(data)
+        if clean != data:
+            dirty[oid] = clean
+    names = {path: cleaner.clean_path(path) for path in {change.path for change in changes}}
+    renamed = {path: name for path, name in names.items() if path != name}
+    return Found(dirty, renamed, frozenset(one.oid for one in commits if cleaner.clean(one.raw) != one.raw))
+
+
+def rewrite(
+    git: Git,
+    commits: Sequence[Written],
+    found: Found,
+    cleaner: Cleaner,
+    *,
+    keep_pack: bool,
+    beat: Callable[[], object] = lambda: None,
+) -> dict[str, str]:
+    """Write again what has to be; returns the new id of each commit that has one. No ref points to any of it yet.
+
+    Raises:
+        GitFailedError: git could not write it.
+
+    """
+    affected: set[str] = set()
+    for commit in commits:
+        dirty = any(change.new in found.blobs or change.path in found.paths for change in commit.changes)
+        if dirty or commit.oid in found.commits or not affected.isdisjoint(commit.parents):
+            affected.add(commit.oid)
+    new: dict[str, str] = {}
+    if not affected:
+        return new
+    with _Importer(git, keep_pack=keep_pack) as importer:
+        importer.write(found.blobs)
+        for commit in commits:
+            if commit.oid in affected:
+                new[commit.oid] = importer.commit(commit, found, new, cleaner)
+                beat()
+    return new
+
+
+def _name(found: Found, change: Change) -> bytes:
+    return quote_path(os.fsdecode(found.paths.get(change.path, change.path)))
+
+
+class _Importer:
+    """A fast-import that writes commits one by one and says their ids."""
+
+    def __init__(self, git: Git, *, keep_pack: bool) -> None:
+        sync = ("-c", "core.fsync=committed", "-c", "core.fsyncMethod=fsync")
+        kept = ("-c", "fastimport.unpackLimit=1") if keep_pack else ()
+        self._args = ("fast-import", "--quiet", "--done", "--date-format=raw-permissive")
+        self._process: Running = git.spawn(*sync, *kept, *self._args)
+        self._marks: dict[str, bytes] = {}  # what is not in a finished pack yet has no name but this
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        if kind is None:
+            self._send(b"reset %s\ndone\n" % _REF)  # no ref is to be made
+        stderr = self._process.communicate()[1]
+        if kind is None and self._process.returncode:
+            raise failure(self._args, self._process.wait(), stderr)
+
+    def _mark(self, oid: str) -> bytes:
+        """Return the mark of what takes the place of an object."""
+        return self._marks.setdefault(oid, b":%d" % (len(self._marks) + 1))
+
+    def write(self, contents: dict[str, bytes]) -> None:
+        """Write contents, by the ids of the blobs they take the place of."""
+        for oid, data in contents.items():
+            self._send(b"blob\nmark %s\ndata %d\n" % (self._mark(oid), len(data)), data, b"\n")
+
+    def commit(self, commit: Written, found: Found, new: dict[str, str], cleaner: Cleaner) -> str:
+        """Write a commit again, on what its parents became; returns its id."""
+        head, _, message = commit.raw.partition(b"\n\n")
+        lines = (line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" "))
+        fields = {key: value for key, _, value in lines}
+        message = cleaner.clean(message)
+        message = _NAMED.sub(lambda name: new.get(name[0].decode(), name[0].decode()).encode(), message)
+        mark = self._mark(commit.oid)
+        parts = [b"commit %s\nmark %s\n" % (_REF, mark)]
+        for who in (b"author", b"committer"):
+            name, _, when = fields[who].rpartition(b"> ")
+            parts.append(b"%s %s> %s\n" % (who, cleaner.clean(name), when))
+        if b"encoding" in fields:
+            parts.append(b"encoding %s\n" % fields[b"encoding"])
+        parts.append(b"data %d\n%s\n" % (len(message), message))
+        if not commit.parents:
+            parts.insert(0, b"reset %s\n" % _REF)
+        for verb, parent in zip((b"from", *(b"merge",) * len(commit.parents)), commit.parents, strict=False):
+            parts.append(b"%s %s\n" % (verb, self._marks.get(parent, parent.encode())))
+        gone = [change for change in commit.changes if not change.new]
+        there = [change for change in commit.changes if change.new]
+        parts += [b"D %s\n" % _name(found, one) for one in gone]
+        for one in there:
+            what = self._marks.get(one.new, one.new.encode())
+            parts.append(b"M %s %s %s\n" % (one.mode, what, _name(found, one)))
+        self._send(*parts, b"\nget-mark %s\n" % mark)
+        assert self._process.stdout is not None
+        said = self._process.stdout.readline()
+        if not said.endswith(b"\n"):
+            raise self._died()
+        return said.strip().decode()
+
+    def _send(self, *parts: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            for part in parts:
+                self._process.stdin.write(part)
+            self._process.stdin.flush()
+        except OSError:
+            raise self._died() from None
+
+    def _died(self) -> Exception:
+        _, stderr = self._process.communicate()
+        return failure(self._args, self._process.wait(), stderr)

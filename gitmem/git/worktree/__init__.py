@@ -1,0 +1,1 @@
+"""The working tree's files and git's index of them."""

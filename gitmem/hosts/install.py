@@ -1,0 +1,305 @@
+"""Writing hooks into a settings file and taking them back, with a record of it (docs/format.md, "Hosts").
+
+First it is planned what the file will be; `carry_out` does it. The file is replaced whole or not at all, keeps its
+mode, and where it is a link (dotfiles managers) the file it leads to is changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+
+from gitmem.errors import NotSavedError, RefusedError
+from gitmem.hosts.settings.emptied import Emptied, SettingsError
+from gitmem.hosts.settings.hooks import installed_events, with_hooks, without_hooks
+from gitmem.hosts.settings.servers import Place, has_server, with_server, without_server
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What an installation made: the file, these folders, and hooks in what held nothing (settings_file.Emptied).
+
+    Of a file that is gitmem's as a whole, `digest` is the SHA-256 of what was written.
+    """
+
+    created: bool = False
+    folders: tuple[str, ...] = ()
+    emptied: Mapping[str, str] = field(default_factory=dict)
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What is to become of a settings file; None where there is none. `record` None: nothing of ours is left in it."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    record: Record | None
+    folders: tuple[str, ...] = ()
+
+    @property
+    def changes(self) -> bool:
+        """Whether the file will be another one."""
+        return self.before != self.after
+
+
+class Manifest:
+    """The records of the settings files that gitmem wrote hooks into, by path, in one file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def records(self) -> dict[str, Record]:
+        """Return all records; one that cannot be read is none, since hooks can be told without it."""
+        found = {}
+        with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
+                files = json.load(file)["files"]
+            for path, said in files.items():
+                emptied = {str(place): str(text) for place, text in said["emptied"].items()}
+                folders, digest = tuple(map(str, said["folders"])), str(said.get("digest", ""))
+                found[str(path)] = Record(said["created"] is True, folders, emptied, digest)
+        return found
+
+    def put(self, path: str, record: Record | None) -> None:
+        """Keep a record, or with None forget it; where none is left the file goes, too."""
+        records = self.records()
+        if record is None:
+            _leave_folders(records.pop(path, Record()), records)
+        else:
+            records[path] = record
+        if not records:  # and the folders that were made for it
+            with contextlib.suppress(OSError):
+                os.unlink(self.path)
+                os.rmdir(os.path.dirname(self.path))
+                os.rmdir(os.path.dirname(os.path.dirname(self.path)))
+            return
+        os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
+        said = {"v": _VERSION, "files": {name: asdict(kept) for name, kept in records.items()}}
+        _write(self.path, json.dumps(said, ensure_ascii=False, indent=1).encode("utf-8", "surrogateescape"), 0o600)
+
+
+def plan_install(path: str, hooks: Mapping[str, Mapping[str, object]], known: Record | None) -> Change:
+    """Plan to write hooks into a settings file, `known` being the record of an earlier installation there.
+
+    Raises:
+        RefusedError: the file is no settings file, or cannot be read.
+
+    """
+    return _plan(path, known, lambda text: bool(installed_events(text)), partial(with_hooks, hooks=hooks))
+
+
+def plan_register(path: str, place: Place, server: Mapping[str, object], known: Record | None) -> Change:
+    """Plan to write the MCP server into a host's list of servers, as `plan_install` does hooks.
+
+    Raises:
+        RefusedError: the file is no such list, or cannot be read, or has another server of this name.
+
+    """
+    return _plan(path, known, partial(has_server, place=place), partial(with_server, place=place, server=server))
+
+
+def _plan(
+    path: str, known: Record | None, present: Callable[[str], bool], put: Callable[..., tuple[str, Emptied]]
+) -> Change:
+    before = _read(path)
+    text = _decoded(before or b"")
+    with _named(path):
+        if known is None or not present(text):  # what was noted of what is gone is of another file
+            known = Record(before is None, _missing_folders(path) if before is None else ())
+        new, emptied = put(text, known=known.emptied)
+    return Change(path, before, _encoded(new), Record(known.created, known.folders, emptied))
+
+
+def plan_uninstall(path: str, known: Record | None) -> Change:
+    """Plan to take gitmem's hooks out of a settings file; without a record by what can be told from the file.
+
+    Raises:
+        RefusedError: the file is no settings file, or cannot be read.
+
+    """
+    return _plan_removal(path, known, without_hooks)
+
+
+def plan_unregister(path: str, place: Place, known: Record | None) -> Change:
+    """Plan to take the MCP server out of a host's list of servers, as `plan_uninstall` does hooks.
+
+    Raises:
+        RefusedError: the file is no such list, or cannot be read.
+
+    """
+    return _plan_removal(path, known, partial(without_server, place=place))
+
+
+def _plan_removal(path: str, known: Record | None, take: Callable[..., str]) -> Change:
+    before = _read(path)
+    if before is None:
+        return Change(path, None, None, None)
+    known = known or Record()
+    with _named(path):
+        after: bytes | None = _encoded(take(_decoded(before), emptied=known.emptied))
+    if known.created and after == b"":
+        after = None
+    return Change(path, before, after, None, known.folders if after is None else ())
+
+
+def plan_put(path: str, content: bytes, known: Record | None) -> Change:
+    """Plan to put a file of gitmem's where there is none, or where there is one that it wrote; others stay as they are.
+
+    Raises:
+        RefusedError: what is there cannot be read.
+
+    """
+    before = _read(path)
+    if before is None:
+        known = Record(created=True, folders=_missing_folders(path))
+    elif before != content and (known is None or _digest(before) != known.digest):
+        return Change(path, before, before, known)
+    elif known is None:
+        # The same file is there already, by a team's repository: it is not ours to take away.
+        return Change(path, before, before, None)
+    return Change(path, before, content, replace(known, digest=_digest(content)))
+
+
+def plan_take(path: str, known: Record) -> Change:
+    """Plan to take a file of gitmem's away, if it still is what was written.
+
+    Raises:
+        RefusedError: it cannot be read.
+
+    """
+    before = _read(path)
+    ours = before is not None and _digest(before) == known.digest and known.created
+    return Change(path, before, None if ours else before, None, known.folders if ours or before is None else ())
+
+
+def _digest(data: bytes) -> str:
+    import hashlib
+
+    return hashlib.sha256(data).hexdigest()
+
+
+def carry_out(change: Change, manifest: Manifest | None) -> None:
+    """Do what was planned.
+
+    Raises:
+        NotSavedError: it could not be written; the settings are as they were.
+
+    """
+    try:
+        # First the record: one of a file that was not written harms nothing.
+        if manifest is not None and change.record is not None:
+            manifest.put(change.path, change.record)
+        if change.changes:
+            _replace(change)
+        if manifest is not None and change.record is None:
+            manifest.put(change.path, None)
+    except OSError as error:
+        where = error.filename or change.path
+        raise NotSavedError(
+            f"{where} could not be written: {error.strerror or error}.", "Make room or give access, then try again."
+        ) from error
+
+
+def hooked_events(path: str) -> tuple[str, ...]:
+    """Return the events that a settings file names a hook of gitmem's for; none where it cannot be read."""
+    with contextlib.suppress(RefusedError, SettingsError):
+        return installed_events(_decoded(_read(path) or b""))
+    return ()
+
+
+def is_registered(path: str, place: Place) -> bool:
+    """Say whether a host's list of servers has gitmem's; it does not where it cannot be read."""
+    with contextlib.suppress(RefusedError, SettingsError):
+        return has_server(_decoded(_read(path) or b""), place)
+    return False
+
+
+def _leave_folders(gone: Record, others: dict[str, Record]) -> None:
+    """Have the folders that were made for one file, and are still needed, go with the last one that is in them."""
+    for folder in reversed(gone.folders):
+        for path, record in others.items():
+            if os.path.isdir(folder) and os.path.realpath(path).startswith(folder + os.sep):
+                others[path] = replace(record, folders=(folder, *record.folders))
+
+
+def _replace(change: Change) -> None:
+    target = os.path.realpath(change.path)
+    if _read(change.path) != change.before:
+        raise NotSavedError(f"{change.path} was changed by another program meanwhile.", "Try again.")
+    if change.after is not None:
+        os.makedirs(os.path.dirname(target), exist_ok=True)
+        mode = None if change.before is None else stat.S_IMODE(os.stat(target).st_mode)
+        _write(target, change.after, mode)
+        return
+    os.unlink(target)
+    with contextlib.suppress(OSError):  # something else is in it now
+        for folder in reversed(change.folders):
+            os.rmdir(folder)
+
+
+def _write(path: str, data: bytes, mode: int | None) -> None:
+    """Put a file in the place of another one, whole or not at all; `mode` None: the one that new files have."""
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path))
+    try:
+        with open(descriptor, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(temporary, _usual_mode() if mode is None else mode)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _usual_mode() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RefusedError(f"{path} cannot be read: {error.strerror}.") from error
+
+
+def _missing_folders(path: str) -> tuple[str, ...]:
+    """Return the folders that will have to be made for a file, the outermost first."""
+    missing: list[str] = []
+    folder = os.path.dirname(os.path.realpath(path))
+    while not os.path.isdir(folder) and folder != os.path.dirname(folder):
+        missing.insert(0, folder)
+        folder = os.path.dirname(folder)
+    return tuple(missing)
+
+
+def _decoded(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+@contextlib.contextmanager
+def _named(path: str) -> Iterator[None]:
+    try:
+        yield
+    except SettingsError as error:
+        raise RefusedError(f"{path} {error}.", "Mend it, then try again. Nothing was changed.") from error

@@ -1,0 +1,1 @@
+"""Reversible edits of a host's settings files."""

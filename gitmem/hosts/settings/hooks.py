@@ -1,0 +1,168 @@
+"""The hooks in a host's settings: put in and taken out as edits of the text, everything else stays as it is.
+
+`without_hooks` takes back what `with_hooks` did, byte for byte, and whatever a person changed meanwhile stays. What it
+cannot see from the text, it is told: `Emptied`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.hosts.settings.emptied import Emptied, SettingsError, note, parse_object, with_object, without_empty
+from gitmem.hosts.settings.emptied import without_empty_object as without_empty_file
+from gitmem.hosts.settings.jsonc import Item, Node, append, remove, replace
+from gitmem.hosts.shim import is_ours
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HOOKS = "hooks"
+Group = Mapping[str, object]
+"""What stands in the list of an event: `{"hooks": [{"type": "command", …}]}`."""
+
+
+def with_hooks(
+    text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied | None = None
+) -> tuple[str, Emptied]:
+    """Return the settings with these hooks by event, in the place of other versions of gitmem's, and what held nothing.
+
+    `known` is what held nothing when those were put in. A hook whose command is there already is left as it is, with
+    what a person has changed about it.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    emptied = dict(known or {})
+    text = _brought_up_to_date(with_object(text, emptied), hooks, emptied)
+    present = installed_events(text)
+    for event in (event for event in hooks if event not in present):
+        group: Group = {HOOKS: [hooks[event]]}
+        root = _root(text)
+        mapping = root.get(HOOKS)
+        listed = mapping.get(event) if mapping else None
+        if mapping is None:
+            note(emptied, "", text, root)
+            text = append(text, root, {event: [group]}, HOOKS)
+        elif listed is None:
+            note(emptied, HOOKS, text, mapping)
+            text = append(text, mapping, [group], event)
+        else:
+            note(emptied, f"{HOOKS}/{event}", text, listed)
+            text = append(text, listed, group)
+    return text, emptied
+
+
+def without_hooks(text: str, emptied: Emptied) -> str:
+    """Return the settings without gitmem's hooks, and without the lists and mappings that held nothing else.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    events = installed_events(text)
+    while (place := next(_places(text), None)) is not None:
+        text = place.removed(text)
+    for event in events:
+        text = without_empty(text, (HOOKS, event), emptied)
+    if events:
+        text = without_empty(text, (HOOKS,), emptied)
+        text = without_empty_file(text, emptied)
+    return text
+
+
+def installed_events(text: str) -> tuple[str, ...]:
+    """Return the events that a hook of gitmem's stands under.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    return tuple(dict.fromkeys(place.event for place in _places(text)))
+
+
+def parse_settings(text: str) -> Node | None:
+    """Return the settings, None where the file is empty.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    root = parse_object(text)
+    if root is None:
+        return None
+    hooks = root.get(HOOKS)
+    if hooks is not None and not hooks.is_object:
+        raise SettingsError(f'has something else than an object under "{HOOKS}"')
+    for item in hooks.items or () if hooks else ():
+        if not item.node.is_list:
+            raise SettingsError(f'has something else than a list under "{HOOKS}", "{item.key}"')
+    return root
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a hook of gitmem's stands: the list of its event, its group there, and itself in the group's hooks."""
+
+    event: str
+    listed: Node
+    group: int
+    hooks: Node
+    hook: int
+
+    @property
+    def command(self) -> object:
+        node = (self.hooks.items or ())[self.hook].node.get("command")
+        return node.scalar if node else None
+
+    def removed(self, text: str) -> str:
+        """Return the text without the hook, and without its group unless a person added a hook of their own to it."""
+        if all(is_ours(_command(item)) for item in self.hooks.items or ()):
+            return remove(text, self.listed, self.group)
+        return remove(text, self.hooks, self.hook)
+
+    def replaced(self, text: str, hook: Mapping[str, object]) -> str:
+        return replace(text, (self.hooks.items or ())[self.hook], hook)
+
+
+def _places(text: str) -> Iterator[_Place]:
+    """Yield the hooks of gitmem's; a key that stands twice counts where it stands last, as it does for a host."""
+    root = parse_settings(text)
+    mapping = root.get(HOOKS) if root else None
+    for event in dict.fromkeys(item.key for item in mapping.items or ()) if mapping else ():
+        listed = mapping.get(event) if mapping else None
+        for group, element in enumerate(listed.items or ()) if listed else ():
+            hooks = element.node.get(HOOKS)
+            for hook, item in enumerate(hooks.items or ()) if hooks else ():
+                if listed and hooks and is_ours(_command(item)):
+                    yield _Place(event, listed, group, hooks, hook)
+
+
+def _command(hook: Item) -> object:
+    node = hook.node.get("command")
+    return node.scalar if node else None
+
+
+def _root(text: str) -> Node:
+    root = parse_settings(text)
+    if root is None:
+        raise SettingsError("is empty")
+    return root
+
+
+def _brought_up_to_date(text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied) -> str:
+    """Return the text with one hook of gitmem's for each event that has any: the present one, or none."""
+    for event in installed_events(text):
+        while mine := [place for place in _places(text) if place.event == event]:
+            hook = hooks.get(event)
+            if hook is not None and len(mine) == 1:
+                if mine[0].command != hook["command"]:
+                    text = mine[0].replaced(text, hook)
+                break
+            text = mine[-1].removed(text)
+        else:
+            text = without_empty(text, (HOOKS, event), known)
+            text = without_empty(text, (HOOKS,), known)
+    return text

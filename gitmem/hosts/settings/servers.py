@@ -1,0 +1,103 @@
+"""The MCP server in a host's list of servers: put in and taken out as an edit of the text, as hooks are in settings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from gitmem.hosts.settings.emptied import (
+    Emptied,
+    SettingsError,
+    note,
+    parse_object,
+    root_of,
+    with_object,
+    without_empty,
+)
+from gitmem.hosts.settings.emptied import without_empty_object as without_empty_file
+from gitmem.hosts.settings.jsonc import append, remove
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings.jsonc import Node
+
+Place = tuple[str, ...]
+"""The keys that lead to the server in the file, its own name last."""
+
+
+def with_server(
+    text: str, place: Place, server: Mapping[str, object], known: Emptied | None = None
+) -> tuple[str, Emptied]:
+    """Return the list with the server at its place, and what held nothing before.
+
+    `known` is what held nothing when it was put in before. One of gitmem's that is there stays as a person has made it.
+
+    Raises:
+        SettingsError: the text is not JSON, or has something else at the place.
+
+    """
+    emptied = dict(known or {})
+    text = with_object(text, emptied)
+    container, depth = _deepest(text, place)
+    if depth == len(place):
+        if not _is_ours(container):
+            raise SettingsError(f'has another server that is named "{place[-1]}"')
+        return text, emptied
+    if not container.is_object:
+        raise SettingsError(f'has something else than an object under "{place[depth - 1]}"')
+    note(emptied, "/".join(place[:depth]), text, container)
+    value: object = dict(server)
+    for key in reversed(place[depth + 1 :]):
+        value = {key: value}
+    return append(text, container, value, place[depth]), emptied
+
+
+def without_server(text: str, place: Place, emptied: Emptied) -> str:
+    """Return the list without gitmem's server, and without the objects that held nothing else.
+
+    Raises:
+        SettingsError: the text is not JSON.
+
+    """
+    if not has_server(text, place):
+        return text
+    container, _ = _deepest(text, place[:-1])
+    places = [number for number, item in enumerate(container.items or ()) if item.key == place[-1]]
+    text = remove(text, container, places[-1])
+    for depth in range(len(place) - 1, 0, -1):
+        text = without_empty(text, place[:depth], emptied)
+    return without_empty_file(text, emptied)
+
+
+def has_server(text: str, place: Place) -> bool:
+    """Say whether gitmem's server stands at its place.
+
+    Raises:
+        SettingsError: the text is not JSON.
+
+    """
+    if parse_object(text) is None:
+        return False
+    node, depth = _deepest(text, place)
+    return depth == len(place) and _is_ours(node)
+
+
+def _deepest(text: str, place: Place) -> tuple[Node, int]:
+    """Return the last of the nodes on the way to a place that there is, and how many keys led to it."""
+    node = root_of(text)
+    for depth, key in enumerate(place):
+        below = node.get(key)
+        if below is None:
+            return node, depth
+        node = below
+    return node, len(place)
+
+
+def _is_ours(node: Node) -> bool:
+    """Say whether a server is gitmem's: it starts `gitmem mcp`, by whatever path."""
+    server = node.plain()
+    if not isinstance(server, dict):
+        return False
+    command, arguments = server.get("command"), server.get("args")
+    name = os.path.basename(command.replace("\\", "/")) if isinstance(command, str) else ""
+    return name.removesuffix(".exe") == "gitmem" and isinstance(arguments, list) and arguments[:1] == ["mcp"]

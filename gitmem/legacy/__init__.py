@@ -1,0 +1,1 @@
+"""Memories of older tools, and their migration into a store."""

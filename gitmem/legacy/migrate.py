@@ -1,0 +1,323 @@
+"""Memories of older tools brought into the store (spec R10, V7): one commit a thing, with its own date.
+
+A commit says in a trailer which thing it brought. So history tells what is here already: done again it adds nothing,
+also where a thing has been changed, moved or cleared since; and what was taken back by `gitmem undo` comes again.
+The source is only read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.git.history.commits import log
+from gitmem.legacy.jikime import plan_jikime_layout
+from gitmem.legacy.keeper import plan_keeper_layout
+from gitmem.legacy.plan import (
+    ArchiveItem,
+    FileItem,
+    Item,
+    Kind,
+    Left,
+    LogItem,
+    MemoryItem,
+    TranscriptItem,
+)
+from gitmem.legacy.read import Source, read_source
+from gitmem.legacy.rolling import body_of, is_plain, kept_entries
+from gitmem.legacy.rotation import plan_rotation_layout
+from gitmem.memory.entries import day_log, memory_of, new_daily
+from gitmem.model.document.document import Document
+from gitmem.model.entry.log import entry_digests, restore_entries
+from gitmem.model.fact.fact import is_fact_path
+from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import MEMORY, archive_path, daily_path, summary_path
+from gitmem.model.summary import render_document
+from gitmem.model.tiers.limits import Limits
+from gitmem.model.tiers.rotation import plan_rotation
+from gitmem.model.undo import undone_commits
+from gitmem.store.history.undo import reversals
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+BATCH = 200  # things of one transaction
+BATCH_BYTES = 2_000_000  # of what may have to be summarized
+_LAYOUTS = {
+    Kind.ROTATION: plan_rotation_layout,
+    Kind.KEEPER: plan_keeper_layout,
+    Kind.JIKIME: plan_jikime_layout,
+}
+_NOTES = "Notes"
+
+
+@dataclass(frozen=True, slots=True)
+class Brought:
+    """A thing that was brought in, or would be: the file it comes from, and where it is now."""
+
+    source: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """What became of a source: what was brought in, how many things were here already, what is left, and notices.
+
+    `session` is what its commits have for the session, by which all of it can be undone.
+    """
+
+    source: Source
+    session: str
+    brought: tuple[Brought, ...]
+    there: int
+    left: tuple[Left, ...]
+    notices: tuple[str, ...]
+
+
+class _DryRunError(Exception):
+    """Ends a transaction that was only to be planned."""
+
+
+def migrate(
+    store: Store, source: Source, *, dry_run: bool = False, progress: Callable[[int, int], object] = lambda *_: None
+) -> Migrated:
+    """Bring in what a source holds and the store has not got from it yet; with `dry_run`, only say so.
+
+    Raises:
+        GitmemError: something could not be committed; what was before it is.
+
+    """
+    read = read_source(source.folder, store.context.clock().tzinfo)
+    plan = _LAYOUTS[source.kind](read.files, _limits(store))
+    done = Migrated(source, session_of(source), (), 0, (*read.left, *plan.left), ())
+    items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
+    ready = 0
+    for batch in [items] if dry_run else _batches(items):  # in a dry run, the next batch would not see the one before
+        progress(ready, len(plan.items))
+        done = _joined(done, _bring(store, batch, done.session, dry_run=dry_run))
+        ready += len(batch)
+    for number, transcript in enumerate(item for item in plan.items if isinstance(item, TranscriptItem)):
+        progress(ready + number, len(plan.items))
+        done = _joined(done, _bring_transcript(store, transcript, dry_run=dry_run))
+    return done
+
+
+def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
+    """Yield what one transaction brings in, which holds the store's lock for some seconds at most."""
+    batch: list[Item] = []
+    size = 0
+    for item in items:
+        size += len(item.data) if isinstance(item, ArchiveItem | MemoryItem | FileItem) else 0
+        if batch and (len(batch) >= BATCH or size > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(item)
+    if batch:
+        yield batch
+
+
+def _limits(store: Store) -> Limits:
+    config = store.config.rotation
+    return Limits(config.threshold_tokens, config.carryover_tokens)
+
+
+def session_of(source: Source) -> str:
+    """Return what the commits of a source's migration have for their session: the same each time."""
+    folder = os.path.realpath(source.folder).encode("utf-8", "surrogateescape")
+    return f"migrate-{source.kind.value}-{hashlib.sha256(folder).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    brought: tuple[Brought, ...] = ()
+    there: int = 0
+    left: tuple[Left, ...] = ()
+    notices: tuple[str, ...] = ()
+
+
+def _joined(done: Migrated, more: _Result) -> Migrated:
+    return replace(
+        done,
+        brought=(*done.brought, *more.brought),
+        there=done.there + more.there,
+        left=(*done.left, *more.left),
+        notices=tuple(dict.fromkeys((*done.notices, *more.notices))),
+    )
+
+
+def _bring(store: Store, items: Iterable[Item], session: str, *, dry_run: bool) -> _Result:
+    """Bring in some things, in one transaction."""
+    pass_ = _Pass(store, tuple(items), session, summarize=not dry_run)
+
+    def plan(transaction: Transaction) -> None:
+        pass_.plan(transaction)
+        if dry_run:
+            raise _DryRunError
+
+    try:
+        outcome = store.transact(plan, purpose="migrate")
+    except _DryRunError:
+        return pass_.result
+    return replace(pass_.result, notices=outcome.notices)
+
+
+def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _Result:
+    """Put a raw transcript on its branch, which says itself whether it is there."""
+    from gitmem.store.transcripts.transcripts import put, read
+
+    there = read(store, item.session)
+    if there is not None and len(there) >= len(item.lines):
+        return _Result(there=1)
+    to = f"the transcript of session {item.session}"
+    if dry_run:
+        return _Result(brought=(Brought(item.source, to),))
+    try:
+        put(store, item.session, item.when, item.lines, when=item.when)
+    except GitmemError as error:
+        return _Result(left=(Left(item.source, error.message),))
+    return _Result(brought=(Brought(item.source, to),))
+
+
+class _Pass:
+    """One transaction of a migration; its plan may run again, so it begins afresh each time."""
+
+    def __init__(self, store: Store, items: tuple[Item, ...], session: str, *, summarize: bool) -> None:
+        self._store = store
+        self._session = session
+        self._summarize = summarize
+        self._items = items
+        self.result = _Result()
+
+    def plan(self, transaction: Transaction) -> None:
+        """Add a commit for each thing that is not here yet."""
+        known = brought_before(self._store)
+        bringing = _Bringing(transaction, self._store, self._session, self._summarize)
+        brought: list[Brought] = []
+        left: list[Left] = []
+        there = 0
+        for item in self._items:
+            if item.key in known:
+                there += 1
+                continue
+            try:
+                found = bringing.put(item)
+            except GitmemError as error:  # of this one; others may well be brought in
+                left.append(Left(item.source, f"{error.message} {error.remedy}".strip()))
+                continue
+            brought += [Brought(item.source, path) for path in found]
+            there += not found
+        self.result = _Result(tuple(brought), there, tuple(left))
+
+
+def brought_before(store: Store) -> set[str]:
+    """Return the keys of what was brought in and not taken back."""
+    git, tip = store.repository.git, store.repository.resolve(store.repository.branch())
+    commits = log(git, tip, trailers={Trailer.MIGRATED.value: ""})
+    undone = undone_commits(reversals(git, tip)) if commits else {}
+    return {key for commit in commits if commit.oid not in undone for key in commit.values(Trailer.MIGRATED)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Bringing:
+    """Adds things to one transaction; `session` names the migration, so that all of it can be taken back at once."""
+
+    transaction: Transaction
+    store: Store
+    session: str
+    summarize: bool
+
+    def put(self, item: Item) -> list[str]:
+        """Add the commits of a thing; returns the files it is in now, none where all of it is there."""
+        if isinstance(item, MemoryItem):
+            return self._memory(item)
+        if isinstance(item, ArchiveItem):
+            return self._archive(item)
+        if isinstance(item, LogItem):
+            return self._log(item)
+        if isinstance(item, FileItem):
+            return self._file(item)
+        raise TypeError(type(item))
+
+    def _commit(self, item: Item, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
+        trailers = (
+            (Trailer.OP.value, Op.MIGRATE.value),
+            (Trailer.MIGRATED.value, item.key),
+            (Trailer.SOURCE.value, item.source),
+            (Trailer.ARCHIVE.value, archive),
+            (Trailer.SESSION.value, self.session),
+        )
+        made = self.transaction.commit(Message(f"Migrate {what}", trailers), changes, when=item.when)
+        return list(changes)[:1] if made else []
+
+    def _free(self, path: str, data: bytes | None = None) -> str:
+        """Return a path at which nothing else is: the one asked for, or one with a number after its name."""
+        stem, number = path.removesuffix(".md"), 1
+        while (there := self.transaction.read(path)) is not None and there != data:
+            number += 1
+            path = f"{stem}_{number:02d}.md"  # as archives of one second have it, which sorts after the first
+        return path
+
+    def _file(self, item: FileItem) -> list[str]:
+        path = self._free(item.path, item.data)
+        # A fact's name says what it says: another file of that name is that fact, corrected.
+        if is_fact_path(item.path) and path != item.path:
+            return []
+        return self._commit(item, item.subject, {path: item.data})
+
+    def _archive(self, item: ArchiveItem) -> list[str]:
+        """Add an archive with its summary: the one an older tool made, else the offline one, to be bettered."""
+        path = self._free(archive_path(item.stamp))  # two parts of one memory may hold the same
+        changes = {path: item.data}
+        if self.transaction.read(summary_path(path)) is None:
+            summary = item.summary
+            if summary is None and self.summarize:
+                from gitmem.offline.summary import summarise
+
+                summary = summarise(path, item.data.decode("utf-8", "surrogateescape"))
+            if summary is not None:
+                changes[summary_path(path)] = render_document(summary._replace(archive=path), item.when)
+        return self._commit(item, f"{item.source} into {path.rpartition('/')[2]}", changes, path)
+
+    def _memory(self, item: MemoryItem) -> list[str]:
+        """Add a rolling memory: as ours where that is empty and it fits, else as archive and what a rotation keeps."""
+        memory = Document.parse(memory_of(self.transaction))
+        fresh = not re.search(r"^[^#\s]", memory.body, re.MULTILINE)
+        paths: list[str] = []
+        changed = memory
+        if fresh and is_plain(item):
+            changed = memory.with_body(body_of(item))
+        elif item.whole is not None:
+            paths = self._archive(item.whole)
+        if fresh and not is_plain(item):
+            changed = memory.with_body(_remaining(memory, body_of(item), _limits(self.store)))
+        elif not fresh:
+            digests = entry_digests(memory.body)
+            entries = [(section, one) for section, one in kept_entries(item) if one.id[TIME_LENGTH:] not in digests]
+            changed = memory.with_body(restore_entries(memory.body, entries, memory.newline))
+        return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed.render()})]
+
+    def _log(self, item: LogItem) -> list[str]:
+        """Add the entries of a day that its log does not hold yet, and what a person wrote besides."""
+        path = daily_path(item.day)
+        document = Document.parse(self.transaction.read(path) or new_daily(item.day))
+        known = entry_digests((day_log(self.store, self.transaction, path) or b"").decode("utf-8", "surrogateescape"))
+        entries = [(section, entry) for section, entry in item.entries if entry.id[TIME_LENGTH:] not in known]
+        body = restore_entries(document.body, entries, document.newline)
+        if item.prose and item.prose not in body:
+            body = f"{body.rstrip()}\n\n## {_NOTES}\n\n{item.prose}"
+        count = "1 entry" if len(entries) == 1 else f"{len(entries)} entries"
+        return self._commit(item, f"{item.source}: {count}", {path: document.with_body(body).render()})
+
+
+def _remaining(memory: Document, body: str, limits: Limits) -> str:
+    """Return what a rotation would leave of a body; all of it where it is under the threshold."""
+    header = memory.opening + (memory.header or "") + memory.closing
+    rotation = plan_rotation(body, header=header, stamp="", taken=(), limits=limits)
+    return rotation.remaining.removeprefix(header) if rotation else body

@@ -1,0 +1,216 @@
+"""Memories of older tools as plans (spec R10, V7): what of their files becomes what in a store, with its own dates.
+
+A plan is a list of items, one for each thing a source holds. Nothing here reads a file or a clock: what a source's
+files hold, and when they were changed, is given. Formats: the seeds `rotation-plan.md` (§0.1, §2, §3, §5),
+`plugin-design.md` ("Storage Structure", "Knowledge Facts"), `session-memory-flow.md` (§2, §5 to §7) and
+`l2-l3-l4-design.md` (1.2, 4.2), and files of the tools themselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, time
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+    from gitmem.model.entry.entry import Entry
+    from gitmem.model.summary import Summary
+
+MAX_ITEMS = 20_000  # of one source; more is no memory of a project
+_DIGEST = 16  # characters of an item's key
+_CLOCK = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:[_T -]?([0-9]{2}):?([0-9]{2})(?::?([0-9]{2}))?)?")
+
+
+class Kind(StrEnum):
+    """Which tool a memory is of."""
+
+    ROTATION = "rotation"
+    KEEPER = "memory-keeper"
+    JIKIME = "jikime"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a source: its path in it, with `/`; its bytes; when it was changed, in the machine's time zone."""
+
+    path: str
+    data: bytes
+    modified: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Something to be brought in: the file it comes from, when it was, and a key that tells it from all others.
+
+    The same thing of the same file has the same key for ever, so that it is brought in once.
+    """
+
+    source: str
+    when: datetime
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveItem(Item):
+    """An archive, to be named after `stamp` (`YYYYMMDD_HHMMSS`); `summary` is what an older tool said of it."""
+
+    stamp: str
+    data: bytes
+    summary: Summary | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryItem(Item):
+    """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own (R10)."""
+
+    data: bytes
+    whole: ArchiveItem | None
+
+
+@dataclass(frozen=True, slots=True)
+class FileItem(Item):
+    """A document under a name of its own; `subject` says what it is."""
+
+    path: str
+    data: bytes
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogItem(Item):
+    """A day's log: entries with their sections, in order, and what stands in it besides."""
+
+    day: str
+    entries: tuple[tuple[str, Entry], ...]
+    prose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptItem(Item):
+    """A raw transcript: lines as the branch l1 has them (docs/format.md, "Tree")."""
+
+    session: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A file, or a part of it, that is left where it is, and why."""
+
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What becomes of a source: items in the order of their dates, and what is left."""
+
+    items: tuple[Item, ...]
+    left: tuple[Left, ...]
+
+
+# What becomes of one file: items, and what of it is left.
+Found = tuple[Sequence["Item"], Sequence["Left"]]
+
+
+def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found]) -> Plan:
+    """Return what becomes of files, each read for itself."""
+    items: list[Item] = []
+    left: list[Left] = []
+    for file in files:
+        found, not_taken = read(file)
+        items += found
+        left += not_taken
+    return make_plan(items, left)
+
+
+def make_plan(items: list[Item], left: list[Left]) -> Plan:
+    """Return a plan with its items in order; each key once."""
+    once = {item.key: item for item in reversed(items)}
+    ordered = sorted(once.values(), key=lambda item: (item.when, item.source, item.key))
+    if len(ordered) > MAX_ITEMS:
+        left = [*left, Left("", f"it holds more than {MAX_ITEMS:,} things; only the newest were taken")]
+        ordered = ordered[-MAX_ITEMS:]
+    return Plan(tuple(ordered), tuple(left))
+
+
+def item_key(kind: Kind, source: str, *parts: str | bytes) -> str:
+    """Return the key of what a file holds: a digest of the tool, the file's path and the thing itself."""
+    digest = hashlib.sha256()
+    for part in (kind.value, source, *parts):
+        data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()[:_DIGEST]
+
+
+def read_json(data: bytes) -> object:
+    """Return what a JSON file says.
+
+    Raises:
+        ValueError: it is none; the message says why in a few words.
+
+    """
+    try:
+        return json.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError("it is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"it is not JSON (line {error.lineno})") from None
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def text_of(given: object) -> str:
+    """Return a scalar of JSON as text; "" for what is none."""
+    if isinstance(given, str):
+        return given.encode("utf-8", "replace").decode()
+    return "" if given is None or isinstance(given, list | dict | bool) else str(given)
+
+
+def texts_of(given: object) -> tuple[str, ...]:
+    """Return the texts of a list of JSON."""
+    return tuple(filter(None, map(text_of, given))) if isinstance(given, list) else ()
+
+
+def fields_of(given: object) -> Mapping[str, object]:
+    """Return an object of JSON; an empty one for what is none."""
+    return given if isinstance(given, dict) else {}
+
+
+def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
+    """Return the first date in a text as a moment of a time zone, None where there is none.
+
+    Read are `2026-01-13`, `20260113_112700`, `2026-01-13_1011` and RFC 3339; a day without a time is its last second,
+    since what is told of a day is told at its end.
+    """
+    for found in _CLOCK.finditer(text):
+        try:
+            day = date(int(found[1]), int(found[2]), int(found[3]))
+            clock = time(int(found[4]), int(found[5]), int(found[6] or 0)) if found[4] else time(23, 59, 59)
+            return datetime.combine(day, clock, zone)
+        except ValueError:
+            continue
+    return None
+
+
+def instant(text: str, zone: tzinfo | None) -> datetime | None:
+    """Return what a text in RFC 3339 says, with its own offset if it has one; else as `moment_in`."""
+    if len(text) <= len("2026-01-13"):
+        return moment_in(text, zone)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return moment_in(text, zone)
+    return found if found.tzinfo else found.replace(tzinfo=zone)
+
+
+def stamp_of(moment: datetime) -> str:
+    """Return a moment as archives are named after it."""
+    return moment.strftime("%Y%m%d_%H%M%S")

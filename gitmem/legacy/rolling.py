@@ -1,0 +1,77 @@
+"""The rolling memory of older tools, and the notes a person put beside it (spec R10, P2)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.legacy.plan import ArchiveItem, FileItem, Item, Kind, MemoryItem, SourceFile, item_key, moment_in, stamp_of
+from gitmem.legacy.split import last_day, split_memory
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import Entry, clean_text, without_ids
+from gitmem.model.entry.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT, MemoryType
+from gitmem.model.entry.log import find_section
+from gitmem.model.ids import make_id
+from gitmem.model.paths import slug
+
+if TYPE_CHECKING:
+    from gitmem.model.tiers.limits import Limits
+
+# The plugin's template says more in its headings: "## Core Decisions (for ever)".
+_KNOWN = re.compile(
+    rf"^## ({CORE_DECISIONS}|{CURRENT_STATE}|{RECENT_CONTEXT}|{KNOWN_ISSUES})[ \t]*[(\uff08][^\r\n]*$",
+    re.MULTILINE | re.IGNORECASE,
+)
+_ITEM = re.compile(r"^[-*] (?P<text>[^\n]*(?:\n[ \t]+\S[^\n]*)*)", re.MULTILINE)
+_PLACEHOLDER = re.compile(r"\[[^\]]*\]")
+
+
+def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> list[Item]:
+    """Return a rolling memory, after its parts where it is over the threshold (spec R10)."""
+    parts = split_memory(file.data, limits, file.modified.strftime("%Y-%m-%d"))
+    zone = file.modified.tzinfo
+    archives = []
+    for number, part in enumerate(parts):
+        when = moment_in(part.day, zone) or file.modified
+        key = item_key(kind, file.path, "part", str(number), part.data)
+        archives.append(ArchiveItem(file.path, when, key, stamp_of(when), part.data))
+    key = item_key(kind, file.path, file.data)
+    told = moment_in(last_day(file.data), zone)
+    when = min(told, file.modified) if told else file.modified
+    if len(archives) == 1:
+        return [MemoryItem(file.path, when, key, file.data, archives[0])]
+    return [*archives, MemoryItem(file.path, when, key, file.data, None)]
+
+
+def note(kind: Kind, file: SourceFile) -> FileItem:
+    """Return a person's own notes on a project, as they are."""
+    name = slug(file.path.removesuffix(".md")) or "notes"
+    key = item_key(kind, file.path, file.data)
+    return FileItem(file.path, file.modified, key, f"knowledge/{name}.md", file.data, file.path)
+
+
+def body_of(item: MemoryItem) -> str:
+    """Return the text of a rolling memory with the headings gitmem knows (spec P2)."""
+    return _KNOWN.sub(r"## \1", Document.parse(item.data).body)
+
+
+def is_plain(item: MemoryItem) -> bool:
+    """Say whether a rolling memory fits into ours as it is: it is one part, and has no header of its own."""
+    return item.whole is not None and not Document.parse(item.data).opening
+
+
+def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
+    """Return the decisions and issues of a rolling memory as entries of ours, each with its section (spec P2)."""
+    body = body_of(item)
+    found = []
+    for kind in (MemoryType.DECISION, MemoryType.ISSUE):
+        place = find_section(body, kind.section)
+        text = body[place.body : place.end].replace("\r\n", "\n") if place else ""
+        for match in _ITEM.finditer(text):
+            said = clean_text(without_ids(re.sub(r"\n[ \t]+", "\n", match["text"])))
+            if said and not _PLACEHOLDER.fullmatch(said):
+                digest = bytes.fromhex(item_key(Kind.ROTATION, kind.value, said))
+                identifier = make_id(int(item.when.timestamp() * 1000), digest)
+                entry = Entry(identifier, item.when.strftime("%Y-%m-%d %H:%M:%S"), kind.label, said)
+                found.append((kind.section, entry))
+    return found

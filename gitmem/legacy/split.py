@@ -1,0 +1,100 @@
+"""A rolling memory that is too large, split into archives under the threshold (spec R10; `rotation-plan.md` §0.1).
+
+At `## YYYY-MM-DD` headings; where there is none, at any `## `; with none at all it is one section. Sections are
+grouped as long as they stay under the threshold, one that does not is split by lines, and a line that does not by
+characters. Nothing is lost: the parts, one after the other, are the original, byte for byte.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import TYPE_CHECKING
+
+from gitmem.model.tiers.limits import needs_rotation
+from gitmem.text.tokens import BYTES_PER_TOKEN
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from gitmem.model.tiers.limits import Limits
+
+_DATED = re.compile(rb"^## +\[?([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
+_HEADING = re.compile(rb"^## ", re.MULTILINE)
+_MOST_CONTINUED = 3  # bytes of a character after its first
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a memory and its last day, `YYYY-MM-DD`."""
+
+    day: str
+    data: bytes
+
+
+def split_memory(data: bytes, limits: Limits, day: str) -> tuple[Part, ...]:
+    """Return a memory in parts, each under the threshold; `day` is that of a part in which no day is named."""
+    if not needs_rotation(len(data), limits):
+        return (Part(day, data),) if data else ()
+    room = max((limits.threshold - 1) * BYTES_PER_TOKEN, 1)
+    pieces = (piece for section in _sections(data, day) for piece in _fitting(section, room))
+    return tuple(_grouped(pieces, room))
+
+
+def _sections(data: bytes, day: str) -> list[Part]:
+    """Return the sections, each with its heading; what stands before the first heading belongs to the first."""
+    found = [(match.start(), match[1].decode()) for match in _DATED.finditer(data) if _is_day(match[1])]
+    found = found or [(match.start(), day) for match in _HEADING.finditer(data)]
+    if not found:
+        return [Part(day, data)]
+    starts = [0, *(start for start, _ in found[1:]), len(data)]
+    return [Part(named, data[start:end]) for (_, named), start, end in zip(found, starts, starts[1:], strict=False)]
+
+
+def last_day(data: bytes) -> str:
+    """Return the latest day that a heading of a memory names, "" where none does."""
+    return max((match[1].decode() for match in _DATED.finditer(data) if _is_day(match[1])), default="")
+
+
+def _is_day(text: bytes) -> bool:
+    try:
+        date.fromisoformat(text.decode())
+    except ValueError:
+        return False
+    return True
+
+
+def _fitting(section: Part, room: int) -> Iterator[Part]:
+    """Yield a section whole, or where it is too large by lines, as many at a time as fit."""
+    if len(section.data) <= room:
+        yield section
+        return
+    lines = (Part(section.day, piece) for line in section.data.splitlines(keepends=True) for piece in _cut(line, room))
+    yield from _grouped(lines, room)
+
+
+def _cut(line: bytes, room: int) -> Iterator[bytes]:
+    """Yield a line in pieces that fit, cut between characters."""
+    start = 0
+    while len(line) - start > room:
+        end = start + room
+        while end > max(start + room - _MOST_CONTINUED, start + 1) and line[end] & 0xC0 == 0x80:  # noqa: PLR2004
+            end -= 1
+        yield line[start:end]
+        start = end
+    yield line[start:]
+
+
+def _grouped(pieces: Iterable[Part], room: int) -> Iterator[Part]:
+    """Yield pieces joined as long as they fit; a part has the last day of its pieces."""
+    held: list[bytes] = []
+    day, size = "", 0
+    for piece in pieces:
+        if held and size + len(piece.data) > room:
+            yield Part(day, b"".join(held))
+            day, held, size = "", [], 0
+        day, size = max(day, piece.day), size + len(piece.data)
+        held.append(piece.data)
+    if held:
+        yield Part(day, b"".join(held))

@@ -1,0 +1,203 @@
+"""Files beneath a folder, opened so that no link on the way is followed (docs/format.md, "Links").
+
+A path that is looked at and then opened by its name can change in between. So each folder on the way is opened from
+the one above it, by a call that follows no link, and a file from the last folder. Windows has no such calls: there
+each folder is looked at first, which a swap in the same moment can still pass.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+
+from gitmem.errors import RefusedError
+
+TYPE_CHECKING = False  # see gitmem.git.process.run
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import BinaryIO, Self
+
+HANDLES = (
+    os.name == "posix"
+    and {os.open, os.stat, os.mkdir, os.rename, os.link, os.unlink, os.rmdir} <= os.supports_dir_fd
+    and {os.listdir, os.scandir} <= os.supports_fd
+)
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+# A pipe would keep its reader waiting for a writer.
+READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
+CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
+_LIST = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
+_PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the folder, where the system has it
+_NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # what systems say of a link, or a file, opened as a folder
+# Parts of names that would lead out of the folder or into git's own, or that a system reads as more than a name.
+_UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
+_UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
+
+
+class Folder:
+    """A folder that is open for work on the files in it; used as a context manager, which closes it."""
+
+    __slots__ = ("_handle", "path")
+
+    def __init__(self, path: str, handle: int | None) -> None:
+        self.path = path
+        self._handle = handle
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+    def open(self, name: str, flags: int = READ, mode: int = 0o666) -> int:
+        """Open a file of the folder and return its descriptor."""
+        return os.open(self._at(name), flags, mode, dir_fd=self._handle)
+
+    def status(self, name: str) -> os.stat_result:
+        """Return the status of a file, or of a link itself."""
+        return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)
+
+    def names(self) -> list[str]:
+        """Return the names of all that is in the folder, unsorted."""
+        if self._handle is None:
+            return os.listdir(self.path)
+        with self._listed() as handle:
+            return os.listdir(handle)
+
+    @contextlib.contextmanager
+    def scan(self) -> Iterator[Iterator[os.DirEntry[str]]]:
+        """Give the entries of the folder while it is open."""
+        if self._handle is None:
+            with os.scandir(self.path) as entries:
+                yield entries
+        else:
+            with self._listed() as handle, os.scandir(handle) as entries:
+                yield entries
+
+    def make(self, name: str) -> None:
+        """Make a folder in this one, unless there is something of this name."""
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(self._at(name), dir_fd=self._handle)
+
+    def unlink(self, name: str) -> None:
+        """Remove a file, or a link itself."""
+        os.unlink(self._at(name), dir_fd=self._handle)
+
+    def remove_folder(self, name: str) -> None:
+        """Remove an empty folder of this one."""
+        os.rmdir(self._at(name), dir_fd=self._handle)
+
+    def move(self, name: str, other: Folder, new: str) -> None:
+        """Rename a file into another folder, in the place of what has the name there."""
+        os.replace(self._at(name), other._at(new), src_dir_fd=self._handle, dst_dir_fd=other._handle)
+
+    def link(self, name: str, other: Folder, new: str) -> None:
+        """Give a file a second name in another folder."""
+        if self._handle is None:
+            os.link(self._at(name), other._at(new))
+        else:
+            os.link(name, new, src_dir_fd=self._handle, dst_dir_fd=other._handle, follow_symlinks=False)
+
+    def down(self, name: str) -> Folder:
+        """Open a folder of this one.
+
+        Raises:
+            RefusedError: it is a link.
+            FileNotFoundError, NotADirectoryError: there is no such folder.
+
+        """
+        path = os.path.join(self.path, name)
+        try:
+            if self._handle is not None:
+                return Folder(path, os.open(name, _PASS, dir_fd=self._handle))
+        except OSError as error:
+            if error.errno not in _NO_FOLDER:
+                raise
+        mode = self.status(name).st_mode
+        if stat.S_ISLNK(mode):
+            raise in_the_way(path)
+        if self._handle is not None or not stat.S_ISDIR(mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path)
+        return Folder(path, None)
+
+    def _at(self, name: str) -> str:
+        return name if self._handle is not None else os.path.join(self.path, name)
+
+    @contextlib.contextmanager
+    def _listed(self) -> Iterator[int]:
+        handle = os.open(".", _LIST, dir_fd=self._handle)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+
+def in_the_way(path: str) -> RefusedError:
+    """Return what is raised where a folder of the store is none."""
+    return RefusedError(
+        f"{path} is not a folder of the store but a link or a file.", "Remove it: gitmem follows no links."
+    )
+
+
+def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
+    """Open a folder beneath the folder `root`, by the names on the way; with `make` those that are missing are made.
+
+    Raises:
+        RefusedError: one of them is a link.
+        FileNotFoundError, NotADirectoryError: there is no such folder.
+
+    """
+    folder = Folder(root, os.open(root, _PASS) if HANDLES else None)
+    for part in parts:
+        with folder:
+            try:
+                folder = folder.down(part)
+            except FileNotFoundError:
+                if not make:
+                    raise
+                folder.make(part)
+                folder = folder.down(part)
+    return folder
+
+
+def split(path: str) -> list[str]:
+    """Return the names in a path of the store.
+
+    Raises:
+        RefusedError: it would lead out of the store, or the system cannot have such a name.
+
+    """
+    parts = path.split("/")
+    unsafe = not _UNSAFE_PARTS.isdisjoint(part.lower() for part in parts)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:
+        unsafe = True
+    if unsafe or any(character in path for character in _UNSAFE_CHARACTERS):
+        raise RefusedError(f"The name {path!a} leads out of the store.", "Use another name.")
+    return parts
+
+
+def read_regular(path: str, most: int, *, follow: bool = True) -> bytes | None:
+    """Return at most so many bytes of a file; None where there is no regular file. A pipe keeps nobody waiting.
+
+    Raises:
+        OSError: it cannot be read.
+
+    """
+    try:
+        descriptor = os.open(path, READ & ~getattr(os, "O_NOFOLLOW", 0) if follow else READ)
+    except FileNotFoundError:
+        return None
+    with open(descriptor, "rb") as file:
+        return read_open(file, most)
+
+
+def read_open(file: BinaryIO, most: int) -> bytes | None:
+    """Return at most so many bytes of an open file, None of one that is not regular."""
+    status = os.fstat(file.fileno())
+    return file.read(min(most, status.st_size)) if stat.S_ISREG(status.st_mode) else None

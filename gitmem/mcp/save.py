@@ -1,0 +1,86 @@
+"""`memory_save`: one commit, searchable at once (spec J8), as every save is: redacted, locked, synced."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pydantic import BaseModel, Field
+
+from gitmem.errors import RefusedError
+from gitmem.memory.save import save
+from gitmem.model.entry.entry import clean_tag, clean_text
+from gitmem.model.ids import TAIL_BYTES, make_id
+from gitmem.model.paths import daily_path
+from gitmem.model.save_event import Save
+from gitmem.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from gitmem.model.entry.kinds import MemoryType
+    from gitmem.store.store import Store
+
+MAX_CHARACTERS = 100_000
+_MAX_NAME = 100  # characters of a session's or a host's name
+
+
+class SaveResult(BaseModel):
+    """What a save came to."""
+
+    id: str = Field(description="of the entry; it stands as ^id at the end of its first line")
+    commit: str | None = Field(description="that holds it; null if another process committed it")
+    path: str = Field(description="the daily log it is in, for memory_get")
+    tokens: int
+    redacted: dict[str, int] = Field(default={}, description="how many secrets of each kind were left out of the text")
+    notices: list[str] = Field(default=[], description="for the user")
+
+
+def keep(
+    store: Store, kind: MemoryType, content: str, metadata: Mapping[str, object], *, session: str, host: str
+) -> SaveResult:
+    """Save a text, with what is known about it as lines below it.
+
+    Of `metadata`, `tags` become the entry's tags and `session` its session, in the place of the one given.
+
+    Raises:
+        GitmemError: the text is empty, a tag is none, or it could not be committed.
+
+    """
+    about = dict(metadata)
+    tags = _tags(about.pop("tags", ()))
+    session = _name(about.pop("session", None) or session)
+    text = clean_text("\n".join([content, *(f"{_name(key)}: {_value(value)}" for key, value in about.items())]))
+    if not clean_text(content):
+        raise RefusedError("There is nothing to save: content is empty.")
+    at = store.context.clock()
+    identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
+    saved = save(store, Save(identifier, at, text, kind, tags, session, _name(host)), scan=True)
+    notices = [*saved.notices]
+    if saved.archive:
+        notices.append(f"memory.md was full and became {saved.archive}.")
+    path = daily_path(f"{at:%Y-%m-%d}")
+    tokens = estimate_tokens(text)
+    return SaveResult(
+        id=saved.id, commit=saved.commit, path=path, tokens=tokens, redacted=saved.redacted, notices=notices
+    )
+
+
+def _tags(value: object) -> tuple[str, ...]:
+    words = value.replace(",", " ").split() if isinstance(value, str) else value
+    if not isinstance(words, list | tuple):
+        raise RefusedError("tags are a list of words.")
+    try:
+        return tuple(dict.fromkeys(clean_tag(str(word)) for word in words))
+    except ValueError as error:
+        raise RefusedError(f"{str(error)[:1].upper()}{str(error)[1:]}.") from None
+
+
+def _name(value: object) -> str:
+    return " ".join(clean_text(str(value)).split())[:_MAX_NAME]
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
+        return ", ".join(map(str, value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""Questions to a model, and what they cost."""

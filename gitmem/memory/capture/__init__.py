@@ -1,0 +1,1 @@
+"""Sessions, from what hooks delivered to entries in the logs."""

@@ -1,0 +1,1 @@
+"""Concepts: grouping exchanges, naming the groups."""

@@ -1,0 +1,229 @@
+"""Concepts (spec V3) that fill themselves: each exchange of a session that is over joins one, or makes a new one.
+
+To join two or take one apart later moves links, and loses none.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC
+
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.memory.concepts.index import known_concepts
+from gitmem.model.concept import (
+    Concept,
+    begun,
+    choose,
+    concept_id,
+    concept_path,
+    joined,
+    line_of,
+    lines_of,
+    parse_concept,
+    renamed,
+    render_changed,
+    render_new,
+)
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import session_path
+from gitmem.model.session.exchange import parse as parse_exchange
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitmem.model.session.exchange import Exchange
+    from gitmem.model.session.turns import Turn
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+
+class Grouped(Value):
+    """A concept that changes, and the lines that it gets."""
+
+    concept: Concept
+    lines: tuple[str, ...]
+
+
+def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Group the exchanges of a session that is over; returns the commit. Doing it again adds nothing.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    if not turns:
+        return None
+
+    def plan(transaction: Transaction) -> bool:
+        path = _session_file(transaction, session, turns)
+        data = transaction.read(path) if path else None
+        if path is None or data is None:
+            return False
+        known = {concept.id: concept for concept in known_concepts(store)}
+        grouped = sort_in(known, _exchanges(data), path)
+        changes = {one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines}
+        if not changes:
+            return False
+        new = sum(one.concept.id not in known for one in grouped)
+        return transaction.commit(_message(grouped, new, session, host), changes, when=turns[-1].ended)
+
+    outcome = store.transact(plan, purpose="concepts")
+    known_concepts(store)
+    return outcome.commits[-1] if outcome.value else None
+
+
+def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[Grouped]:
+    """Return the concepts that change when exchanges of one session, in order, are sorted in; pure.
+
+    `link` is the path of the session's file. What is in a concept already stays there.
+    """
+    concepts = dict(known)
+    lines: dict[str, list[str]] = {}
+    of = {exchange: concept.id for concept in known.values() for exchange in concept.exchanges}
+    before = ""
+    for exchange in exchanges:
+        if exchange.id not in of:
+            found = choose(exchange, concepts, before)
+            concept = begun(exchange) if found is None else renamed(found, joined(found, exchange))
+            concepts[concept.id] = concept
+            of[exchange.id] = concept.id
+            lines.setdefault(concept.id, []).append(line_of(exchange, link))
+        before = of[exchange.id]
+    return [Grouped(concepts[identifier], tuple(more)) for identifier, more in lines.items()]
+
+
+def find_concept(store: Store, identifier: str) -> Concept:
+    """Return the concept with an id, or whose id or name begins so; one that was merged is the one it is part of.
+
+    Raises:
+        NotFoundError: there is none, or more than one.
+
+    """
+    bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
+    concepts = known_concepts(store)
+    found = [one for one in concepts if bare in (one.id, _stem(one), *one.merged)]
+    found = found or [
+        one for one in concepts if bare and (one.id.startswith(bare) or one.name.casefold().startswith(bare))
+    ]
+    if len(found) != 1:
+        raise NotFoundError(
+            f"There is {'more than one' if found else 'no'} concept {identifier[:80]!r}.",
+            "'gitmem concepts list' lists them with their ids.",
+        )
+    return found[0]
+
+
+def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
+    """Make two concepts one, under the name of the first; all links are kept. Returns the commits."""
+    if one.id == other.id:
+        return ()
+
+    def plan(transaction: Transaction) -> None:
+        data, rest = transaction.read(one.path), transaction.read(other.path)
+        if data is None or rest is None:
+            raise NotFoundError("One of the concepts is gone.")
+        whole = one._replace(
+            keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
+            files=tuple(dict.fromkeys((*one.files, *other.files))),
+            exchanges=tuple(sorted({*one.exchanges, *other.exchanges})),
+            merged=tuple(dict.fromkeys((*one.merged, *other.merged, other.id))),
+            updated=max(one.updated, other.updated),
+        )
+        more = [line for _, line in lines_of(Document.parse(rest).body)]
+        changes = {one.path: render_changed(data, whole, more), other.path: None}
+        transaction.commit(_about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]), changes)
+
+    return store.transact(plan, purpose="concepts").commits
+
+
+def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
+    """Make a concept of its own of some exchanges of one; all links are kept. Returns the commits.
+
+    Raises:
+        NotFoundError: the concept has no such exchange.
+        RefusedError: nothing would be left of it.
+
+    """
+    chosen = sorted({one for one in concept.exchanges for given in exchanges if given and one.startswith(given)})
+    if not chosen:
+        raise NotFoundError("The concept has none of these exchanges.", "'gitmem concepts show' lists them.")
+    if len(chosen) == len(concept.exchanges):
+        raise RefusedError("Nothing would be left of the concept.", "Name fewer exchanges.")
+
+    def plan(transaction: Transaction) -> None:
+        data = transaction.read(concept.path)
+        if data is None:
+            raise NotFoundError("The concept is gone.")
+        lines = [line for identifier, line in lines_of(Document.parse(data).body) if identifier in chosen]
+        identifier = concept_id(f"{concept.id}\0{chosen[0]}")
+        part = concept._replace(
+            path=concept_path(identifier, name), id=identifier, name=name, exchanges=tuple(chosen), merged=()
+        )
+        rest = concept._replace(exchanges=tuple(one for one in concept.exchanges if one not in chosen))
+        changes: dict[str, bytes | None] = {
+            concept.path: render_changed(data, rest, (), chosen),
+            part.path: render_new(part, lines),
+        }
+        transaction.commit(_about(f"Split {name} off concept {concept.name}", [concept.id, part.id]), changes)
+
+    return store.transact(plan, purpose="concepts").commits
+
+
+def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str, ...]:
+    """Give a concept the name that a model found; its id and its file's name stay. Returns the commits."""
+
+    def plan(transaction: Transaction) -> None:
+        data = transaction.read(concept.path)
+        there = parse_concept(data, concept.path) if data is not None else None
+        if data is None or there is None or there.name != concept.name:
+            return  # it is gone, or a person was quicker
+        changed = Document.parse(render_changed(data, concept._replace(name=name), ())).set("method", method)
+        message = _about(f"Name a concept: {name}", [concept.id])
+        message = message._replace(trailers=(*message.trailers, (Trailer.MODEL.value, method)))
+        transaction.commit(message, {concept.path: changed.render()})
+
+    return store.transact(plan, purpose="concepts").commits
+
+
+def _stem(concept: Concept) -> str:
+    return concept.path.rpartition("/")[2].removesuffix(".md").casefold()
+
+
+def _session_file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> str | None:
+    """Return the file of a session, as `gitmem.memory.exchanges.offline` names it."""
+    from gitmem.store.transcripts.transcripts import file_name
+
+    name = file_name(session)
+    folder = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
+    found = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
+    return f"{folder}/{found[0]}" if found else None
+
+
+def _exchanges(data: bytes) -> list[Exchange]:
+    found = find_entries(data.decode("utf-8", "replace"))
+    return [exchange for one in found if (exchange := parse_exchange(one.entry)) is not None]
+
+
+def _rendered(transaction: Transaction, one: Grouped) -> bytes:
+    data = transaction.read(one.concept.path)
+    return render_new(one.concept, one.lines) if data is None else render_changed(data, one.concept, one.lines)
+
+
+def _message(grouped: Sequence[Grouped], new: int, session: str, host: str) -> Message:
+    names = "; ".join(one.concept.name for one in grouped)
+    made = f", {new} new" if new else ""
+    count = "1 concept" if len(grouped) == 1 else f"{len(grouped)} concepts"
+    return _about(f"Group into {count}{made}: {names}", [one.concept.id for one in grouped], session, host)
+
+
+def _about(subject: str, concepts: Iterable[str], session: str = "", host: str = "") -> Message:
+    trailers = (
+        (Trailer.OP.value, Op.CONCEPT.value),
+        *((Trailer.CONCEPT.value, identifier) for identifier in concepts),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, host),
+    )
+    return Message(subject, trailers)

@@ -1,0 +1,1 @@
+"""A session's exchanges, in our words or a model's."""

@@ -1,0 +1,247 @@
+"""At the end of a session every significant exchange goes into the session's file and into `memory.md` (spec V1, V2).
+
+Both in one commit. The exchanges have the ids of their turns, so in `memory.md` they take the place of what the turns
+wrote there; what has been rotated away meanwhile stays in its archive as it is, and what a person has reworded stays.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC
+
+from gitmem.memory.capture.turns import boot_lines, redacted
+from gitmem.memory.save import rotate_if_full
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import find_by_digest
+from gitmem.model.entry.log import entry_ids, put_entry, replace_entry
+from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import MEMORY, session_path
+from gitmem.model.session.entries import exchange_of
+from gitmem.model.session.exchange import (
+    LABEL,
+    OFFLINE,
+    SECTION,
+    Exchange,
+    details_without,
+    new_session,
+    outcome_of,
+    parse,
+    parts_of_turn,
+    render,
+    took_the_place,
+    verdict_of,
+)
+from gitmem.model.session.noise import human_text
+from gitmem.model.session.replay import hook_events
+from gitmem.model.session.turns import fold
+from gitmem.offline.exchange import tell
+from gitmem.store.history.records import last_version
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitmem.model.entry.entry import Entry
+    from gitmem.model.session.transcript import Record
+    from gitmem.model.session.turns import Turn
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+_SHORT_ANSWER = 120  # characters; a request that got no more than that, and for which nothing was done, is small talk
+_READ = 20_000  # characters of a request and an answer in which what is told of them stands
+_TOLD = 3_000  # characters that a model is told of a request, and of an answer
+_FOLDER_OF_MONTH = len("sessions/2026/10")
+
+
+class Made(Value):
+    """An exchange as it is made offline, what its turn wrote into `memory.md`, and the turn, its texts shortened."""
+
+    exchange: Exchange
+    captured: str
+    turn: Turn
+
+
+def turns_of(parts: Iterable[Record], session: str) -> list[Turn]:
+    """Return the turns of a session that is over, out of its transcript."""
+    turns = fold(hook_events(parts, None))
+    return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
+
+
+def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
+    """Return the significant exchanges of a session, in order, made without a model; no secrets in them."""
+    allow, boot, project = store.config.redaction.allow, boot_lines(store), os.path.dirname(store.root)
+    found = []
+    for turn in turns:
+        clean = redacted(turn, allow)
+        read = clean._replace(prompt=clean.prompt[:_READ], answer=clean.answer[:_READ])
+        entry = exchange_of(read, (project, turn.cwd), boot)
+        answer = human_text(clean.answer)
+        if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
+            brief = clean._replace(prompt=_cut(human_text(clean.prompt)), answer=_cut(answer), sources=())
+            found.append(Made(_offline(clean, entry, answer), entry.text, brief))
+    return found
+
+
+def _cut(text: str) -> str:
+    """Return a text without its middle, if it is long: a session may have a hundred answers of a megabyte."""
+    return text if len(text) <= _TOLD else f"{text[: _TOLD // 2]} […] {text[-_TOLD // 2 :]}"
+
+
+def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
+    asked, done, files, failed = parts_of_turn(entry.text)
+    said = answer[:_READ]
+    told = tell(human_text(turn.prompt)[:_READ] if asked else "", said, files, turn.runs)
+    changed = bool(files) or any(not run.failed for run in turn.runs)
+    mended = all(failure.fixed_by or failure.explained for failure in turn.failures) or not failed
+    return Exchange(
+        id=entry.id,
+        time=entry.time,
+        tags=entry.tags,
+        summary=told.summary or asked or done,
+        asked="" if asked and told.summary.startswith(asked.rstrip(" .:…")) else asked,
+        details=details_without(done, told.sentence),
+        files=files,
+        failed=failed,
+        keywords=told.keywords,
+        outcome=outcome_of(verdict_of(turn.runs), said, changed=changed, mended=mended),
+    )
+
+
+def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the exchanges of a session that is over, made without a model; returns the commit.
+
+    Those that are saved already stay as they are: doing it again adds nothing.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    made = exchanges_of(store, turns)
+    if not made:
+        return None
+    return put_exchanges(store, session, turns, made, {}, host=host)
+
+
+def put_exchanges(
+    store: Store,
+    session: str,
+    turns: Sequence[Turn],
+    made: Sequence[Made],
+    better: Mapping[str, Exchange],
+    *,
+    host: str,
+    method: str = OFFLINE,
+    provider: str = "",
+    cost: float | None = None,
+) -> str | None:
+    """Commit exchanges; `better` has those that `method` has put in other words, by the digest in their ids.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+
+    def plan(transaction: Transaction) -> int:
+        path, data = _file(transaction, session, turns)
+        if data is None and last_version(store.repository, path) is not None:
+            return 0  # it was cleared away since, and is not made again
+        document = Document.parse(data or new_session(session, host, _name(session), turns[0].started))
+        body, changed = document.body, []
+        memory = transaction.read(MEMORY) or b""
+        for one in _as_known(made, memory):
+            body, new = _placed(body, document.newline, one, better.get(one.exchange.id[TIME_LENGTH:]))
+            changed += [one] if new else []
+        document = document.with_body(body)
+        if method != OFFLINE and changed:
+            document = document.set("method", method).set("provider", provider)
+            document = document if cost is None else document.set("cost", round(cost, 6))
+        if not changed and data is not None:
+            return 0
+        rotate_if_full(transaction, store.config.rotation)
+        changes: dict[str, bytes | None] = {path: document.render()}
+        if memory := transaction.read(MEMORY) or b"":
+            changes[MEMORY] = _with_exchanges(memory, changed, better)
+        message = _message(session, host, changed, method)
+        return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
+
+    outcome = store.transact(plan, purpose="exchanges")
+    return outcome.commits[-1] if outcome.value else None
+
+
+def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
+    """Return exchanges with the ids by which `memory.md` knows them: live a turn begins some milliseconds later."""
+    body = memory.decode("utf-8", "surrogateescape")
+    ids = {identifier[TIME_LENGTH:]: identifier for identifier in entry_ids(body)}
+    return [
+        one._replace(exchange=one.exchange._replace(id=ids.get(one.exchange.id[TIME_LENGTH:], one.exchange.id)))
+        for one in made
+    ]
+
+
+def _message(session: str, host: str, changed: Sequence[Made], method: str) -> Message:
+    what = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
+    by = "" if method == OFFLINE else f" ({method})"
+    trailers = (
+        (Trailer.OP.value, Op.EXCHANGES.value),
+        *((Trailer.ENTRY.value, one.exchange.id) for one in changed),
+        (Trailer.MODEL.value, "" if method == OFFLINE else method),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, host),
+    )
+    return Message(f"Session {_name(session)[:8]}{by}: {what}", trailers)
+
+
+def _placed(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:
+    """Return a session's text with an exchange, and whether that is new; one that was reworded stays."""
+    found = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
+    offline = render(one.exchange)
+    if found is None:
+        return put_entry(
+            body, SECTION, render(better)._replace(id=one.exchange.id) if better else offline, newline
+        ), True
+    if better is None or found.entry.text != offline.text:
+        return body, False
+    return replace_entry(body, found, render(better)._replace(id=found.entry.id), newline), True
+
+
+def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, Exchange]) -> bytes:
+    """Return `memory.md` with exchanges in the place of what their turns wrote, where that still stands there."""
+    document = Document.parse(data)
+    body = document.body
+    for one in changed:
+        found = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
+        if found is None or found.entry.label != LABEL:
+            continue
+        now, offline = found.entry.text, one.exchange
+        raw = took_the_place(now, one.captured)
+        if not raw and now != render(_as_told(one.exchange, parse(found.entry))).text:
+            continue
+        new = better.get(offline.id[TIME_LENGTH:], offline)
+        if raw:  # a turn that went on, or that was told otherwise live, keeps what it says of files and errors
+            _, _, files, failed = parts_of_turn(now)
+            new = new._replace(files=files, failed=failed)
+        entry = render(new)._replace(id=found.entry.id, time=found.entry.time)
+        body = replace_entry(body, found, entry, document.newline)
+    return document.with_body(body).render()
+
+
+def _as_told(exchange: Exchange, now: Exchange | None) -> Exchange:
+    return exchange if now is None else exchange._replace(files=now.files, failed=now.failed)
+
+
+def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tuple[str, bytes | None]:
+    """Return path and content of a session's file; one that began earlier than its transcript now says stays its."""
+    name = _name(session)
+    path = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name)
+    folder = path[:_FOLDER_OF_MONTH]
+    others = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
+    path = f"{folder}/{others[0]}" if others else path
+    return path, transaction.read(path)
+
+
+def _name(session: str) -> str:
+    from gitmem.store.transcripts.transcripts import file_name
+
+    return file_name(session)

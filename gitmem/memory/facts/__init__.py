@@ -1,0 +1,1 @@
+"""Facts: learning, editing, comparing and telling them."""

@@ -1,0 +1,214 @@
+"""The agent's own memory files mirrored as facts: theirs stay theirs, and nothing is written there.
+
+Claude Code keeps one fact a file with `name`, `description` and `metadata.type`, and an index `MEMORY.md`, which is
+left out. A mirror says in its `origin` of which file on which machine it is, so that what changes there changes here,
+what goes there is retired here, and what another machine's agent remembers is left alone.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from gitmem.memory.facts.index import known_facts
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import clean_text
+from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus, adopted_from, make_fact
+from gitmem.model.fact.file import parse_changeable, render_fact
+from gitmem.model.fact.find import fact_keywords
+from gitmem.model.message import Message, Op, Trailer, one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+TOOL = "claude-code"
+MAX_BYTES = 65_536  # of one file
+MAX_FILES = 1_000
+_INDEX = "MEMORY.md"
+_KINDS = {
+    "user": FactKind.PREFERENCE,
+    "feedback": FactKind.RULE,
+    "reference": FactKind.SOLUTION,
+    "project": FactKind.CORE_LOGIC,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """What became of a folder: ids of facts that are new, that changed and that were retired, and the commits."""
+
+    folder: str
+    new: tuple[str, ...] = ()
+    changed: tuple[str, ...] = ()
+    retired: tuple[str, ...] = ()
+    commits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HostMemory:
+    """A file of the agent's own memory."""
+
+    name: str
+    kind: FactKind
+    description: str
+    text: str
+    modified: datetime
+
+
+def adopt(store: Store, folder: str) -> Adopted:
+    """Mirror a folder of the agent's own memory; doing it again adds nothing.
+
+    A folder that is not there, or that cannot be read, is no sign that its memories are gone: nothing is retired then.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    files = read_folder(folder, store.context.clock())
+    if files is None:
+        return Adopted(folder)
+    pass_ = _Pass(store, files)
+    outcome = store.transact(pass_.plan, purpose="adopt")
+    if outcome.commits:
+        known_facts(store)
+    return Adopted(folder, tuple(pass_.new), tuple(pass_.changed), tuple(pass_.retired), outcome.commits)
+
+
+def look_of(folder: str) -> str:
+    """Return what tells a folder from how it was before: names, times and sizes; "" where there is none."""
+    try:
+        with os.scandir(folder) as found:
+            looks = [(one.name, one.stat(follow_symlinks=False)) for one in found if one.name.endswith(".md")]
+    except OSError:
+        return ""
+    return "\n".join(f"{name}\t{status.st_mtime_ns}\t{status.st_size}" for name, status in sorted(looks)) + "\n"
+
+
+def read_folder(folder: str, now: datetime) -> list[HostMemory] | None:
+    """Return the memories in a folder, None where it cannot be read; links, and what is no memory, are passed over."""
+    try:
+        names = sorted(os.listdir(folder))[:MAX_FILES]
+    except OSError:
+        return None
+    found = []
+    for name in names:
+        if name.endswith(".md") and name != _INDEX and (data := _read(os.path.join(folder, name))) is not None:
+            memory = _parse(name, *data, now)
+            found += [memory] if memory else []
+    return found
+
+
+def _read(path: str) -> tuple[bytes, float] | None:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+        with open(descriptor, "rb") as file:
+            status = os.fstat(file.fileno())
+            if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
+                return None
+            return file.read(MAX_BYTES), status.st_mtime
+    except OSError:
+        return None
+
+
+def _parse(name: str, data: bytes, modified: float, now: datetime) -> HostMemory | None:
+    document = Document.parse(data)
+    given = document.metadata
+    about = given.get("metadata")
+    kind = about.get("type") if isinstance(about, Mapping) else given.get("type")
+    description = given.get("description")
+    text = clean_text(document.body)
+    description = description if isinstance(description, str) else ""
+    if document.problem is not None or not (text or description):
+        return None
+    at = datetime.fromtimestamp(modified, now.tzinfo).replace(microsecond=0)
+    return HostMemory(name, _KINDS.get(str(kind), FactKind.CORE_LOGIC), description, text or description, at)
+
+
+class _Pass:
+    """One transaction; its plan may run again, so it begins afresh each time."""
+
+    def __init__(self, store: Store, files: Sequence[HostMemory]) -> None:
+        self._store = store
+        self._files = files
+        self.new: list[str] = []
+        self.changed: list[str] = []
+        self.retired: list[str] = []
+
+    def plan(self, transaction: Transaction) -> None:
+        """Add the commit of what is new, changed or gone."""
+        self.new, self.changed, self.retired = [], [], []
+        machine = self._store.context.machine
+        known = known_facts(self._store)
+        mirrors = {fact.adopted: fact for fact in known if fact.adopted}
+        paths = {fact.id: fact.path for fact in known}
+        facts: dict[str, Fact] = {}
+        for memory in self._files:
+            mirror = mirrors.pop(adopted_from(machine, memory.name), None)
+            fact = self._new(memory) if mirror is None else self._changed(transaction, mirror, memory)
+            if fact is None or (mirror is None and (fact.id in paths or fact.id in facts)):
+                continue  # it is so already, or was learned by another way
+            (self.new if mirror is None else self.changed).append(fact.id)
+            facts[fact.id] = fact
+        for adopted, mirror in mirrors.items():
+            if adopted.startswith(adopted_from(machine, "/")[:-1]) and mirror.status != FactStatus.RETIRED.value:
+                fact = _fact(transaction, mirror)
+                if fact is not None:
+                    self.retired.append(fact.id)
+                    facts[fact.id] = fact._replace(status=FactStatus.RETIRED, updated=transaction.now)
+        changes: dict[str, bytes | None] = {
+            paths.get(identifier, fact.path): render_fact(fact) for identifier, fact in facts.items()
+        }
+        if changes:
+            transaction.commit(self._message(facts.values()), changes)
+
+    def _new(self, memory: HostMemory) -> Fact:
+        fact = make_fact(
+            memory.kind,
+            memory.text,
+            memory.modified,
+            description=memory.description,
+            keywords=fact_keywords(f"{memory.description} {memory.text}"),
+            origin={"tool": TOOL, "id": memory.name, "machine": self._store.context.machine},
+        )
+        return fact._replace(name=memory.name.removesuffix(".md"))
+
+    def _changed(self, transaction: Transaction, mirror: Fact, memory: HostMemory) -> Fact | None:
+        """Return a mirror as its file is now, None where it is so; one that was retired stays so until that changes."""
+        fact = _fact(transaction, mirror)
+        if fact is None:
+            return None
+        now = self._new(memory)
+        same = (fact.text, fact.description) == (now.text, now.description)
+        if same and (fact.status is not FactStatus.RETIRED or fact.updated is None or fact.updated > memory.modified):
+            return None
+        description = one_line(now.description, MAX_DESCRIPTION)
+        return fact._replace(
+            text=now.text,
+            description=description,
+            keywords=now.keywords,
+            status=FactStatus.ACTIVE,
+            updated=memory.modified,
+        )
+
+    def _message(self, facts: Iterable[Fact]) -> Message:
+        counts = ((self.new, "new"), (self.changed, "changed"), (self.retired, "gone"))
+        told = ", ".join(f"{len(some)} {word}" for some, word in counts if some)
+        identifiers = [*self.new, *self.changed, *self.retired]
+        first = next(iter(facts)).description
+        trailers = (
+            (Trailer.OP.value, Op.ADOPT.value),
+            *((Trailer.FACT.value, identifier) for identifier in identifiers),
+            (Trailer.HOST.value, TOOL),
+        )
+        return Message(f"Adopt the agent's own memory, {told}: {first}", trailers)
+
+
+def _fact(transaction: Transaction, known: Fact) -> Fact | None:
+    return parse_changeable(transaction.read(known.path), known.path)

@@ -1,0 +1,177 @@
+"""What a person says of facts: that one holds, that it holds no longer, that it is to read otherwise (spec V6, P3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.memory.facts.code import project_code
+from gitmem.memory.facts.index import known_facts
+from gitmem.memory.facts.learn import fact_message
+from gitmem.model.fact.chain import supersede
+from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus
+from gitmem.model.fact.file import parse_fact, render_fact
+from gitmem.model.fact.find import fact_keywords
+from gitmem.model.message import one_line
+from gitmem.redact.redact import redact
+from gitmem.text.sentences import split
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+_SHOWN = 5
+
+
+def find_fact(store: Store, identifier: str) -> Fact:
+    """Return the fact with an id, or the only one whose id, or whose file's name, begins so.
+
+    Raises:
+        NotFoundError: there is none, or more than one.
+
+    """
+    bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
+    facts = known_facts(store)
+    found = [fact for fact in facts if fact.id == bare]
+    found = found or [fact for fact in facts if bare and (fact.id.startswith(bare) or _name(fact) == bare)]
+    if not found:
+        raise NotFoundError(f"There is no fact {identifier[:80]!r}.", "'gitmem facts list' lists them.")
+    if len(found) > 1:
+        names = ", ".join(fact.id for fact in found[:_SHOWN])
+        raise NotFoundError(f"More than one fact begins with {identifier[:80]!r}: {names}.", "Give more of its id.")
+    return found[0]
+
+
+def read_fact(store: Store, known: Fact) -> Fact:
+    """Return a fact of the work tree, whole.
+
+    Raises:
+        NotFoundError: its file is gone, or cannot be read as one.
+
+    """
+    data = store.read(known.path)
+    fact = parse_fact(data, known.path) if data is not None else None
+    if fact is None:
+        raise NotFoundError(f"{known.path} cannot be read as a fact.")
+    return fact
+
+
+def confirm(store: Store, known: Fact, project: str) -> tuple[str, ...]:
+    """Say that a fact holds: as it is, of the code as it is, and in the place of what contradicts it.
+
+    Returns the commits. A fact that was retired or superseded holds again.
+    """
+    code = project_code(project, store.context.environ)
+    now = store.context.clock()
+    commit, files = code.as_of(now) if code and known.files else ("", frozenset())
+
+    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
+        fact = facts[known.id]
+        changed = dict(facts)
+        for other in (*fact.review, fact.superseded_by):
+            if other in changed:
+                changed.update(supersede(changed, other, known.id, now))
+        status = FactStatus.OPEN if fact.kind is FactKind.ISSUE else FactStatus.ACTIVE
+        fact = changed[known.id]._replace(status=status, superseded_by="", review=(), confidence=1.0, updated=now)
+        changed[known.id] = fact._replace(commit=commit) if commit and files.issuperset(fact.files) else fact
+        return changed
+
+    return change_facts(store, known, plan, f"Confirm: {known.description}")
+
+
+def retire(store: Store, known: Fact, why: str) -> tuple[str, ...]:
+    """Say that a fact holds no longer, without another in its place; of a pair in review, the other then holds.
+
+    An issue is resolved, `why` says how. Returns the commits.
+    """
+    now = store.context.clock()
+
+    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
+        changed = {name: one._replace(review=_without(one.review, known.id)) for name, one in facts.items()}
+        fact = changed[known.id]
+        status = FactStatus.RESOLVED if fact.kind is FactKind.ISSUE else FactStatus.RETIRED
+        word = "Resolved" if fact.kind is FactKind.ISSUE else "Retired"
+        text = f"{fact.text}\n\n**{word}:** {why.strip()}" if why.strip() else fact.text
+        changed[known.id] = fact._replace(status=status, text=text, review=(), updated=now)
+        return changed
+
+    return change_facts(store, known, plan, f"Retire: {known.description}")
+
+
+def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
+    """Have a fact say something else; its id and its file stay. Returns the commits.
+
+    Raises:
+        RefusedError: the text says nothing.
+
+    """
+    clean = redact(text, allow=store.config.redaction.allow).text.strip()
+    if not split(clean):
+        raise RefusedError("A fact has to say something.", "To take one out, use 'gitmem facts retire'.")
+    now = store.context.clock()
+
+    def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
+        description = one_line(clean.split("\n\n", maxsplit=1)[0], MAX_DESCRIPTION)
+        words = fact_keywords(clean)
+        changed = facts[known.id]._replace(text=clean, description=description, keywords=words, updated=now)
+        return {**facts, known.id: changed}
+
+    return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
+
+
+def take_the_place(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
+    """Have one fact take the place of another (spec V6); returns the commits."""
+    now = store.context.clock()
+    return change_facts(
+        store,
+        winner,
+        lambda facts: {**facts, **supersede(facts, loser.id, winner.id, now)},
+        f"Supersede: {loser.description}",
+        loser,
+    )
+
+
+def change_facts(
+    store: Store,
+    known: Fact,
+    plan: Callable[[dict[str, Fact]], Mapping[str, Fact]],
+    subject: str,
+    *more: Fact,
+) -> tuple[str, ...]:
+    """Commit what becomes of a fact, of `more`, and of those they are linked with; returns the commits.
+
+    `plan` is given these facts, by id, and returns them as they are to be.
+    """
+
+    def commit(transaction: Transaction) -> None:
+        every = {fact.id: fact for fact in known_facts(store)}
+        facts: dict[str, Fact] = {}
+        wanted = [known.id, *(one.id for one in more)]
+        while wanted:
+            name = wanted.pop()
+            if name in facts or name not in every:
+                continue
+            fact = parse_fact(transaction.read(every[name].path) or b"", every[name].path)
+            if fact is not None:
+                facts[name] = fact
+                wanted += [*fact.review, *fact.supersedes, fact.superseded_by]
+        if known.id not in facts:
+            raise NotFoundError(f"{known.path} cannot be read as a fact.")
+        changed = {name: fact for name, fact in plan(facts).items() if fact != facts[name]}
+        changes: dict[str, bytes | None] = {every[name].path: render_fact(fact) for name, fact in changed.items()}
+        if changes:
+            transaction.commit(fact_message(subject, changed), changes)
+
+    outcome = store.transact(commit, purpose="fact")
+    known_facts(store)
+    return outcome.commits
+
+
+def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name != one)
+
+
+def _name(fact: Fact) -> str:
+    return fact.path.rpartition("/")[2].removesuffix(".md")

@@ -1,0 +1,277 @@
+"""Facts that fill themselves (spec V4 to V6, P3): what a session taught becomes files, one a fact, in one commit.
+
+What is known already, in these or in other words, gains a source; what contradicts a fact in force is kept beside it,
+to be reviewed (`gitmem review`, `gitmem facts confirm`) or weighed by a model (`gitmem.memory.facts.judge`). A fact
+that a person retired, or whose file was taken out of the store, is not learned again.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.errors import RefusedError
+from gitmem.memory.capture.turns import boot_lines, redacted
+from gitmem.memory.facts.code import project_code
+from gitmem.memory.facts.index import in_force, known_facts
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.fact.compare import contradict, says_the_same
+from gitmem.model.fact.fact import Fact, FactKind, FactStatus, make_fact
+from gitmem.model.fact.file import parse_changeable, render_fact
+from gitmem.model.fact.find import Finding, as_statement, fact_keywords, find_facts, find_fixes
+from gitmem.model.ids import TIME_LENGTH, milliseconds_of
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import MEMORY
+from gitmem.model.session.turns import derived_id
+from gitmem.values import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from gitmem.memory.facts.code import ProjectCode
+    from gitmem.model.entry.entry import Entry
+    from gitmem.model.session.turns import Turn
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+# Kinds that say how things are to be; what is said of one may contradict another.
+WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_LOGIC)
+MAX_SOURCES = 12
+_LIVE = timedelta(hours=6)  # after which a session is taken for a recorded one, of a project as it was then
+_KINDS = {
+    MemoryType.DECISION.label: FactKind.DECISION,
+    MemoryType.PREFERENCE.label: FactKind.PREFERENCE,
+    MemoryType.PATTERN.label: FactKind.PATTERN,
+    MemoryType.ISSUE.label: FactKind.ISSUE,
+    MemoryType.LEARNING.label: FactKind.CORE_LOGIC,
+    MemoryType.ERROR_FIX.label: FactKind.SOLUTION,
+}
+_TYPES = {kind.label: kind.value for kind in MemoryType}
+_SAVED = 0.9  # the confidence of what was saved as such
+
+
+def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the facts that a session's turns state, and what was saved as decision and the like; returns the commit.
+
+    Doing it again adds nothing.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    project = os.path.dirname(store.root)
+    clean = [redacted(turn, store.config.redaction.allow) for turn in turns]
+    findings = find_facts(clean, (project,), boot_lines(store))
+    code = project_code(project, store.context.environ)
+    when = turns[-1].ended if turns else store.context.clock()
+    lesson = _Lesson(session, host, tuple(findings), tuple(clean), when)
+    outcome = store.transact(_Learning(store, lesson, code).plan, purpose="learn")
+    known_facts(store)  # so that the next session's start finds them in the cache
+    return outcome.commits[-1] if outcome.value else None
+
+
+class _Lesson(Value):
+    """What a session states, its turns without secrets, and when it ended."""
+
+    session: str
+    host: str
+    findings: tuple[Finding, ...]
+    turns: tuple[Turn, ...]
+    when: datetime
+
+
+class _Learning:
+    """One transaction; its plan may run again, so it begins afresh each time."""
+
+    def __init__(self, store: Store, lesson: _Lesson, code: ProjectCode | None) -> None:
+        self._store, self._lesson, self._code = store, lesson, code
+        self._as_of: tuple[str, frozenset[str]] | None = None
+        self._known: dict[str, Fact] = {}
+        self._facts: dict[str, Fact] = {}  # those that were read or made, by id
+        self._changed: dict[str, str] = {}  # paths of those that change, by id
+        self._new: list[str] = []
+
+    def plan(self, transaction: Transaction) -> bool:
+        """Add the commit of what is new."""
+        self._known = {fact.id: fact for fact in known_facts(self._store)}
+        self._facts, self._changed, self._new = {}, {}, []
+        for one in (*self._lesson.findings, *self._saved(transaction)):
+            self._take(transaction, one)
+        self._resolve(transaction)
+        self._note_commits(transaction)
+        if not self._changed:
+            return False
+        changes: dict[str, bytes | None] = {
+            path: render_fact(self._facts[identifier]) for identifier, path in self._changed.items()
+        }
+        return transaction.commit(self._message(), changes, when=self._lesson.when)
+
+    def _message(self) -> Message:
+        told = [self._facts[one].description for one in self._new]
+        if not told:
+            subject = f"Note what was said again of {_count(len(self._changed))}"
+        else:
+            subject = f"Learn: {told[0]}" if len(told) == 1 else f"Learn {_count(len(told))}: {told[0]}"
+        return fact_message(subject, self._changed, self._lesson.session, self._lesson.host)
+
+    def _saved(self, transaction: Transaction) -> list[Finding]:
+        """Return what stands in `memory.md` as a decision, an issue and so on, and is no fact's source yet."""
+        data = transaction.read(MEMORY)
+        if data is None:
+            return []
+        known = {source[TIME_LENGTH:] for fact in self._known.values() for source in fact.sources}
+        found = []
+        for one in find_entries(data.decode("utf-8", "replace")):
+            kind = _KINDS.get(one.entry.label)
+            if kind is not None and one.entry.id[TIME_LENGTH:] not in known and (said := _of_entry(one.entry, kind)):
+                found.append(said)
+        return found
+
+    def _take(self, transaction: Transaction, one: Finding) -> None:
+        """Make a fact of a finding, or add its source to the fact it is already."""
+        made = make_fact(
+            one.kind,
+            one.text,
+            one.at,
+            confidence=one.confidence,
+            origin={"session": self._lesson.session, "exchange": one.source}
+            if self._lesson.session
+            else {"exchange": one.source},
+            sources=(one.source,),
+            keywords=fact_keywords(one.text),
+            files=one.files,
+        )
+        there = self._there(transaction, made)
+        if there is not None:
+            self._add_source(there, one)
+            return
+        if self._was_there(made.path):
+            return  # it was taken out, by a person or an undo
+        against = [self._read(transaction, fact) for fact in self._against(made)]
+        for other in filter(None, against):
+            made = made._replace(review=(*made.review, other.id))
+            self._put(other._replace(review=_joined(other.review, made.id)), self._known[other.id].path)
+        self._new.append(made.id)
+        self._put(made, made.path)
+        self._known[made.id] = made
+
+    def _there(self, transaction: Transaction, made: Fact) -> Fact | None:
+        """Return the fact that says what a new one would: of its id, or of its kinds in other words."""
+        if made.id in self._known:
+            return self._read(transaction, self._known[made.id])
+        for fact in self._known.values():
+            if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
+                return self._read(transaction, fact)
+        return None
+
+    def _was_there(self, path: str) -> bool:
+        repository = self._store.repository
+        return bool(repository.git.run("rev-list", "--max-count=1", repository.resolve("HEAD"), "--", path))
+
+    def _against(self, made: Fact) -> list[Fact]:
+        if made.kind not in WEIGHED:
+            return []
+        kinds = [kind.value for kind in WEIGHED]
+        return [
+            fact
+            for fact in in_force(self._known.values())
+            if fact.kind in kinds and contradict(fact.description, made.description)
+        ]
+
+    def _read(self, transaction: Transaction, known: Fact) -> Fact | None:
+        """Return a fact as it is after what was changed so far, None where its file cannot be used."""
+        if known.id not in self._facts:
+            try:
+                data = transaction.read(known.path)
+            except (RefusedError, OSError):
+                return None
+            fact = parse_changeable(data, known.path)
+            if fact is None:
+                return None
+            self._facts[known.id] = fact
+        return self._facts[known.id]
+
+    def _put(self, fact: Fact, path: str) -> None:
+        self._facts[fact.id] = fact
+        self._changed[fact.id] = path
+
+    def _add_source(self, fact: Fact, one: Finding) -> None:
+        source = one.source
+        digests = {one[TIME_LENGTH:] for one in fact.sources}
+        if not fact.binds or source[TIME_LENGTH:] in digests or len(fact.sources) >= MAX_SOURCES:
+            return
+        created = min(fact.created, one.at)
+        self._put(fact._replace(sources=(*fact.sources, source), created=created), self._known[fact.id].path)
+
+    def _resolve(self, transaction: Transaction) -> None:
+        """Note of open issues that a later fix is about what they are about."""
+        is_issue = FactKind.ISSUE.value, FactStatus.OPEN.value
+        issues = [fact for fact in self._known.values() if (fact.kind, fact.status) == is_issue]
+        fixes = find_fixes(self._lesson.turns) if issues else []
+        for known in issues:
+            fix = next((fix for fix in fixes if fix.mends(known.description)), None)
+            fact = self._read(transaction, known) if fix else None
+            if fix is not None and fact is not None and fix.at > fact.created:
+                text = f"{fact.text}\n\n**Resolved:** {fix.text}"
+                changed = fact._replace(status=FactStatus.RESOLVED, text=text, updated=fix.at)
+                self._put(changed, known.path)
+
+    def _note_commits(self, transaction: Transaction) -> None:
+        """Note as of which commit a fact speaks of its files, once all of them are committed."""
+        for known in [fact for fact in self._known.values() if fact.files and not fact.commit]:
+            commit, files = self._code_as_of()
+            fact = self._read(transaction, known) if commit and files.issuperset(known.files) else None
+            if fact is not None and not fact.commit:
+                self._put(fact._replace(commit=commit), known.path)
+
+    def _code_as_of(self) -> tuple[str, frozenset[str]]:
+        """Return the commit of the project that a session left, and the files it is about; asked once."""
+        if self._as_of is None:
+            now = self._store.context.clock()
+            recorded = now - self._lesson.when > _LIVE
+            when = self._lesson.when + timedelta(days=1) if recorded else now
+            self._as_of = self._code.as_of(min(when, now)) if self._code else ("", frozenset())
+        return self._as_of
+
+
+def _alike(one: str, other: str) -> bool:
+    """Say whether facts of two kinds may be one: of the same, or both about how things are to be."""
+    kinds = [kind.value for kind in WEIGHED]
+    return one == other or (one in kinds and other in kinds)
+
+
+def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
+    """Return what an entry of `memory.md` says as a finding; None for what capture took from an answer itself."""
+    words = " ".join(entry.text.casefold().split())
+    at = moment_of(entry)
+    captured = derived_id(at, MemoryType(_TYPES[entry.label]).value, words)[TIME_LENGTH:] == entry.id[TIME_LENGTH:]
+    if captured or not words:
+        return None
+    text = entry.text if "\n" in entry.text else as_statement(entry.text)
+    return Finding(kind, text, _SAVED, at, entry.id, ())
+
+
+def moment_of(entry: Entry) -> datetime:
+    """Return when an entry was made, in UTC: its id says so, whatever zone its line is in."""
+    return datetime.fromtimestamp(milliseconds_of(entry.id) / 1000, UTC).replace(microsecond=0)
+
+
+def fact_message(subject: str, facts: Iterable[str], session: str = "", host: str = "") -> Message:
+    """Return the message of a commit that changes facts."""
+    trailers = (
+        (Trailer.OP.value, Op.FACT.value),
+        *((Trailer.FACT.value, identifier) for identifier in facts),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, host),
+    )
+    return Message(subject, trailers)
+
+
+def _joined(names: Sequence[str], more: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*names, more)))
+
+
+def _count(number: int) -> str:
+    return "1 fact" if number == 1 else f"{number} facts"

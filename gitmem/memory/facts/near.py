@@ -1,0 +1,103 @@
+"""Facts that are about the same by the vectors a search has of them (spec V4): a hint, never a verdict.
+
+Nothing is embedded here, so nothing is sent: what has no vector yet is compared once it has one. Why only a hint: with
+the local model two wordings of one fact have cosines of 0.88 to 0.98, "use tabs" and "use spaces" 0.95, a rule and its
+contrary 0.92 to 0.998. No threshold tells the first from the others; a model that is asked does
+(`gitmem.memory.facts.judge`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import statistics
+from heapq import nlargest
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.git.repository import read_text
+from gitmem.llm.embedders import make_embedder
+from gitmem.memory.headers import FOLDER
+from gitmem.search.units.cut import FIELD
+from gitmem.search.units.units import Units
+from gitmem.search.vectors.cache import Cache
+from gitmem.search.vectors.chunks import chunks
+from gitmem.search.vectors.file import Comparison
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gitmem.llm.protocol import Embedder
+    from gitmem.model.fact.fact import Fact
+    from gitmem.store.store import Store
+
+_NEAR = 0.75  # of the way from texts about different things to such about the same: for E5 a cosine of 0.90
+_SAME = 0.8  # of the way from what facts have in common anyway to a cosine of 1, where nothing is known of a model
+_NEAREST = 3  # of a fact
+_AT_ONCE = 50  # facts that are new, in one run
+_SEEN = "near"  # beside the caches: the facts that were compared, each with those near it
+
+
+def near_pairs(store: Store, facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
+    """Return the pairs of these facts that are near each other; none where a search has no vectors."""
+    path = os.path.join(store.private, FOLDER, _SEEN)
+    by_id = {fact.id: fact for fact in facts}
+    near = {one: names for one, names in _read(path).items() if one in by_id}
+    new = [fact.id for fact in facts if fact.id not in near][-_AT_ONCE:]
+    if new and (found := _compare(store, facts, new)):
+        near |= found
+        with contextlib.suppress(OSError):
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(near, file)
+    return [(by_id[one], by_id[other]) for one, names in near.items() for other in names if other in by_id]
+
+
+def _read(path: str) -> dict[str, list[str]]:
+    try:
+        said = json.loads(read_text(path) or "{}")
+        return {str(one): [str(other) for other in names] for one, names in said.items()}
+    except (ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _compare(store: Store, facts: Sequence[Fact], new: Sequence[str]) -> Mapping[str, list[str]]:
+    """Return, for each of the new facts that has a vector, those near it."""
+    try:
+        embedder = make_embedder(store.config.embedding, store.context.environ)
+    except GitmemError:  # what is wrong with it a search says
+        return {}
+    vectors = Cache(store.private, embedder.name, embedder.model).open() if embedder else None
+    if embedder is None or vectors is None:
+        return {}
+    try:
+        rows = vectors.rows()
+        places = {fact.id: rows[key] for fact in facts if (key := _key(store, fact)) in rows}
+        found = {}
+        for one in (one for one in new if one in places):
+            others = [other for other in places if other != one]
+            cosines = Comparison(vectors, vectors.vector(places[one])).cosines([places[other] for other in others])
+            found[one] = _nearest(dict(zip(others, cosines, strict=True)), embedder)
+    finally:
+        vectors.close()
+    return found
+
+
+def _key(store: Store, fact: Fact) -> bytes:
+    """Return the key of the vector of what a fact says: of the first part of its body."""
+    try:
+        units = Units(fact.path, store.read(fact.path) or b"")
+    except (GitmemError, OSError):
+        return b""
+    return next((chunk.key() for chunk in chunks(units) if units.unit(chunk.index).kind != FIELD), b"")
+
+
+def _nearest(cosines: Mapping[str, float], embedder: Embedder) -> list[str]:
+    """Return those of the facts that are near by their cosines, the nearest few."""
+    if not cosines:
+        return []
+    middle = statistics.median(cosines.values())
+    low, high = embedder.calibration or (middle, middle + (1 - middle) * _SAME)
+    near = [one for one, cosine in cosines.items() if cosine >= low + (high - low) * _NEAR]
+    return nlargest(_NEAREST, near, key=lambda one: (cosines[one], one))

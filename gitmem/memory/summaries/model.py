@@ -1,0 +1,138 @@
+"""Better summaries than the offline ones: by a model that is asked, or an agent that hands one over (spec R5, R6).
+
+An archive has its offline summary from the moment it was made; nothing here takes it away unless there is a better one.
+"""
+
+from __future__ import annotations
+
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.llm.protocol import Question
+from gitmem.llm.replies import ReplyError, parse_reply
+from gitmem.machine.resources import read_resource
+from gitmem.memory.ask.ask import ask, without_secrets
+from gitmem.memory.summaries.offline import method_of, offline_summary, put_summary, summarize_archive
+from gitmem.model.entry.entry import clean_text
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import raw_path, summary_path
+from gitmem.model.summary import OFFLINE, SCHEMA, Summary, from_answer
+from gitmem.redact.redact import redact
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.llm.http import Patience
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+MOST_RAW = 64_000  # characters that are kept of a reply that was no summary
+
+
+class Improved(Value):
+    """What became of an archive's summary: who made it, and where it is still the offline one, `why`."""
+
+    archive: str
+    method: str
+    why: str = ""
+    commit: str | None = None
+
+
+def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
+    """Have the model of the settings sum up an archive; where that fails there is the offline summary (spec R6).
+
+    What it replied that was no summary is kept beside the archive. A summary that is not offline stays, if not `over`.
+
+    Raises:
+        NotFoundError: there is no such archive.
+        GitmemError: the summary could not be committed.
+
+    """
+    text = _text_of(store, archive)
+    question = Question("summary", read_resource("templates", "prompts", "summary.md").decode(), text, SCHEMA)
+    asked = ask(store, question, archive, lambda given: read_answer(store, archive, text, given, ""), tries)
+    if asked.value is not None:
+        found = asked.value._replace(method=asked.model, provider=asked.provider, cost=asked.dollars)
+        return _put(store, found, over=over)
+
+    def plan(transaction: Transaction) -> None:
+        if transaction.read(archive) is not None:
+            summarize_archive(transaction, archive, text)
+            _keep_raw(transaction, archive, asked.raw, asked.model)
+
+    commits = store.transact(plan, purpose="summarize").commits
+    return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None)
+
+
+def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
+    """Return the summary that an answer gives, without secrets.
+
+    Raises:
+        ReplyError: it says hardly anything.
+
+    """
+    try:
+        return from_answer(without_secrets(store, given), offline_summary(archive, text), method)
+    except ValueError as error:
+        raise ReplyError(str(error)) from None
+
+
+def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str, session: str = "") -> Improved:
+    """Commit the summary that an agent hands over as JSON, in place of what is there (spec R6, the host's path).
+
+    Raises:
+        NotFoundError: there is no such archive.
+        RefusedError: it is no summary; it is kept beside the archive, and the message says what it lacks.
+        GitmemError: it could not be committed.
+
+    """
+    text = _text_of(store, archive)
+    try:
+        summary = read_answer(store, archive, text, parse_reply(reply, SCHEMA), method)
+    except ReplyError as error:
+        store.transact(lambda transaction: _keep_raw(transaction, archive, reply, method), purpose="summarize")
+        raise RefusedError(
+            f"This is no summary: it {error}.",
+            f"'gitmem summary schema' prints what one looks like. The reply is kept as {raw_path(archive)}.",
+        ) from None
+    return _put(store, summary._replace(provider=host), session, over=True)
+
+
+def _put(store: Store, summary: Summary, session: str = "", *, over: bool = False) -> Improved:
+    """Commit a summary, unless the archive is gone meanwhile; `over` one that is not offline, too."""
+
+    def plan(transaction: Transaction) -> None:
+        there = transaction.read(summary_path(summary.archive))
+        if transaction.read(summary.archive) is not None and (over or there is None or method_of(there) == OFFLINE):
+            put_summary(transaction, summary, session)
+
+    commits = store.transact(plan, purpose="summarize").commits
+    return Improved(summary.archive, _method(store, summary.archive), "", commits[-1] if commits else None)
+
+
+def _keep_raw(transaction: Transaction, archive: str, raw: str, model: str) -> None:
+    """Add what a model replied that was no summary, bounded and without secrets."""
+    if not raw.strip():
+        return
+    data = (clean_text(redact(raw[:MOST_RAW]).text) + "\n").encode()
+    name = archive.rpartition("/")[2]
+    trailers = (
+        (Trailer.OP.value, Op.SUMMARIZE.value),
+        (Trailer.ARCHIVE.value, archive),
+        (Trailer.MODEL.value, model),
+    )
+    transaction.commit(
+        Message(f"Keep a reply that is no summary of {name} ({model})", trailers), {raw_path(archive): data}
+    )
+
+
+def _text_of(store: Store, archive: str) -> str:
+    data = store.read(archive)
+    if data is None:
+        raise NotFoundError(f"There is no archive {archive}.", "'gitmem summary list' lists them.")
+    return data.decode("utf-8", "replace")
+
+
+def _method(store: Store, archive: str) -> str:
+    data = store.read(summary_path(archive))
+    return "" if data is None else method_of(data)

@@ -1,0 +1,125 @@
+"""Summaries of archives (spec R5, R6): the offline one made with each rotation, and which is still offline."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from gitmem.errors import RefusedError
+from gitmem.model.document.document import Document
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import ARCHIVE, SUMMARIES, raw_path, summary_path
+from gitmem.model.summary import OFFLINE, Summary, parse_document, render_document
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+
+ARCHIVE_NAME = re.compile(r"memory_[0-9]{8}_[0-9]{6}(?:_[0-9]+)?\.md")
+_DAY = r"([0-9]{4}-[0-9]{2}-[0-9]{2})"
+_DAYS = re.compile(
+    rf"^date_range:[ \t]*(?:\r?\n)?[^\n]{{0,40}}?first: ?[\"']?{_DAY}[\"']?,?\s{{1,10}}last: ?[\"']?{_DAY}",
+    re.MULTILINE,
+)
+_HEADER_BYTES = 1 << 17  # of a summary's document, in which its header is
+_METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
+
+
+class ArchiveSummary(Value):
+    """An archive of the work tree and what its summary was made by, None where it has none."""
+
+    archive: str
+    method: str | None
+
+    @property
+    def pending(self) -> bool:
+        """Whether a summary is still to be made: it is missing, or only extractive (spec R6)."""
+        return self.method in (None, OFFLINE)
+
+
+def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
+    """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
+
+    One that a model or a person has made is left as it is. Raises as `Transaction.commit` does.
+    """
+    if SUMMARIES in transaction.names("") and not transaction.is_folder(SUMMARIES):
+        raise RefusedError(f"There is a file where the folder {SUMMARIES} should be.", "Remove or rename it.")
+    path = summary_path(archive)
+    there = transaction.read(path)
+    if there is None or method_of(there) == OFFLINE:
+        put_summary(transaction, offline_summary(archive, text))
+    return path
+
+
+def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
+    """Add a summary to a transaction, in place of one that is there; False where it is there already.
+
+    What a model had replied that was none goes with it.
+    """
+    name = summary.archive.rpartition("/")[2]
+    message = Message(f"Summarize {name} ({summary.method})", _trailers(summary, session))
+    changes: dict[str, bytes | None] = {summary_path(summary.archive): render_document(summary, transaction.now)}
+    raw = raw_path(summary.archive)
+    if summary.method != OFFLINE and transaction.read(raw) is not None:
+        changes[raw] = None
+    return transaction.commit(message, changes)
+
+
+def _trailers(summary: Summary, session: str = "") -> tuple[tuple[str, str], ...]:
+    return (
+        (Trailer.OP.value, Op.SUMMARIZE.value),
+        (Trailer.ARCHIVE.value, summary.archive),
+        (Trailer.MODEL.value, "" if summary.method == OFFLINE else summary.method),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, summary.provider),
+    )
+
+
+def method_of(data: bytes) -> str:
+    """Return what made a summary's document, "" where it does not say; reads no YAML."""
+    found = _METHOD.search(Document.parse(data).header or "")
+    return found[1] if found else ""
+
+
+def days_of(data: bytes) -> tuple[str, str]:
+    """Return first and last day of a summary's document, "" where it does not say; reads no YAML."""
+    found = _DAYS.search(Document.parse(data).header or "")
+    return (found[1], found[2]) if found else ("", "")
+
+
+@lru_cache(maxsize=1)  # a plan runs again when the branch has moved meanwhile; the archive is the same then
+def offline_summary(archive: str, text: str) -> Summary:
+    """Return the extractive summary of an archive, whose whole text is given."""
+    from gitmem.offline.summary import summarise  # not for who only asks what is pending
+
+    return summarise(archive, text)
+
+
+def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
+    """Return the archives of the work tree, or the last few, the oldest first, each with what made its summary."""
+    found = []
+    for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE)))[-last:]:
+        archive = f"{ARCHIVE}/{name}"
+        data = store.glance(summary_path(archive), _HEADER_BYTES)
+        found.append(ArchiveSummary(archive, None if data is None else method_of(data)))
+    return found
+
+
+def pending_archives(store: Store, last: int = 0) -> list[str]:
+    """Return the archives whose summary is missing or only extractive (spec R6), the oldest first.
+
+    Of the work tree, or of the `last` few archives in it.
+    """
+    return [found.archive for found in archive_summaries(store, last) if found.pending]
+
+
+def read_summary(store: Store, archive: str) -> Summary | None:
+    """Return the summary of an archive in the work tree, None where it has none."""
+    data = store.read(summary_path(archive))
+    if data is None:
+        return None
+    summary = parse_document(data)
+    return summary if summary.archive else summary._replace(archive=archive)

@@ -1,0 +1,87 @@
+"""Rotation (spec R2 to R4, R13): `memory.md` over its threshold becomes an archive, its tail a new `memory.md`."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gitmem.model.document.document import Document
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import ARCHIVE, MEMORY
+from gitmem.model.tiers.limits import Limits, needs_rotation
+from gitmem.model.tiers.rotation import outdated_archives, plan_rotation
+from gitmem.text.tokens import tokens_of_size
+from gitmem.values import Value
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gitmem.config import RotationConfig
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+_STAMP = "%Y%m%d_%H%M%S"
+
+
+class Check(Value):
+    """What a check found: the size of `memory.md` before it, its threshold, and the archive if it was rotated."""
+
+    tokens: int
+    threshold: int
+    archive: str | None
+    dropped: tuple[str, ...] = ()
+
+
+def check(store: Store) -> tuple[Check, tuple[str, ...]]:
+    """Rotate the store's `memory.md` if it is time; returns what was found and notices for the user."""
+    outcome = store.transact(lambda transaction: rotate(transaction, store.config.rotation), purpose="check", scan=True)
+    return outcome.value, outcome.notices
+
+
+def rotate(transaction: Transaction, config: RotationConfig) -> Check:
+    """Add a rotation to a transaction if `memory.md` has reached the threshold, as one commit (spec R3)."""
+    limits = Limits(config.threshold_tokens, config.carryover_tokens)
+    data = transaction.read(MEMORY) or b""
+    tokens = tokens_of_size(len(data))
+    if not config.enabled or not needs_rotation(len(data), limits):
+        return Check(tokens, limits.threshold, None)
+    text = data.decode("utf-8", "surrogateescape")
+    body = Document.parse(data).body
+    plan = plan_rotation(
+        body,
+        header=text[: len(text) - len(body)],
+        stamp=transaction.now.strftime(_STAMP),
+        taken={f"{ARCHIVE}/{name}" for name in transaction.names(ARCHIVE)},
+        limits=limits,
+    )
+    if plan is None:
+        return Check(tokens, limits.threshold, None)
+    name = plan.archive.rpartition("/")[2]
+    message = Message(
+        f"Rotate memory.md into {name} ({plan.tokens:,} tokens)",
+        ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
+    )
+    transaction.commit(message, {plan.archive: data, MEMORY: plan.remaining.encode("utf-8", "surrogateescape")})
+    _summarize(transaction, plan.archive, text)
+    return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
+
+
+def _summarize(transaction: Transaction, archive: str, text: str) -> None:
+    """Add the summary of the archive; should that fail, the rotation stands, and the archive is pending (R6, R12)."""
+    from gitmem.memory.summaries.offline import summarize_archive
+
+    try:
+        summarize_archive(transaction, archive, text)
+    except Exception as error:  # noqa: BLE001  # whatever it is, it must not keep a save from being saved
+        why = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
+        transaction.notices.append(f"{archive} has no summary yet: {why}")
+
+
+def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
+    """Take archives beyond `max_archives` or `archive_retention_days` out of the tree; history keeps them (R13)."""
+    days = config.archive_retention_days
+    oldest = transaction.now.replace(tzinfo=None) - timedelta(days=days) if days else None
+    over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
+    if over:
+        what = over[0] if len(over) == 1 else f"{len(over)} archives"
+        message = Message(f"Take {what} out of the tree, as configured", ((Trailer.OP.value, Op.RETAIN.value),))
+        transaction.commit(message, {f"{ARCHIVE}/{name}": None for name in over})
+    return tuple(f"{ARCHIVE}/{name}" for name in over)

@@ -1,0 +1,1 @@
+"""A markdown document with front matter."""

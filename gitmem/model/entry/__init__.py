@@ -1,0 +1,1 @@
+"""Log entries, and the logs they stand in."""

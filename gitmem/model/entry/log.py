@@ -1,0 +1,185 @@
+"""Operations on a log's text: sections, and entries put in and taken out.
+
+A section is a `## ` heading outside a code fence, up to the next heading of its level or above. All functions are
+pure, take and return a document's body, and change no line but those they are about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+from gitmem.model.entry.entry import FIRST_LINE, Entry, FoundEntry, find_by_digest, find_entries, render_entry
+from gitmem.model.ids import ALPHABET, LENGTH, TIME_LENGTH
+from gitmem.values import Value
+
+# Compiled where they are used.
+_HEADING = r"(?m)^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$"
+# What follows three backticks may not hold another one, or it is code within a line.
+_FENCE = r"(?m)^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$"
+_ANY_ID = rf"(?m) \^([{ALPHABET}]{{{LENGTH}}})\r?$"  # at the end of a line, an entry's first one or not
+_BLANK = " \t\r\n"
+
+
+class Section(Value):
+    """A heading of level 1 or 2 and where its part of the text is; `start` is the heading's own first character."""
+
+    level: int
+    title: str
+    start: int
+    body: int
+    end: int
+
+
+def fences(text: str) -> list[tuple[int, int]]:
+    """Return where the code fences are: start, and end with the last line's end.
+
+    One that is never closed is none: it would hide all sections after it, and every save would make them anew.
+    """
+    if "```" not in text and "~~~" not in text:
+        return []
+    lines = list(re.finditer(_FENCE, text))
+    longest = {"`": 0, "~": 0}  # the longest mark after the line that can close a fence
+    closed = []
+    for line in reversed(lines):
+        mark = line["mark"]
+        closed.append(len(mark) <= longest[mark[0]])
+        if not line["words"].strip(_BLANK):
+            longest[mark[0]] = max(longest[mark[0]], len(mark))
+    found = []
+    opening = None
+    for line, closes in zip(lines, reversed(closed), strict=True):
+        if opening is None:
+            opening = line if closes else None
+        elif line["mark"].startswith(opening["mark"]) and not line["words"].strip(_BLANK):
+            found.append((opening.start(), min(line.end() + 1, len(text))))
+            opening = None
+    return found
+
+
+def sections(text: str) -> list[Section]:
+    """Return the sections of a text in order; each ends where the next one begins."""
+    heads: list[re.Match[str]] = []
+    position = 0
+    heading = re.compile(_HEADING)
+    for start, end in (*fences(text), (len(text), len(text))):
+        heads += heading.finditer(text, position, start)
+        position = end
+    ends = [head.start() for head in heads[1:]] + [len(text)]
+    return [
+        Section(len(head["level"]), head["title"].strip(), head.start(), min(head.end() + 1, len(text)), end)
+        for head, end in zip(heads, ends, strict=False)  # without a heading there is still one end
+    ]
+
+
+def find_section(text: str, title: str) -> Section | None:
+    """Return the first section with this title, compared without regard to case; one of level 2 if there is one.
+
+    The title "" stands for what comes before the first section, as in `section_of`.
+    """
+    parts = sections(text)
+    if not title:
+        return Section(0, "", 0, 0, parts[0].start if parts else len(text))
+    named = (part for part in parts if part.title.casefold() == title.casefold())
+    return max(named, key=lambda part: part.level, default=None)
+
+
+def section_of(text: str, found: FoundEntry) -> str:
+    """Return the title of the section an entry stands in, "" where it stands in none."""
+    return next((part.title for part in sections(text) if part.start <= found.start < part.end), "")
+
+
+def entry_ids(text: str) -> set[str]:
+    """Return the ids of all entries; much cheaper than parsing them."""
+    return {line["id"] for line in re.finditer(FIRST_LINE, text)}
+
+
+def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
+    """Return the text with an entry added at the end of a section, which is made at the end if it is missing.
+
+    An entry whose id stands anywhere in the text already is not added again.
+    """
+    if f" ^{entry.id}" in text and entry.id in entry_ids(text):
+        return text
+    block = render_entry(entry, newline)
+    place = find_section(text, section)
+    if place is None:
+        before = _ended(text, newline)
+        return f"{before}{newline if before else ''}## {section}{newline}{newline}{block}"
+    before = _ended(text[: place.end], newline)
+    after = text[len(before) :] if text[place.end :] else ""
+    if before and not text[place.body : place.end].strip(_BLANK):
+        before += newline
+    if after[:1].strip(_BLANK):
+        block += newline
+    return before + block + after
+
+
+def _ended(text: str, newline: str) -> str:
+    """Return a text without the blank lines at its end, and with the end of its last line."""
+    content = len(text.rstrip(_BLANK))
+    end = text.find("\n", content) + 1
+    if not content:
+        return ""
+    return text[:end] if end else text + newline
+
+
+def remove_entries(text: str, ids: Collection[str]) -> str:
+    """Return the text without the entries of these ids."""
+    if not ids:
+        return text
+    pieces = []
+    position = 0
+    for found in find_entries(text):
+        if found.entry.id in ids:
+            pieces.append(text[position : found.start])
+            position = found.end
+    return "".join([*pieces, text[position:]])
+
+
+def put_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
+    """Return the text with an entry: in place of the one whose id has the same digest, else where its id orders it."""
+    found = find_by_digest(text, entry.id[TIME_LENGTH:])
+    if found is None:
+        return restore_entries(text, [(section, entry)], newline)
+    return replace_entry(text, found, entry._replace(id=found.entry.id), newline)
+
+
+def replace_entry(text: str, old: FoundEntry, new: Entry, newline: str = "\n") -> str:
+    """Return the text with another entry in the place of one."""
+    return text[: old.start] + render_entry(new, newline) + text[old.end :]
+
+
+def entries_in(text: str, section: str) -> list[FoundEntry]:
+    """Return the entries that stand in a section."""
+    place = find_section(text, section)
+    return [] if place is None else find_entries(text, place.start, place.end)
+
+
+def entry_digests(text: str) -> set[str]:
+    """Return the digests in the ids of all entries: what is the same whenever it was captured (`ids.make_id`)."""
+    return {identifier[TIME_LENGTH:] for identifier in entry_ids(text)}
+
+
+def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: str = "\n") -> str:
+    """Return the text with entries, each given with its section, put back where their ids order them."""
+    for section, entry in entries:
+        there = f" ^{entry.id}" in text and entry.id in entry_ids(text)
+        at = None if there else _start_of_later(text, section, entry.id)
+        if at is None:
+            text = add_entry(text, section, entry, newline)
+        else:
+            text = text[:at] + render_entry(entry, newline) + text[at:]
+    return text
+
+
+def _start_of_later(text: str, section: str, identifier: str) -> int | None:
+    """Return where the first entry of a section with a later id starts."""
+    place = find_section(text, section)
+    if place is None:
+        return None
+    # Mostly there is none, which looking for ids alone tells in a fraction of the time.
+    if all(found[1] <= identifier for found in re.compile(_ANY_ID).finditer(text, place.start, place.end)):
+        return None
+    lines = re.compile(FIRST_LINE).finditer(text, place.start, place.end)
+    return next((line.start() for line in lines if line["id"] > identifier), None)

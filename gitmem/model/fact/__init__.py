@@ -1,0 +1,1 @@
+"""A fact: its file, its chain, how sessions teach it."""

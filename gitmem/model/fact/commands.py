@@ -1,0 +1,96 @@
+"""The commands a project is tested, linted and built with: those of its runners that worked more than once.
+
+Of a command line only what holds for the whole project counts: a test run of one file is no such command, and neither
+is what a pipe or a redirection made of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitmem.model.session.turns import Turn
+
+FEWEST = 2  # times that a command must have worked
+_MOST = 2  # commands of one purpose
+_LONGEST = 120  # characters of a command
+# What a command is for, by the word of it that says so, in the order in which they are asked.
+_PURPOSES = {
+    "Tests run with": r"tests?|pytest|vitest|jest|rspec|ctest|nextest|e2e|spec",
+    "Linted with": r"lint|clippy|vet|eslint|golangci-lint|ruff check|shellcheck",
+    "Formatted with": r"fmt|format|prettier|black|gofmt|ruff format",
+    "Types are checked with": r"type-?check|types|tsc|mypy|pyright",
+    "Built with": r"build|compile|assemble",
+    "Checked with": r"check|verify|ci|validate",
+}
+_RUNNER = (
+    r"(?:mise(?: run)?|npm(?: run)?|pnpm(?: run)?|yarn(?: run)?|bun(?: run)?|deno task|make|just|task|rake|cargo|go"
+    r"|dotnet|mix|gradle|\./gradlew|mvn|\./mvnw|tox -e|nox -s|hatch run|poetry run|uv run|pdm run|pipenv run"
+    r"|python3? -m|npx|bundle exec|composer|swift|zig|bazel)"
+)
+_TOOL = r"(?:pytest|tox|nox|mypy|pyright|eslint|golangci-lint run|ruff check|ruff format|vitest|jest|shellcheck|tsc)"
+# What a command may say besides without being about a part of the project.
+_ALL = (
+    r"(?: (?:\./\.\.\.|\.|//\.\.\.|all|run|-r|-w|--all(?:-\w{1,20}){0,2}|--workspace|--check|--release|--fix|--noEmit"
+    r"|src|tests?|-q|-v|-p|--write)){0,4}"
+)
+_WHOLE = re.compile(rf"(?:{_RUNNER} [\w:.-]{{1,40}}|{_TOOL}){_ALL}")
+_PARTS = re.compile(r"\s*(?:&&|\|\||;|\||\n)\s*")
+_REDIRECTED = re.compile(r"\s*[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})")
+_BEFORE = re.compile(r"(?:[A-Z_][A-Z0-9_]{0,40}=\S{0,80} |time |timeout [0-9]{1,6}[smh]? |sudo ){0,4}")
+_NOT_THERE = (
+    "command not found",
+    "not recognized as",
+    "no such file or directory",
+    "missing script",
+    "no rule to make",
+)
+_QUOTED = re.compile(r"['\"`$<(]")
+
+
+class Told(Value):
+    """A command as a fact tells it, and the index of the turn in which it last worked."""
+
+    text: str
+    turn: int
+
+
+def command_facts(turns: Sequence[Turn]) -> list[Told]:
+    """Return the commands that worked at least twice, each with what it is for, the most used first."""
+    worked: Counter[str] = Counter()
+    last: dict[str, int] = {}
+    for index, turn in enumerate(turns):
+        for run in turn.runs:
+            if not run.failed and not any(words in run.said.casefold() for words in _NOT_THERE):
+                for command in project_commands(run.command):
+                    worked[command] += 1
+                    last[command] = index
+    told: Counter[str] = Counter()
+    found = []
+    for command, count in sorted(worked.items(), key=lambda item: (-item[1], item[0])):
+        purpose = purpose_of(command)
+        if count >= FEWEST and purpose and told[purpose] < _MOST:
+            told[purpose] += 1
+            found.append(Told(f"{purpose} `{command}`.", last[command]))
+    return found
+
+
+def project_commands(line: str) -> Iterator[str]:
+    """Yield the commands of a line that are about a whole project; none of a script or with what a shell makes."""
+    for part in _PARTS.split(line)[:20]:
+        bare = _BEFORE.sub("", _REDIRECTED.sub("", part.strip()), count=1).strip()
+        if len(bare) <= _LONGEST and not _QUOTED.search(bare) and _WHOLE.fullmatch(bare) and purpose_of(bare):
+            yield " ".join(word for word in bare.split() if word not in ("-q", "-v"))
+
+
+def purpose_of(command: str) -> str:
+    """Return what a command is for, "" where none of its words says so."""
+    return next(
+        (words for words, form in _PURPOSES.items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", command)), ""
+    )

@@ -1,0 +1,163 @@
+"""A permanent fact (spec V4 to V7, P3) as a value; `gitmem.model.fact.file` reads and writes its file.
+
+A session's start reads hundreds of facts from a cache, so this module brings neither YAML nor `dataclasses`.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from gitmem.model.ids import ALPHABET
+from gitmem.model.message import one_line
+from gitmem.model.paths import slug
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+    from typing import Any
+
+FOLDER = "facts"
+MAX_DESCRIPTION = 200  # characters, on one line
+_NAME_LENGTH = 60
+_DIGEST = 10  # characters of an id after its letter
+PATH = re.compile(rf"{FOLDER}/(?P<kind>[a-z-]+)/(?P<id>[a-z][{ALPHABET}]{{{_DIGEST}}})(?:-[^/]*)?\.md")
+_BLANKS = re.compile(r"\s+")
+_END_MARKS = " .!?。！？…"  # noqa: RUF001  # said with or without, a sentence is the same
+
+
+class FactKind(StrEnum):
+    """What a fact is; the first letter of its id says so too (spec P3, V4)."""
+
+    DECISION = "decision"
+    PREFERENCE = "preference"
+    RULE = "rule"
+    SOLUTION = "solution"
+    CORE_LOGIC = "core-logic"
+    PATTERN = "pattern"
+    ISSUE = "issue"
+
+    @property
+    def letter(self) -> str:
+        """The letter that ids of this kind begin with: `d`, `p`, `i` as in the seed; a preference's is `f`."""
+        return {"preference": "f", "core-logic": "c"}.get(self.value, self.value[0])
+
+    @property
+    def host_type(self) -> str:
+        """The host's own word for it, its `metadata.type`: user, feedback, project or reference."""
+        return {"preference": "user", "rule": "feedback", "solution": "reference"}.get(self.value, "project")
+
+
+class FactStatus(StrEnum):
+    """Whether a fact binds: `active` and `open` ones do."""
+
+    ACTIVE = "active"
+    OPEN = "open"
+    RESOLVED = "resolved"
+    SUPERSEDED = "superseded"
+    RETIRED = "retired"
+
+
+BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
+
+
+class Fact(Value):
+    """A fact. `text` is its body; `description` says it on one line; what is not known is "", empty or None.
+
+    `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (what it was called there),
+    `session`, `exchange`, `commit`; `sources` are all entries, exchanges and sessions that say it. `files` and `commit`
+    are what of the project's code it speaks of, and as of which commit. `review` are the ids of facts that contradict
+    it, of which a person is to say which holds (spec V6). `file` is the path it was read from, `source` what stood
+    there; both are empty for a new fact, `source` and `text` for one out of the cache of headers.
+    """
+
+    id: str
+    kind: FactKind
+    text: str
+    created: datetime
+    name: str = ""
+    description: str = ""
+    updated: datetime | None = None
+    status: FactStatus = FactStatus.ACTIVE
+    confidence: float | None = None
+    origin: Mapping[str, str] = {}  # never changed
+    sources: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    commit: str = ""
+    supersedes: tuple[str, ...] = ()
+    superseded_by: str = ""
+    review: tuple[str, ...] = ()
+    file: str = ""
+    source: bytes = b""
+
+    @property
+    def path(self) -> str:
+        """Its file: the one it was read from, else the one it is to have."""
+        if self.file:
+            return self.file
+        words = slug(self.description or self.text)
+        return f"{FOLDER}/{self.kind.value}/{self.id}{f'-{words}' if words else ''}.md"
+
+    @property
+    def binds(self) -> bool:
+        """Whether a session should be told it as something that holds."""
+        return self.status in BINDING
+
+    @property
+    def when(self) -> datetime:
+        """When it was last said or changed."""
+        return self.updated or self.created
+
+    @property
+    def session(self) -> str:
+        """The session it was first learned in."""
+        return self.origin.get("session", "")
+
+    @property
+    def adopted(self) -> str:
+        """The file of an agent's own memory that it mirrors, as MACHINE/FILE; "" if it mirrors none."""
+        return adopted_from(self.origin.get("machine", ""), self.origin.get("id", ""))
+
+
+def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
+    """Return a new fact: its id is of its whole text, its name and its description of the first paragraph."""
+    text = clean(text)
+    description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
+    name = slug(description, length=_NAME_LENGTH) or kind.value
+    status = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
+    given = Fact(fact_id(kind, text), kind, text, created, name, description, status=status)
+    return given._replace(**more)
+
+
+def fact_id(kind: FactKind, text: str) -> str:
+    """Return the id of a fact: the letter of its kind, and a digest of what it says.
+
+    Two machines that learn the same thing make the same file of it, whatever its case, blanks and full stop.
+    """
+    import hashlib  # a session that starts needs neither
+    import unicodedata
+
+    words = unicodedata.normalize("NFC", _BLANKS.sub(" ", text).strip().rstrip(_END_MARKS).casefold())
+    digest = hashlib.sha256(f"{kind.value}\0{words}".encode("utf-8", "replace")).digest()
+    number = int.from_bytes(digest[:8], "big")
+    return kind.letter + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGEST)))
+
+
+def is_fact_path(path: str) -> bool:
+    """Say whether a path is that of a fact."""
+    return PATH.fullmatch(path) is not None
+
+
+def adopted_from(machine: str, name: str) -> str:
+    """Return how `Fact.adopted` names a file of an agent's own memory, "" without a machine or a name."""
+    return f"{machine}/{name}" if machine and name else ""
+
+
+def clean(body: str) -> str:
+    """Return a body as a fact holds it."""
+    from gitmem.model.entry.entry import clean_text
+
+    return clean_text(body)

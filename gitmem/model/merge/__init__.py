@@ -1,0 +1,1 @@
+"""Three-way merges of documents, logs and trees."""

@@ -1,0 +1,271 @@
+"""The bodies of three versions of a document, merged by section, entry and line (docs/format.md, "Merging").
+
+Entries are known by their ids, wherever they stand, so what each side did to each of them is settled first; then the
+sections are merged one by one, entries being lines of a kind whose text is known already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import deque
+from collections.abc import Sequence
+
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.log import sections
+from gitmem.model.ids import make_id, milliseconds_of
+from gitmem.text.linemerge import Token, ended, lines, merge_tokens, union
+from gitmem.text.newlines import newline_of
+from gitmem.values import Value
+
+_BLANK = " \t\r\n"
+TOP = "(top)"  # what the part before the first section is called in a list of what is to be reviewed
+
+_Key = tuple[int, str, int]  # of a section: level, title in lower case, and how many of that title came before
+
+
+class MergedBody(Value):
+    """A body, and the titles of the sections in which two versions of the same thing stand by now."""
+
+    text: str
+    review: tuple[str, ...]
+
+
+class _Part(Value):
+    """A section: its heading's line, what stands under it, the blank lines at its end, and whether it is the last."""
+
+    heading: str
+    title: str
+    tokens: list[Token]
+    tail: str
+    last: bool
+
+
+class _Body(Value):
+    """A body taken apart: its sections in order, the text of each entry, and the section each entry stands in."""
+
+    parts: dict[_Key, _Part]
+    entries: dict[str, str]
+    places: dict[str, _Key]
+
+
+class _Settled(Value):
+    """What becomes of the entries: their texts, where they stand, and the copies that are new, by their originals."""
+
+    texts: dict[str, str]
+    places: dict[str, _Key]
+    clashes: set[str]
+    copies: dict[str, str]
+
+
+def merge_bodies(base: str, older: str, newer: str) -> MergedBody:
+    """Return three bodies merged; where both sides have something of their own, `older` comes first."""
+    before, *sides = (_take_apart(text) for text in (base, older, newer))
+    settled = _settle(before, sides)
+    parts: dict[_Key, _Part] = {}
+    review = []
+    done: set[str] = set()
+    for key in _order(sides):
+        versions = [body.parts.get(key) for body in (before, *sides)]
+        tokens = [_standing(body, key, settled, common=sides if body is before else ()) for body in (before, *sides)]
+        joined = merge_tokens(*tokens)
+        if not _stays(versions, joined.tokens):
+            continue
+        parts[key] = _framed(versions, _once(joined.tokens, settled, done))
+        if joined.conflicts or any(token.order in settled.clashes for token in parts[key].tokens):
+            review.append(parts[key].title or TOP)
+    return MergedBody(_put_together([*parts.values()], newline_of(newer or older)), tuple(dict.fromkeys(review)))
+
+
+def survivors(base: str, changed: str) -> tuple[str | None, bool]:
+    """Return a log without the entries it shares with the base, and whether more than entries was changed.
+
+    None where no entry is left: what remains of a log that the other side removed (docs/format.md, "Merging").
+    """
+    before, after = _take_apart(base), _take_apart(changed)
+    old = {entry for entry, text in after.entries.items() if _plain(before.entries.get(entry)) == _plain(text)}
+    known = {token.key for part in before.parts.values() for token in part.tokens}
+    more = any(
+        token.key.strip(_BLANK) and not token.order and token.key not in known
+        for part in after.parts.values()
+        for token in part.tokens
+    )
+    if not set(after.entries) - old:
+        return None, more
+    parts = [
+        part._replace(tokens=[token for token in part.tokens if token.order not in old])
+        for part in after.parts.values()
+    ]
+    return _put_together(parts, newline_of(changed)), more
+
+
+def _take_apart(text: str) -> _Body:
+    found = deque(find_entries(text))
+    heads = sections(text)
+    spans = [(0, "", "", 0, heads[0].start if heads else len(text))]
+    spans += [(head.level, head.title, text[head.start : head.body], head.body, head.end) for head in heads]
+    parts: dict[_Key, _Part] = {}
+    entries: dict[str, str] = {}
+    places: dict[str, _Key] = {}
+    for level, title, heading, start, end in spans:
+        key = (level, title.casefold(), 0)
+        while key in parts:
+            key = (*key[:2], key[2] + 1)
+        stop = _end_of_words(text, start, end)
+        tokens: list[Token] = []
+        at = start
+        while found and found[0].start < end:
+            item = found.popleft()
+            tokens += lines(text[at : item.start])
+            piece, at = text[item.start : item.end], item.end
+            if item.entry.id in entries:  # a copy that somebody made: text like any other
+                tokens += lines(piece)
+            else:
+                entries[item.entry.id], places[item.entry.id] = piece, key
+                tokens.append(_token(item.entry.id, piece))
+        tokens += lines(text[at:stop])
+        parts[key] = _Part(heading, title, tokens, text[stop:end], end == len(text))
+    return _Body(parts, entries, places)
+
+
+def _end_of_words(text: str, start: int, end: int) -> int:
+    """Return where the blank lines at the end of a section begin; the first below a heading is none of them."""
+    content = text[start:end].rstrip(_BLANK)
+    newline = text.find("\n", start + len(content), end)
+    return end if newline < 0 else newline + 1
+
+
+def _token(identifier: str, text: str) -> Token:
+    return Token(f"^{identifier}", text, identifier)
+
+
+def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
+    """Decide for every entry whether it stays, with which text, and where."""
+    older, newer = sides
+    settled = _Settled({}, {}, set(), {})
+    for entry in dict.fromkeys([*older.entries, *newer.entries]):
+        texts = [body.entries.get(entry) for body in (base, older, newer)]
+        text = _settled(texts)
+        if text is None and texts[1] and texts[2]:
+            text = texts[2]
+            copy, copied = _copy(entry, texts[1])
+            settled.clashes.update((entry, copy))
+            if copy not in older.entries and copy not in newer.entries:
+                settled.copies[entry] = copy
+                settled.texts[copy] = copied
+        if text is not None:
+            settled.texts[entry] = text
+            settled.places[entry] = _place(*(body.places.get(entry) for body in (base, older, newer)))
+    return settled
+
+
+def _settled(texts: Sequence[str | None]) -> str | None:
+    """Return what becomes of an entry: None where it goes, and where both sides changed it."""
+    base, older, newer = (_plain(text) for text in texts)
+    if newer in (older, base):
+        return texts[1]
+    if older == base:
+        return texts[2]
+    if older is None or newer is None:
+        return texts[1] or texts[2]
+    shorter, longer = sorted((older, newer), key=len)
+    rest = iter(longer.split("\n"))
+    if all(line in rest for line in shorter.split("\n")):
+        return _like(texts[2], longer)
+    joined = merge_tokens(lines(base or ""), lines(older), lines(newer))
+    text = "".join(ended(joined.tokens))
+    found = find_entries(text)
+    whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(text))
+    return None if joined.conflicts or base is None or not whole else _like(texts[2], text)
+
+
+def _like(model: str | None, text: str) -> str:
+    """Return the lines of a text ended as those of another are."""
+    newline = newline_of(model or "")
+    return text.replace("\n", newline) + newline
+
+
+def _plain(text: str | None) -> str | None:
+    return None if text is None else text.replace("\r\n", "\n").rstrip("\n")
+
+
+def _copy(identifier: str, text: str) -> tuple[str, str]:
+    """Return the other version of an entry as an entry of its own, whose id follows from what it says."""
+    digest = hashlib.sha256(f"{identifier}\n{_plain(text)}".encode("utf-8", "surrogateescape")).digest()
+    copy = make_id(milliseconds_of(identifier), digest)
+    return copy, text.replace(f" ^{identifier}", f" ^{copy}", 1)
+
+
+def _place(base: _Key | None, older: _Key | None, newer: _Key | None) -> _Key:
+    """Return the section an entry stands in: where the side that moved it has it."""
+    found = older if newer is None or (newer == base and older is not None) else newer
+    assert found is not None
+    return found
+
+
+def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]) -> list[Token]:
+    """Return the pieces of a section, of the entries those that are to stand there; of the base, what all have."""
+    part = body.parts.get(key)
+    found = []
+    for token in part.tokens if part else ():
+        entry = token.order
+        if not entry:
+            found.append(token)
+        elif settled.places.get(entry) == key and all(side.places.get(entry) == key for side in common):
+            found.append(token._replace(text=settled.texts[entry]))
+    return found
+
+
+def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[Token]:
+    """Return pieces with each entry once, and with the other version of one that both sides changed before it."""
+    found = []
+    for token in tokens:
+        if token.order and token.order in done:
+            continue
+        copy = settled.copies.get(token.order)
+        if copy is not None:
+            found.append(_token(copy, settled.texts[copy]))
+        if token.order:
+            done.add(token.order)
+        found.append(token)
+    return found
+
+
+def _order(sides: Sequence[_Body]) -> list[_Key]:
+    """Return the sections in order; those that the sides have in the same place, each its own, by title."""
+    keys = {str(key): key for body in sides for key in body.parts}
+    rows = [[Token(str(key), "", key[1]) for key in body.parts] for body in sides]
+    return list(dict.fromkeys(keys[token.key] for token in union(*rows)))
+
+
+def _stays(versions: Sequence[_Part | None], tokens: Sequence[Token]) -> bool:
+    base, older, newer = versions
+    if older and newer:
+        return True
+    return bool(older or newer) and (base is None or any(token.key.strip(_BLANK) for token in tokens))
+
+
+def _framed(versions: Sequence[_Part | None], tokens: list[Token]) -> _Part:
+    """Return a section with the heading and the blank lines that the sides have."""
+    base, older, newer = versions
+    own = newer or older
+    assert own is not None
+    if older and newer and base and newer.heading == base.heading:
+        own = older
+    known = [part for part in versions if part and not part.last] or [part for part in versions if part]
+    before = base.tail if base and base in known else None
+    tails = [part.tail for part in known if part is not base]
+    tail = max((tail for tail in tails if tail != before), key=len, default=before or "")
+    return own._replace(tokens=tokens, tail=tail, last=all(part.last for part in known))
+
+
+def _put_together(parts: Sequence[_Part], newline: str) -> str:
+    """Return the text of a body; a section that was the last one is parted from what follows it by a blank line."""
+    pieces: list[str] = []
+    for number, part in enumerate(parts):
+        text = part.heading + "".join(ended(part.tokens))
+        more = number + 1 < len(parts)
+        if more and text and not text.endswith("\n"):
+            text += newline
+        parted = not text or part.tail or text.endswith(("\n\n", "\n\r\n"))
+        pieces += [text, newline if more and part.last and not parted else part.tail]
+    return "".join(pieces)

@@ -1,0 +1,1 @@
+"""Finding and removing purged texts. Pure."""

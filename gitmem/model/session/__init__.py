@@ -1,0 +1,1 @@
+"""A session: its events, turns, transcript and exchanges."""

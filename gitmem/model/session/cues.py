@@ -1,0 +1,133 @@
+"""Sentences of an agent's answer that say something worth keeping: decisions, open issues, learnings, fixes.
+
+Cues in English and Korean, with precision before recall: what is asked, offered, planned, quoted, supposed or denied is
+no memory, and a problem the answer goes on to work on is not an open issue.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.session import cue_patterns
+from gitmem.text.sentences import Block, Kind, blocks, mask_code, sentences_of
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# Characters: below, a sentence says nothing that could be understood later; above, it is no sentence but data.
+_SHORTEST = 9
+_LONGEST = 600
+_LEADS_ON = (":", "\uff1a")  # ends of a sentence that says what follows it
+_LOOK_AT = 400_000  # characters of an answer; real ones have a few thousand
+
+
+class Cue(Value):
+    """A sentence worth keeping and what it is; a label ("Decision:") is left out of the text."""
+
+    type: MemoryType
+    text: str
+
+
+def find_cues(text: str) -> list[Cue]:
+    """Return what an agent's answer (markdown) states as decided, open, learned or fixed, each sentence once."""
+    found: dict[str, Cue] = {}
+    heading: MemoryType | None = None
+    parts = blocks(text[:_LOOK_AT])
+    for index, block in enumerate(parts):
+        if block.kind is Kind.HEADING:
+            heading = _heading_type(block.text)
+            continue
+        following = parts[index + 1] if index + 1 < len(parts) else None
+        for cue in _cues_of(block, heading, following):
+            found.setdefault(cue.text.casefold(), cue)
+    return list(found.values())
+
+
+def without_label(text: str) -> str:
+    """Return what follows the label a text begins with ("Decision: ..."), the text itself where there is none."""
+    cue = _labelled(text)
+    return cue.text if cue else text
+
+
+def is_resolved(text: str) -> bool:
+    """Say whether the text of an issue says that it is done with."""
+    said = mask_code(" ".join(text[:_LOOK_AT].split()))
+    return bool(_re(cue_patterns.RESOLVED).search(said)) and not _re(cue_patterns.UNRESOLVED).search(said)
+
+
+def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) -> Iterator[Cue]:
+    """Yield the cues of one block; `heading` is what the items under the heading above it are."""
+    if block.kind is Kind.QUOTE:
+        return
+    sentences = sentences_of(block)
+    for index, sentence in enumerate(sentences):
+        last = index + 1 == len(sentences)
+        after = sentences[index + 1] if not last else following.text if following else ""
+        cue = _labelled(sentence)
+        if cue is None and heading and index == 0 and block.kind is Kind.ITEM:
+            cue = Cue(heading, sentence)
+        if cue is None and (kind := _stated(sentence, after)):
+            before = sentences[index - 1] if index and _re(cue_patterns.LEANS_BACK).match(sentence) else ""
+            cue = Cue(kind, f"{before} {sentence}".strip())
+        if cue and _says_something(cue):
+            yield cue
+
+
+def _labelled(sentence: str) -> Cue | None:
+    """Return what a sentence with a label ("Decision: ...") says."""
+    for kind in cue_patterns.LABELS:
+        if label := _label_form(kind).match(sentence):
+            return Cue(kind, sentence[label.end() :])
+    return None
+
+
+def _stated(sentence: str, after: str) -> MemoryType | None:
+    """Return what a sentence without a label states, None if nothing, or not for certain."""
+    if len(sentence) > _LONGEST or sentence.endswith(_LEADS_ON):
+        return None
+    said = _quotes().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
+    kind = next((kind for kind, form in cue_patterns.CUES.items() if _re(form).search(said)), None)
+    if kind is None or _re(cue_patterns.NOT_AT_START).match(said) or _re(cue_patterns.UNSURE).search(said):
+        return None
+    if kind is MemoryType.ISSUE and _re(cue_patterns.WORKING_ON_IT).match(after):
+        return None
+    return kind
+
+
+def _says_something(cue: Cue) -> bool:
+    """Say whether a cue's text is a statement that will be understood without what stood around it."""
+    said = mask_code(cue.text)
+    wide = sum("\u1100" <= character <= "\uffdc" for character in said[:_SHORTEST])  # a Hangul syllable says more
+    if not _SHORTEST - wide <= len(said) <= _LONGEST or " " not in said or said.endswith(_LEADS_ON):
+        return False
+    if _re(cue_patterns.CODE).search(said) or _re(cue_patterns.NOT_AT_END).search(said):
+        return False
+    if _re(cue_patterns.DENIED[cue.type]).search(said):
+        return False
+    return cue.type is not MemoryType.ISSUE or not is_resolved(cue.text)
+
+
+def _heading_type(title: str) -> MemoryType | None:
+    return next((kind for kind, form in cue_patterns.HEADINGS.items() if _re(rf"\W*(?:{form})\W*$").match(title)), None)
+
+
+@cache
+def _label_form(kind: MemoryType) -> re.Pattern[str]:
+    # Something may stand before it (an emoji), and it needs a colon or a dash of its own.
+    return re.compile(
+        rf"\W{{0,4}}(?:{cue_patterns.LABELS[kind]})\s?(?:[:\uff1a]|\s[\u2013\u2014])\s*(?=\S)", re.IGNORECASE
+    )
+
+
+@cache
+def _quotes() -> re.Pattern[str]:
+    return re.compile(r"\"[^\"\n]{1,200}\"|[\u201c\u300c][^\u201d\u300d\n]{1,200}[\u201d\u300d]")
+
+
+@cache
+def _re(form: str) -> re.Pattern[str]:
+    return re.compile(form, re.IGNORECASE)

@@ -1,0 +1,387 @@
+"""What of a turn is remembered, and in which words: entries of the daily log and of `memory.md` (spec J3, J7, P2).
+
+Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
+entries whenever and by whomever it is captured.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gitmem.model.entry.entry import Entry, clean_text
+from gitmem.model.entry.kinds import RECENT_CONTEXT, TIMELINE, MemoryType
+from gitmem.model.session.cues import find_cues
+from gitmem.model.session.noise import human_text, is_restated, is_trivial
+from gitmem.model.session.turns import Turn, derived_id, program
+from gitmem.text.sentences import is_korean, split
+from gitmem.text.sentences import shorten as shorten_all
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from datetime import datetime
+
+    from gitmem.model.session.turns import Failure
+
+PROMPT_LENGTH = 1_500  # characters; the transcript holds the rest
+ANSWER_LENGTH = 600
+ASKED_LENGTH = 200
+DONE_LENGTH = 400
+ERROR_LENGTH = 200
+COMMAND_LENGTH = 120
+_FILES_SHOWN = 12
+_FAILURES_SHOWN = 3
+_IDLE_ANSWER = 200  # characters: a shorter answer to "ok" says nothing of its own
+_SESSION_LENGTH = 8
+_NEXT = timedelta(milliseconds=1)  # what happened in one moment keeps its order, which ids give
+
+_COURTESIES = 3  # sentences of courtesy before an answer begins
+_READ = 20_000  # characters in which the sentences stand that are told of a text
+_LOOK_AT = 1_000  # characters in which they stand
+_COURTESY = (
+    *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
+    *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
+    *("sure", "okay,", "ok,", "alright", "got it", "i see", "right, ", "ah, ", "good idea", "great question"),
+    *("done!", "done.", "all done!", "all done.", "working on it"),
+    *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
+)
+_NOT_FAILED = ("<tool_use_error>", "The user doesn't want to", "User rejected", "[Request interrupted")
+# What the line of an error has that says what is wrong: surely, and perhaps; and what one has that says nothing of it.
+_TELLING = (
+    ("error:", "fatal:", "panic:", "exception", "--- fail", "undefined", "no such", "not found", "denied"),
+    ("failed", "failure", "cannot", "can't", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
+)
+_SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err! code")
+
+USER_PROMPT = "User Prompt"
+RESPONSE = "Assistant Response"
+TOOL_USAGE = "Tool Usage"
+ERROR = "Error"
+EXCHANGE = "Exchange"
+STATE = "State"
+
+
+class Placed(Value):
+    """An entry, the section it stands in, and when it happened: in a daily log, the day whose log it is."""
+
+    section: str
+    entry: Entry
+    at: datetime
+
+
+class Words(Value):
+    """The words between a person's and an agent's, in one language."""
+
+    done: str
+    files: str
+    failed: str
+    fixed: str
+    after: str
+    open: str
+    unfixed: str
+    more: str
+
+
+ENGLISH = Words("Done", "Files", "Failed", "then worked", "worked after", "Open", "not fixed in this turn", "{} more")
+KOREAN = Words(
+    "한 일", "파일", "실패", "이후 성공", "다음 작업 후 성공", "남은 문제", "이 턴에서는 해결되지 않음", "외 {}개"
+)
+
+
+_FILES = (f"{ENGLISH.files}: ", f"{KOREAN.files}: ")
+_MODIFIED = "Files modified: "
+
+
+class Remembered(Value):
+    """What a turn comes to: entries of the daily log, and of `memory.md`, and the subject of its commit."""
+
+    daily: tuple[Placed, ...]
+    memory: tuple[Placed, ...]
+    state: Entry | None
+    subject: str
+
+
+def remember(
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, exchange: bool = True
+) -> Remembered | None:
+    """Return what of a turn is to be remembered; None where it was idle: "ok", an empty prompt, a notification.
+
+    `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
+    agent's own boot files say (`noise.content_lines`). Without `exchange`, the host's model writes what goes into
+    `memory.md`.
+    """
+    read = _read(turn, roots, boot_lines)
+    if read is None:
+        return None
+    turn, asked, done, files = read
+    found = _cues(turn, done, boot_lines)
+    daily = (*_timeline(turn, asked, done, files), *found)
+    head = shorten(asked or done, ASKED_LENGTH) or _list(files, ENGLISH)
+    memory = memory_entries(found)
+    state = None
+    if exchange and _is_told(turn, done):
+        memory = (Placed(RECENT_CONTEXT, _exchange(turn, asked, done, files), turn.ended), *memory)
+        state = _state(turn, head, files)
+    return Remembered(daily, memory, state, f"{EXCHANGE}: {head}")
+
+
+def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
+    """Return the exchange among what `remember` returns, and nothing else; None where there is none."""
+    read = _read(turn, roots, boot_lines)
+    return _exchange(*read) if read is not None and _is_told(read[0], read[2]) else None
+
+
+def _is_told(turn: Turn, done: str) -> bool:
+    return bool(turn.tools or _whole(done, DONE_LENGTH))
+
+
+def _read(
+    turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
+) -> tuple[Turn, str, str, tuple[str, ...]] | None:
+    """Return a turn as it is told, what was asked, done, its files as a person says them; None if it was idle."""
+    turn = turn._replace(
+        failures=tuple(_told_from(failure, roots) for failure in turn.failures if _error(failure.error))
+    )
+    asked, done = human_text(turn.prompt), human_text(turn.answer)
+    if is_trivial(asked) or is_restated(asked, boot_lines):
+        asked = ""
+    if is_restated(done, boot_lines):
+        done = ""
+    turn = turn._replace(failures=_explained(turn.failures, done))
+    idle = not turn.files and not turn.failures
+    if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
+        return None
+    return turn, asked, done, relative_files(turn.files, roots)
+
+
+def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
+    """Return names of files as a person in one of the folders `roots` says them, with `/`, each once."""
+    return tuple(dict.fromkeys(_below(name, roots) for name in files))
+
+
+def _below(name: str, roots: Sequence[str]) -> str:
+    name = name.replace("\\", "/")
+    prefixes = (root.replace("\\", "/").rstrip("/") + "/" for root in roots if root)
+    return next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
+
+
+def _explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
+    """Return failures with what the answer says of how one was mended, where it names the program."""
+    if all(failure.fixed_by for failure in failures):
+        return tuple(failures)
+    fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
+
+    def of(failure: Failure) -> str:
+        name = f"`{program(failure.command)}"
+        return "" if failure.fixed_by else next((fix for fix in fixes if name in fix and len(name) > 1), "")
+
+    return tuple(failure._replace(explained=of(failure)) for failure in failures)
+
+
+def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
+    """Return a failure with files told as a person in the project tells them."""
+    if failure.meanwhile[:1] == "/" and " " not in failure.meanwhile:
+        return failure._replace(meanwhile=_below(failure.meanwhile, roots))
+    return failure
+
+
+def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[Placed]:
+    """Return the lines of the daily log in the seed's form."""
+    entries = []
+    if asked:
+        entries.append(_line(turn, turn.started, USER_PROMPT, shorten_prompt(asked), "prompt"))
+    for failure in turn.failures:
+        words = _words(asked or done)
+        end = f" → {_mended(failure, words)}" if _is_mended(failure) else ""
+        text = f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}"
+        entries.append(_line(turn, failure.at, ERROR, text, "error", failure.tool_id or failure.command))
+    if turn.closed and (said := _whole(done, ANSWER_LENGTH)):
+        entries.append(_line(turn, turn.ended, RESPONSE, said, "answer", done[:200]))
+    if files and turn.closed:
+        text = f"{_MODIFIED}{', '.join(files)}"
+        entries.append(_line(turn, turn.ended + _NEXT, TOOL_USAGE, text, "files", *sorted(files)))
+    return entries
+
+
+def files_told(text: str) -> frozenset[str]:
+    """Return the files that an entry of a tool's usage names."""
+    return frozenset(text.removeprefix(_MODIFIED).split(", "))
+
+
+def shorten_prompt(text: str) -> str:
+    """Return a prompt as its writer formatted it, cut at the end of a line if it is long."""
+    clean = clean_text(text)
+    if len(clean) <= PROMPT_LENGTH:
+        return clean
+    cut = clean[:PROMPT_LENGTH]
+    end = cut.rfind("\n")
+    return (cut[:end] if end > PROMPT_LENGTH // 2 else cut.rstrip()) + " …"
+
+
+def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
+    """Return the entry of `memory.md`: what was asked, done, changed, and what failed and how it ended."""
+    words = _words(asked or done)
+    lines = [shorten(asked, ASKED_LENGTH)] if asked else []
+    if said := _whole(done, DONE_LENGTH):
+        lines.append(f"{words.done}: {said}")
+    if files:
+        lines.append(f"{words.files}: {_list(files, words)}")
+    for failure in _last_of_each(turn.failures):
+        end = _mended(failure, words) if _is_mended(failure) else words.unfixed
+        lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {_error(failure.error)} → {end}")
+    text = clean_text("\n".join(lines))
+    return Entry(turn.entry_id(), _stamp(turn.ended), EXCHANGE, text, _session_tag(turn.session))
+
+
+def _is_mended(failure: Failure) -> bool:
+    return bool(failure.fixed_by or failure.explained)
+
+
+def _mended(failure: Failure, words: Words) -> str:
+    """Return what made a failure good: what then worked, or what was done before the same command did."""
+    if failure.explained:
+        return failure.explained
+    if failure.fixed_by == failure.command and failure.meanwhile:
+        return f"{words.after}: {_code(failure.meanwhile)}"
+    return f"{words.fixed}: {_code(failure.fixed_by)}"
+
+
+def joined_exchange(before: str, after: str) -> str:
+    """Return the text of an exchange that went on after it was saved: what it said, and what came to it."""
+    lines = {_about(line): line for line in before.split("\n")}
+    for line in after.split("\n"):
+        about = _about(line)
+        if about in _FILES and about in lines:
+            names = lines[about].removeprefix(about).split(", ") + line.removeprefix(about).split(", ")
+            line = about + ", ".join(dict.fromkeys(names))  # noqa: PLW2901
+        lines[about] = line
+    return "\n".join(lines.values())
+
+
+def _about(line: str) -> str:
+    """Return what makes two lines of an exchange one: both name files, or both are of one failure."""
+    return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
+
+
+def _last_of_each(failures: Sequence[Failure]) -> list[Failure]:
+    """Return the last failures of different programs: a test that is run until it passes is one failure."""
+    last = {(failure.tool, program(failure.command)): failure for failure in failures}
+    return list(last.values())[-_FAILURES_SHOWN:]
+
+
+def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
+    """Return the line of Current State: where the work stands after this turn."""
+    words = _words(head)
+    parts = [head]
+    if files:
+        parts.append(f"{words.files}: {_list(files[:5], words, of=len(files))}")
+    left = [failure for failure in turn.failures if not _is_mended(failure)]
+    if left:
+        parts.append(f"{words.open}: {_code(left[-1].command or left[-1].tool)}")
+    return Entry(
+        turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _session_tag(turn.session)
+    )
+
+
+_TYPES = {kind.label: kind.value for kind in MemoryType}
+_KEPT_CUES = (MemoryType.DECISION, MemoryType.ISSUE)
+
+
+def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:
+    """Return what a text says of these types, as entries of the daily log; the same words are one entry for ever."""
+    found = []
+    for cue in find_cues(text):
+        if cue.type in types and not is_restated(cue.text, boot_lines):
+            words = " ".join(cue.text.casefold().split())
+            clock = at.strftime("%H:%M:%S")
+            entry = Entry(derived_id(at, cue.type.value, words), clock, cue.type.label, clean_text(cue.text))
+            found.append(Placed(cue.type.label, entry, at))
+    return found
+
+
+def _cues(turn: Turn, done: str, boot_lines: Collection[str]) -> list[Placed]:
+    return cue_entries(done, turn.ended, boot_lines, _KEPT_CUES) if turn.closed else []
+
+
+def memory_entries(daily: Sequence[Placed]) -> tuple[Placed, ...]:
+    """Return entries of types of memory as `memory.md` has them: with the date, in the section of their type."""
+    return tuple(
+        Placed(MemoryType(_TYPES[one.entry.label]).section, one.entry._replace(time=_stamp(one.at)), one.at)
+        for one in daily
+    )
+
+
+def _line(turn: Turn, at: datetime, label: str, text: str, *what: str) -> Placed:
+    """Return a line of the timeline; `what` tells it from the other lines of its turn."""
+    entry = Entry(turn.entry_id(*what, at=at), at.strftime("%H:%M:%S"), label, clean_text(text))
+    return Placed(TIMELINE, entry, at)
+
+
+def _stamp(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d %H:%M:%S")
+
+
+def _session_tag(session: str) -> tuple[str, ...]:
+    """Return the tag by which entries of one session are known: the first characters of its id that fit a tag."""
+    fit = "".join(
+        character for character in session if character.isascii() and (character.isalnum() or character == "-")
+    )
+    return (fit[:_SESSION_LENGTH].strip("-"),) if fit[:_SESSION_LENGTH].strip("-") else ()
+
+
+def _words(text: str) -> Words:
+    return KOREAN if is_korean(text) else ENGLISH
+
+
+def _list(files: Sequence[str], words: Words, of: int = 0) -> str:
+    shown = ", ".join(files[:_FILES_SHOWN])
+    more = (of or len(files)) - len(files[:_FILES_SHOWN])
+    return f"{shown}, {words.more.format(more)}" if more > 0 else shown
+
+
+def _code(text: str) -> str:
+    """Return a command on one line, as code."""
+    line = " ".join(text.split()).replace("`", "'")
+    return f"`{line[:COMMAND_LENGTH]}…`" if len(line) > COMMAND_LENGTH else f"`{line}`"
+
+
+def _error(text: str) -> str:
+    """Return the line of an error that says most; "" where nothing failed.
+
+    That is so where a program said no by its exit code, as grep does, where a person said no, and where the host
+    refused a call that the agent then made otherwise.
+    """
+    lines = [line for line in (line.strip() for line in text.split("\n")) if line]
+    if lines and lines[0].casefold().startswith("exit code"):
+        lines = lines[1:]
+    if lines and lines[0].startswith(_NOT_FAILED):
+        return ""
+    said = [line for line in lines if not any(words in line.casefold() for words in _SAYS_NOTHING)]
+    telling = (
+        line
+        for some in (said, lines)
+        for words in _TELLING
+        for line in some
+        if any(w in line.casefold() for w in words)
+    )
+    line = next(telling, lines[0] if lines else "")
+    return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return the sentences at the start of a text that fit; of a long one not all of them are looked for."""
+    return shorten_all(text[:_READ], limit)
+
+
+def _whole(text: str, limit: int) -> str:
+    """Return a text shortened, without words of courtesy before it and a last sentence that leads on to nothing."""
+    for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
+        if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
+            break
+        text = text.lstrip()[len(sentence) :]
+    short = shorten(text, limit)
+    sentences = split(short)
+    if len(sentences) > 1 and sentences[-1].endswith(":"):
+        return short[: short.rfind(sentences[-1])].rstrip()
+    return short

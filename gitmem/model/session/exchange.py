@@ -1,0 +1,264 @@
+"""Exchanges: one request of a person's and what was done for it, as a session's file and `memory.md` hold it (V1, V2).
+
+An exchange is an entry with the id of its turn, so that what the turn wrote into `memory.md` and what the session's end
+makes of it are one. Its first line is the one-sentence summary; the lines below say the rest, each after its label, in
+the language of the conversation (docs/format.md, "Sessions").
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC
+from enum import StrEnum
+
+from gitmem.model.document.scalars import flow
+from gitmem.model.entry.entry import Entry, clean_text
+from gitmem.text.sentences import is_korean
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from gitmem.model.session.turns import Run
+
+LABEL = "Exchange"
+SECTION = "Exchanges"
+MAX_SUMMARY = 300  # characters
+MAX_DETAILS = 1_200
+MAX_ASKED = 200
+MAX_KEYWORDS, MAX_KEYWORD = 5, 40
+MAX_FILES = 12
+OFFLINE = "offline"
+
+
+class Outcome(StrEnum):
+    """How an exchange ended."""
+
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+class Exchange(Value):
+    """What was asked and done. `failed` are the lines of memory that tell of errors, as the turn wrote them."""
+
+    id: str
+    time: str
+    tags: tuple[str, ...]
+    summary: str
+    asked: str = ""
+    details: str = ""
+    files: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+    keywords: tuple[str, ...] = ()
+    outcome: Outcome = Outcome.SUCCESS
+
+
+_ASKED, _DONE, _FILES, _FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
+_KEYWORDS, _OUTCOME = ("Keywords", "키워드"), ("Outcome", "결과")
+_OUTCOMES = {
+    Outcome.SUCCESS: ("success", "성공"),
+    Outcome.PARTIAL: ("partial", "일부"),
+    Outcome.FAILED: ("failed", "실패"),
+}
+_MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
+
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright test|rspec|phpunit|ctest|bats"
+    r"|(?:cargo|go|dotnet|deno|bun|swift|mix|npm|pnpm|yarn|make|gradle|gradlew|mvn|rake|uv run) (?:run )?"
+    r"[\w:-]{0,20}(?:test|check|verify)\w{0,10})\b"
+)
+_SAID_FAILED = re.compile(
+    r"\b[1-9][0-9]{0,6} (?:tests? |specs? )?(?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b"
+    r"|\btest result: FAILED|^Traceback \(most recent",
+    re.MULTILINE,
+)
+# How an answer leads on to what was done: a summary of the changes is here, or follows.
+_LEADS_ON = re.compile(
+    r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
+    r"\s*[:\uff1a][\s;]*",
+    re.IGNORECASE,
+)
+_LOOSE = " :;.\uff1a"  # what is left over where a sentence was taken out
+_GAVE_UP = re.compile(
+    r"\b(?:i|we) (?:could(?:n't| not)|can(?:'t|not)|was(?:n't| not) able to|were(?:n't| not) able to|failed to"
+    r"|gave up)\b|\bunable to\b|\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
+    r"|하지 못했|할 수 없었|해결되지 않|해결하지 못|여전히 (?:실패|안 )|실패했습니다",
+    re.IGNORECASE,
+)
+
+
+def render(exchange: Exchange) -> Entry:
+    """Return the entry of an exchange, within its bounds."""
+    at = 1 if is_korean(f"{exchange.asked} {exchange.summary} {exchange.details}") else 0
+    lines = [_one_line(exchange.summary, MAX_SUMMARY)]
+    lines += [f"{_ASKED[at]}: {_one_line(exchange.asked, MAX_ASKED)}"] if exchange.asked.strip() else []
+    lines += [f"{_DONE[at]}: {_one_line(exchange.details, MAX_DETAILS)}"] if exchange.details.strip() else []
+    lines += [f"{_FILES[at]}: {', '.join(exchange.files[:MAX_FILES])}"] if exchange.files else []
+    lines += exchange.failed
+    words = [_one_line(word, MAX_KEYWORD).replace(",", " ") for word in exchange.keywords[:MAX_KEYWORDS]]
+    lines += [f"{_KEYWORDS[at]}: {', '.join(filter(None, words))}"] if any(words) else []
+    lines.append(f"{_OUTCOME[at]}: {_OUTCOMES[exchange.outcome][at]}")
+    return Entry(exchange.id, exchange.time, LABEL, clean_text("\n".join(lines)), exchange.tags)
+
+
+def parse(entry: Entry) -> Exchange | None:
+    """Return the exchange that an entry is; None where it is none, or only what its turn wrote (`is_raw`)."""
+    if entry.label != LABEL or is_raw(entry.text):
+        return None
+    first, *lines = entry.text.split("\n")
+    outcome = _value(lines, _OUTCOME)
+    return Exchange(
+        id=entry.id,
+        time=entry.time,
+        tags=entry.tags,
+        summary=first,
+        asked=_value(lines, _ASKED),
+        details=_value(lines, _DONE),
+        files=tuple(name for name in _listed(lines, _FILES) if not _MORE.fullmatch(name)),
+        failed=tuple(line for line in lines if line.startswith(_prefixes(_FAILED))),
+        keywords=tuple(_listed(lines, _KEYWORDS)),
+        outcome=next((kind for kind, words in _OUTCOMES.items() if outcome in words), Outcome.PARTIAL),
+    )
+
+
+def is_raw(text: str) -> bool:
+    """Say whether the text of an exchange is what its turn wrote: what was asked first, and no outcome."""
+    return not _value(text.split("\n"), _OUTCOME)
+
+
+def parts_of_turn(text: str) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
+    """Return of what a turn wrote: what was asked, what was done, the files, and the lines that tell of errors."""
+    lines = text.split("\n")
+    labels = _prefixes(_DONE) + _prefixes(_FILES) + _prefixes(_FAILED)
+    asked = lines[0] if not lines[0].startswith(labels) else ""
+    files = tuple(name for name in _listed(lines, _FILES) if not _MORE.fullmatch(name))
+    return asked, _value(lines, _DONE), files, tuple(line for line in lines if line.startswith(_prefixes(_FAILED)))
+
+
+def details_without(done: str, sentence: str) -> str:
+    """Return what was done but for the sentence that is told above it, and for words that only lead on to the rest."""
+    before, _, after = done.partition(sentence) if sentence else ("", "", done)
+    rest = f"{before.rstrip()} {after.lstrip(_LOOSE)}".strip(" ;")
+    return " ".join(re.sub(_LEADS_ON, "", rest).split())
+
+
+def took_the_place(now: str, captured: str) -> bool:
+    """Say whether an entry still says what its turn wrote of request and answer, so that nobody has reworded it."""
+    return is_raw(now) and parts_of_turn(now)[:2] == parts_of_turn(captured)[:2]
+
+
+def verdict_of(runs: Iterable[Run]) -> Outcome | None:
+    """Return how the last tests ended that were run, None where there were none."""
+    last = next((run for run in reversed(list(runs)) if _TESTS.search(run.command)), None)
+    if last is None:
+        return None
+    return Outcome.FAILED if last.failed or _SAID_FAILED.search(last.said) else Outcome.SUCCESS
+
+
+def outcome_of(tests: Outcome | None, answer: str, *, changed: bool, mended: bool) -> Outcome:
+    """Return how an exchange ended, by its tests, by what its answer says, and by errors that nothing mended.
+
+    `answer` is "" where none was given; `changed` says that something was done, `mended` that every error was followed
+    by what worked.
+    """
+    some = Outcome.PARTIAL if changed else Outcome.FAILED
+    if tests is Outcome.FAILED or not answer.strip():
+        return some
+    if _GAVE_UP.search(answer):
+        return some
+    return Outcome.SUCCESS if mended or tests is Outcome.SUCCESS else Outcome.PARTIAL
+
+
+_ANSWERED = {
+    "id": {"type": "string"},
+    "summary": {"type": "string"},
+    "details": {"type": "string"},
+    "files": {"type": "array", "items": {"type": "string"}},
+    "keywords": {"type": "array", "items": {"type": "string"}},
+    "outcome": {"type": "string", "enum": [kind.value for kind in Outcome]},
+}
+SCHEMA: dict[str, object] = {
+    "type": "object",
+    "properties": {
+        "exchanges": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": _ANSWERED,
+                "required": list(_ANSWERED),
+                "additionalProperties": False,
+            },
+        }
+    },
+    "required": ["exchanges"],
+    "additionalProperties": False,
+}
+"""What a model is to answer about the exchanges of a session (the seed's shape)."""
+
+
+def reworded(exchange: Exchange, given: Mapping[str, object]) -> Exchange | None:
+    """Return an exchange in the words of an answer; None where that has no sentence for it.
+
+    What was asked, what failed and which files there were stays what was seen; of the files the answer may choose.
+    """
+    summary = " ".join(str(given.get("summary", "")).split())
+    if not summary:
+        return None
+    named = _texts(given.get("files"))
+    outcome = str(given.get("outcome", ""))
+    return exchange._replace(
+        summary=summary,
+        details=str(given.get("details", "")),
+        files=tuple(name for name in exchange.files if name in named) or exchange.files,
+        keywords=tuple(_texts(given.get("keywords"))) or exchange.keywords,
+        outcome=Outcome(outcome) if outcome in set(Outcome) else exchange.outcome,
+    )
+
+
+def _texts(given: object) -> list[str]:
+    return [one for one in given if isinstance(one, str)] if isinstance(given, list) else []
+
+
+def new_session(session: str, host: str, name: str, started: datetime) -> bytes:
+    """Return the beginning of a session's file; every machine makes the same bytes of it.
+
+    `name` is what stands for the session in a path, `started` when it began.
+    """
+    stamp = started.astimezone(UTC)
+    lines = [
+        "---",
+        f"id: session-{stamp:%Y%m%d-%H%M%S}-{name}",
+        "kind: session",
+        f"created: {stamp:%Y-%m-%dT%H:%M:%SZ}",
+        f"session: {flow(session)}",
+        f"host: {flow(host)}",
+        f"method: {OFFLINE}",
+        "---",
+        f"# Session {name}",
+        "",
+        f"## {SECTION}",
+        "",
+    ]
+    return "\n".join(lines).encode("utf-8", "replace")
+
+
+def _prefixes(labels: Sequence[str]) -> tuple[str, ...]:
+    return tuple(f"{label}: " for label in labels)
+
+
+def _value(lines: Sequence[str], labels: Sequence[str]) -> str:
+    """Return what stands after a label, "" where it stands nowhere."""
+    prefixes = _prefixes(labels)
+    return next((line.partition(": ")[2] for line in lines if line.startswith(prefixes)), "")
+
+
+def _listed(lines: Sequence[str], labels: Sequence[str]) -> list[str]:
+    return [part for part in _value(lines, labels).split(", ") if part]
+
+
+def _one_line(text: str, limit: int) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"

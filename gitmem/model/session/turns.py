@@ -1,0 +1,211 @@
+"""The turns of sessions: events in, what was asked, done and changed out. Pure.
+
+A turn is what the host gives one prompt id: from a prompt to the answer that ends it. Events come in any order, twice,
+and without their beginning or end; the same events always give the same turns.
+"""
+
+from __future__ import annotations
+
+from gitmem.model.ids import TAIL_BYTES, make_id
+from gitmem.model.session.events import HookEvent, HookKind
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from datetime import datetime
+
+_TWICE_SECONDS = 5.0  # within which the same prompt without an id is a second delivery, not a second question
+_MAX_FAILURES = 20  # of a turn that are told one by one
+_MAX_RUNS = 50  # of a turn that are looked at, the last
+
+
+class Failure(Value):
+    """A tool that failed: what it ran, what it said, and what then worked ("" where nothing did).
+
+    `meanwhile` is what was last changed or run in between: where the same command worked then, that is what mended it.
+    `explained` is what the answer says of its end.
+    """
+
+    at: datetime
+    tool: str
+    tool_id: str
+    command: str
+    error: str
+    fixed_by: str = ""
+    meanwhile: str = ""
+    explained: str = ""
+
+
+class Run(Value):
+    """A command that was run and what it said, as far as the host tells: of what worked only in a transcript."""
+
+    command: str
+    said: str
+    failed: bool
+
+
+class Turn(Value):
+    """One request and what was done for it.
+
+    `closed` says that its answer was given or that it was broken off; `sources` are the names of its events.
+    """
+
+    session: str
+    host: str
+    key: str
+    started: datetime
+    ended: datetime
+    prompt: str = ""
+    answer: str = ""
+    files: tuple[str, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    tools: int = 0
+    closed: bool = False
+    cwd: str = ""
+    sources: tuple[str, ...] = ()
+    runs: tuple[Run, ...] = ()
+
+    def entry_id(self, *what: str, at: datetime | None = None) -> str:
+        """Return the id of an entry of this turn; the same, but for its time, whenever and however it is captured."""
+        return derived_id(at or self.started, self.session, self.key, *what)
+
+
+def derived_id(at: datetime, *content: str) -> str:
+    """Return an id whose tail is a digest of content and origin (docs/format.md, "Entries")."""
+    return make_id(int(at.timestamp() * 1000), _digest("\0".join(content))[:TAIL_BYTES])
+
+
+def _digest(text: str) -> bytes:
+    import hashlib  # 5 ms, and a session that starts needs none
+
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def fold(events: Iterable[HookEvent]) -> list[Turn]:
+    """Return the turns of all sessions that these events tell of, in the order in which they began."""
+    sessions: dict[str, _Session] = {}
+    for event in sorted(events, key=lambda event: (event.at, _ORDER[event.kind])):
+        if event.kind in _OF_TURN:
+            sessions.setdefault(event.session, _Session(event.session)).add(event)
+    turns = [turn for session in sessions.values() for turn in session.turns.values()]
+    return sorted(turns, key=lambda turn: (turn.started, turn.session, turn.key))
+
+
+_OF_TURN = (HookKind.PROMPT, HookKind.TOOL, HookKind.TOOL_FAILED, HookKind.STOP)
+_ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of what happened in the same moment
+
+
+def turn_key(event: HookEvent) -> str:
+    """Return the key of the turn an event begins; hosts without turn ids keep one prompt once (spec J3)."""
+    return event.turn or f"p-{_digest(event.text)[:8].hex()}"
+
+
+class _Session:
+    """The turns of one session while its events come in."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._seen: set[str] = set()
+        self._current = ""
+        self.turns: dict[str, Turn] = {}
+
+    def add(self, event: HookEvent) -> None:
+        key = event.turn or self._current
+        if event.kind is HookKind.PROMPT:
+            key = self._key_of_prompt(event)
+        turn = self.turns.get(key)
+        if turn is None:
+            self._break_off(event)
+            turn = Turn(self._name, event.host, key, event.at, event.at, cwd=event.cwd)
+        turn = turn._replace(ended=max(turn.ended, event.at), sources=(*turn.sources, event.source))
+        if not event.tool_id or event.tool_id not in self._seen:
+            turn = _CHANGES[event.kind](turn, event)
+            self._seen.add(event.tool_id)
+        self.turns[key] = turn
+        if not event.agent:
+            self._current = key
+
+    def _break_off(self, event: HookEvent) -> None:
+        """End the turn before a new one of the main agent: a person pressed Esc, and no answer came."""
+        before = self.turns.get(self._current)
+        if before and not event.agent:
+            self.turns[self._current] = before._replace(closed=True)
+
+    def _key_of_prompt(self, event: HookEvent) -> str:
+        key = turn_key(event)
+        if event.turn:
+            return key
+        known = self.turns.get(key)
+        if known and known.closed and (event.at - known.ended).total_seconds() > _TWICE_SECONDS:
+            return f"{key}-{len(self.turns)}"
+        return key
+
+
+def _with_prompt(turn: Turn, event: HookEvent) -> Turn:
+    return turn if turn.prompt else turn._replace(prompt=event.text, started=min(turn.started, event.at))
+
+
+def _with_tool(turn: Turn, event: HookEvent) -> Turn:
+    files = dict.fromkeys((*turn.files, *event.files))
+    failures = tuple(_after(failure, event) for failure in turn.failures)
+    return turn._replace(files=tuple(files), failures=failures, tools=turn.tools + 1, runs=_runs(turn, event))
+
+
+def _with_failure(turn: Turn, event: HookEvent) -> Turn:
+    failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
+    failures = (*turn.failures, failure)[:_MAX_FAILURES]
+    return turn._replace(failures=failures, tools=turn.tools + 1, runs=_runs(turn, event))
+
+
+def _runs(turn: Turn, event: HookEvent) -> tuple[Run, ...]:
+    if not event.command:
+        return turn.runs
+    run = Run(event.command, event.text, event.kind is HookKind.TOOL_FAILED)
+    return (*turn.runs, run)[-_MAX_RUNS:]
+
+
+def _with_answer(turn: Turn, event: HookEvent) -> Turn:
+    return turn._replace(answer=event.text or turn.answer, closed=True)
+
+
+_CHANGES = {
+    HookKind.PROMPT: _with_prompt,
+    HookKind.TOOL: _with_tool,
+    HookKind.TOOL_FAILED: _with_failure,
+    HookKind.STOP: _with_answer,
+}
+
+
+def _after(failure: Failure, event: HookEvent) -> Failure:
+    """Return a failure as it stands after something that worked."""
+    if failure.fixed_by:
+        return failure
+    if _is_retry(failure, event):
+        return failure._replace(fixed_by=_what(event))
+    return failure._replace(meanwhile=_what(event)) if event.files or event.command else failure
+
+
+def _what(event: HookEvent) -> str:
+    return event.command or " ".join(event.files)
+
+
+def _call(event: HookEvent) -> str:
+    return f"{event.tool} {event.target}".strip()
+
+
+def _is_retry(failure: Failure, event: HookEvent) -> bool:
+    """Say whether a tool that worked is what failed before, tried again: the same program, or the same file."""
+    if failure.tool != event.tool:
+        return False
+    if event.command:
+        return program(failure.command) == program(event.command)
+    return failure.command in {_what(event), _call(event)}
+
+
+def program(command: str) -> str:
+    """Return the program a command line runs, with its subcommand if it has one; `cd` and settings are passed over."""
+    last = command.rpartition("&&")[2].strip()
+    words = [word for word in last.split() if "=" not in word[:40] or word.startswith("-")]
+    named = [word for word in words[:3] if not word.startswith("-")]
+    return " ".join(named[:2]) if len(named) > 1 and named[1].isalnum() else " ".join(named[:1])

@@ -1,0 +1,163 @@
+"""Rotation planned as a value (spec R2, R3, P2; seed `rotation-plan.md` §4): what the archive is called, what stays.
+
+The archive is the whole file, byte for byte. What stays, in the order in which it stood:
+
+- the header, and what comes before the first section unless it alone is over the carryover limit;
+- Core Decisions and Known Issues; of one that has outgrown its share of the threshold, the tail;
+- the tail of all the rest, up to the carryover limit, and the headings of spec P2 in any case.
+
+A tail is whole lines, and never a part of an entry or of a code fence. A file without any heading of spec P2 is all
+rest. What stays is always under the threshold, so that one rotation does not bring about the next.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from gitmem.machine.moment import datetime
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT
+from gitmem.model.entry.log import Section, fences, sections
+from gitmem.model.paths import archive_path
+from gitmem.model.tiers.limits import Limits, needs_rotation
+from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
+from gitmem.values import Value
+
+# Each may fill one half, one quarter of the threshold: if all were kept, a rotation might not make room.
+KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4}
+OPEN_SECTIONS = (CURRENT_STATE.casefold(), RECENT_CONTEXT.casefold())
+
+_LINES = re.compile(r"[^\n]*\n|[^\n]+")
+
+
+class Rotation(Value):
+    """A rotation to be done: the archive's path and the text that stays."""
+
+    archive: str
+    tokens: int
+    remaining: str
+
+
+def tail_of_lines(text: str, tokens: int) -> str:
+    """Return the whole lines at the end of `text` that fit into `tokens` (seed: `extractTailByTokens`)."""
+    return _last_that_fit(_LINES.findall(text), tokens)
+
+
+def plan_rotation(body: str, *, header: str, stamp: str, taken: Collection[str], limits: Limits) -> Rotation | None:
+    """Return what a rotation at local time `stamp` (`YYYYMMDD_HHMMSS`) makes of a document, None if it need not rotate.
+
+    `header` is what stands before the body, and stays: were it alone over the threshold, every save would rotate, so
+    then none does. `taken` are the paths of archives that exist already: a second rotation in one second gets a suffix,
+    which still sorts after the first.
+    """
+    size = utf8_size(header + body)
+    room = limits.threshold - 1 - estimate_tokens(header)
+    if not needs_rotation(size, limits) or room < 0:
+        return None
+    path = archive_path(stamp)
+    number = 2
+    while path in taken:
+        path = archive_path(f"{stamp}_{number:02d}")
+        number += 1
+    return Rotation(path, tokens_of_size(size), header + _carry_over(body, limits, room))
+
+
+def _carry_over(body: str, limits: Limits, room: int) -> str:
+    parts = _parts(body)
+    named = {part.title.casefold(): part for part in reversed(parts)}  # the first of each title
+    always = {named[title]: _lead(body, named[title]) for title in (*KEPT_SECTIONS, *OPEN_SECTIONS) if title in named}
+    left = room - sum(map(estimate_tokens, always.values()))
+    if not always or left < 0:
+        return _tail(body, min(limits.carryover, room))
+    opening = body[: parts[0].end]
+    if estimate_tokens(opening) <= min(limits.carryover, left):
+        always[parts[0]] = opening
+        left -= estimate_tokens(opening)
+    stays: dict[Section, str] = {}
+    for title, share in KEPT_SECTIONS.items():
+        kept = _tail_of_parts(
+            body, [p for p in parts if p.title.casefold() == title], min(limits.threshold // share, left)
+        )
+        left -= sum(map(estimate_tokens, kept.values()))
+        stays |= kept
+    stays |= _tail_of_parts(body, [part for part in parts if part not in stays], min(limits.carryover, left))
+    return "".join(stays[part] or always.get(part, "") for part in parts)
+
+
+def _parts(body: str) -> list[Section]:
+    """Return the sections; what comes before the first, a title of level 1 with it, is the first of them."""
+    found = sections(body)
+    while found and found[0].level == 1 and found[0].title.casefold() not in (*KEPT_SECTIONS, *OPEN_SECTIONS):
+        del found[0]
+    return [Section(0, "", 0, 0, found[0].start if found else len(body)), *found]
+
+
+def _tail_of_parts(body: str, parts: Sequence[Section], tokens: int) -> dict[Section, str]:
+    """Return what stays of each part: all of the last ones, the tail of one that does not fit, "" of those before."""
+    stays = {}
+    for part in reversed(parts):
+        stays[part] = text = _shortened(body, part, tokens)
+        tokens = tokens - estimate_tokens(text) if len(text) == part.end - part.start else 0
+    return stays
+
+
+def _shortened(body: str, part: Section, tokens: int) -> str:
+    """Return a part cut to its heading and its tail; "" if there is no room for more than the heading."""
+    text = body[part.start : part.end]
+    if estimate_tokens(text) <= tokens:
+        return text
+    lead = _lead(body, part)
+    tail = _tail(text[len(lead) :], tokens - estimate_tokens(lead))
+    return lead + tail if tail else ""
+
+
+def _lead(body: str, part: Section) -> str:
+    """Return a part's heading, and the blank line after it."""
+    line = body[part.body : body.find("\n", part.body, part.end) + 1]
+    return body[part.start : part.body] + ("" if line.strip() else line)
+
+
+def _tail(text: str, tokens: int) -> str:
+    """Return the end of a text that fits, without blank lines at its start."""
+    tail = _last_that_fit(_pieces(text), tokens)
+    first = next((line for line in _LINES.finditer(tail) if line[0].strip()), None)
+    return tail[first.start() :] if first else ""
+
+
+def _pieces(text: str) -> list[str]:
+    """Return a text in pieces: its entries, its code fences, and the lines between them."""
+    pieces: list[str] = []
+    position = 0
+    for start, end in sorted([*((found.start, found.end) for found in find_entries(text)), *fences(text)]):
+        if start >= position:  # else an entry that is quoted in a fence
+            pieces += _LINES.findall(text, position, start)
+            pieces.append(text[start:end])
+            position = end
+    return pieces + _LINES.findall(text, position)
+
+
+def _last_that_fit(pieces: Sequence[str], tokens: int) -> str:
+    size, first = 0, len(pieces)
+    while first:
+        size += utf8_size(pieces[first - 1])
+        if size > tokens * BYTES_PER_TOKEN:
+            break
+        first -= 1
+    return "".join(pieces[first:])
+
+
+def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) -> list[str]:
+    """Return the archives beyond so many (0: any number), and those made before a moment, of these file names."""
+    archives = sorted(name for name in names if name.startswith("memory_") and name.endswith(".md"))
+    over = archives[:-most] if most else []
+    return over + [name for name in archives if name not in over and oldest and _made_before(name, oldest)]
+
+
+def _made_before(name: str, moment: datetime) -> bool:
+    try:
+        return (
+            datetime.strptime(name[7:22], "%Y%m%d_%H%M%S") < moment
+        )  # names are in local time, as `machine.moment` is
+    except ValueError:
+        return False

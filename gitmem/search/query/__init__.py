@@ -1,0 +1,1 @@
+"""A query's words and filters."""

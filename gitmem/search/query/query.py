@@ -1,0 +1,233 @@
+"""What is asked: the terms of a query, and what narrows it.
+
+    "exact phrase"  -without  path:daily  type:decision  tag:build  since:2026-11-01  until:yesterday  session:1b4e
+
+Everything else is words. A query may be anything: what has no word in it is looked for as it stands.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import pairwise
+
+from gitmem.search.query.scripts import HAN, HANGUL, MARKED, UNSPACED, runs
+from gitmem.search.query.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_CHARACTERS = 10_000  # of a query; what comes after says no more about what is meant
+MAX_TERMS = 48
+# How a needle stands in the text: from the beginning of a word, as a whole word, or anywhere.
+PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
+
+HALF = 0.5
+JOINED = 0.5
+_EDGES = ".,;:!?\"'()[]{}<>`*"
+_HEAD_SYLLABLES = 2
+_FILTERS = ("path", "type", "tag", "since", "until", "session")
+_PIECE = re.compile(
+    rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(_FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
+)
+# What joins the parts of an identifier, a path, `node.js`, `utf-8`.
+_JOINT = r"[^\W\d_][^\w\s]*[._\-/:@#+][^\w\s]*\w|\w[._\-/:@#+]+[^\W\d_]|_"
+_HUMP = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
+
+
+class Needle(Value):
+    """A text in lower case, how it must stand, and what finding it counts.
+
+    With a `key` it is the beginning of an English word: another form of the same word counts in full, a word that
+    only begins alike counts less.
+    """
+
+    text: str
+    mode: str
+    weight: float = 1.0
+    key: str = ""
+
+
+class Term(Value):
+    """One thing to look for, in any of its forms, and how much it says. Terms of one word share its `group`."""
+
+    needles: tuple[Needle, ...]
+    weight: float
+    group: int
+
+
+class Query(Value):
+    """A query understood. What narrows it is as the user wrote it; `said` is the rest, the words and the phrases."""
+
+    text: str
+    terms: tuple[Term, ...]
+    phrases: tuple[str, ...] = ()
+    without: tuple[Term, ...] = ()
+    without_phrases: tuple[str, ...] = ()
+    filters: tuple[tuple[str, str], ...] = ()
+    said: str = ""
+
+    def decomposed(self) -> Query | None:
+        """Return the query as some systems write it, letters and marks apart (NFD); None where that is the same."""
+
+        def apart(text: str) -> str:
+            return unicodedata.normalize("NFD", text)
+
+        terms = tuple(
+            term._replace(needles=tuple(needle._replace(text=apart(needle.text)) for needle in term.needles))
+            for term in self.terms
+        )
+        phrases = tuple(map(apart, self.phrases))
+        same = (terms, phrases) == (self.terms, self.phrases)
+        return None if same else self._replace(terms=terms, phrases=phrases)
+
+    def filter(self, name: str) -> tuple[str, ...]:
+        """Return what was given for a filter."""
+        return tuple(value for key, value in self.filters if key == name)
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case, each character still in its place."""
+    lower = text.lower()
+    if len(lower) == len(text):
+        return lower
+    return "".join(low if len(low := character.lower()) == 1 else character for character in text)
+
+
+def parse_query(text: str) -> Query:
+    """Understand a query. Never raises: a lone surrogate or a control character parts words like a blank."""
+    clean = "".join(
+        " " if unicodedata.category(c) in {"Cc", "Cs"} else c
+        for c in unicodedata.normalize("NFC", text[:MAX_CHARACTERS].encode("utf-8", "replace").decode())
+    )
+    words: list[str] = []
+    without: list[str] = []
+    filters: list[tuple[str, str]] = []
+    phrases: list[str] = []
+    without_phrases: list[str] = []
+    for piece in _PIECE.finditer(clean):
+        if piece["phrase"]:
+            target = without_phrases if piece["minus"] else phrases
+            target.append(" ".join(fold(piece["phrase"]).split()))
+        elif piece["name"]:
+            filters.append((piece["name"].lower(), piece["quoted"] if piece["value"] is None else piece["value"]))
+        elif len(piece["word"]) > 1 and piece["word"][0] == "-" and piece["word"][1].isalnum():
+            without.append(piece["word"][1:])
+        else:
+            words.append(piece["word"])
+    words += [word for phrase in phrases for word in phrase.split()]
+    return Query(
+        text=clean,
+        terms=_terms(words) or _terms(words, keep_stop=True) or _literal_terms(words),
+        phrases=tuple(filter(None, phrases)),
+        without=_terms(without, keep_stop=True),
+        without_phrases=tuple(filter(None, without_phrases)),
+        filters=tuple((name, value) for name, value in filters if value),
+        said=" ".join(words),
+    )
+
+
+def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
+    """Return the terms of words in their order, each once."""
+    found: dict[tuple[Needle, ...], Term] = {}
+    for group, word in enumerate(words):
+        for needles, weight in _word_terms(word, keep_stop=keep_stop):
+            old = found.get(needles)
+            if old is None or old.weight < weight:
+                found[needles] = Term(needles, weight, group if old is None else old.group)
+        if len(found) >= MAX_TERMS:
+            break
+    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else _joined(words)))
+
+
+def _joined(words: list[str]) -> tuple[Term, ...]:
+    """Return what two words next to each other are in an identifier or a compound: `read_only`, `filename`."""
+    stop = stop_words()
+    parts = [(group, fold(word.strip(_EDGES))) for group, word in enumerate(words[:MAX_TERMS])]
+    parts = [(group, part) for group, part in parts if part not in stop]
+    return tuple(
+        Term((Needle(one + two, INSIDE), Needle(f"{one}_{two}", INSIDE)), JOINED, group)
+        for (group, one), (_, two) in pairwise(parts)
+        if _is_plain(one) and _is_plain(two)
+    )
+
+
+def _is_plain(word: str) -> bool:
+    return len(word) > 1 and word.isascii() and word.isalpha()
+
+
+def _literal_terms(words: list[str]) -> tuple[Term, ...]:
+    """Return terms for what has no letter or digit in it."""
+    texts = dict.fromkeys(fold(word)[:MAX_TERMS] for word in words)
+    return tuple(Term((Needle(text, INSIDE),), 1.0, group) for group, text in enumerate(texts))[:MAX_TERMS]
+
+
+def _word_terms(word: str, *, keep_stop: bool) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    """Yield what to look for of one word between blanks."""
+    stop = frozenset() if keep_stop else stop_words()
+    parts = runs(word)
+    if not parts:
+        return
+    bare = word[parts[0].start : parts[-1].end]
+    if len(parts) > 1 and re.search(_JOINT, bare):
+        yield (Needle(fold(bare), INSIDE),), 1.0
+    for index, run in enumerate(parts):
+        before = parts[index - 1].text if index and parts[index - 1].end == run.start else ""
+        if run.script == HANGUL and before.isdigit():  # `1989년`, `3월`
+            yield (Needle(before + run.text[0], INSIDE),), 1.0
+        elif run.script == HANGUL:
+            if not (before and is_ending(run.text)):
+                yield from _hangul_terms(run.text, stop)
+        elif run.script in {HAN, UNSPACED}:
+            yield from _bigrams(run.text)
+        elif run.script == MARKED:
+            yield (Needle(run.text, PREFIX),), 1.0
+        else:
+            yield from _latin_terms(run.text, stop)
+
+
+def _latin_terms(text: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    word = fold(text)
+    if word in stop:
+        return
+    one_case = text.isupper() or text.islower() or text[1:].islower()
+    parts = [] if one_case or not text.isascii() else [fold(part) for part in re.findall(_HUMP, text)]
+    if len(parts) > 1:  # getUserName
+        yield (Needle(word, INSIDE), Needle("_".join(parts), INSIDE)), 1.0
+        for part in parts:
+            if part not in stop and len(part) > 1:
+                yield _english(part), 1.0
+        return
+    yield _english(word), 1.0
+
+
+def _english(word: str) -> tuple[Needle, ...]:
+    if not word.isascii() or not word.isalpha():
+        return (Needle(word, WHOLE if word.isdigit() else PREFIX),)
+    key = stem(word)
+    first = Needle(root(literal_of(word, key)), PREFIX, 1.0, key)
+    others = tuple(Needle(form, WHOLE) for form in other_forms(word) if not form.startswith(first.text))
+    return (first, *others)
+
+
+def _hangul_terms(word: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    if word in stop:
+        return
+    base = hangul_stem(word)
+    if base in stop:
+        return
+    if len(base) == 1:
+        yield (Needle(base, PREFIX),), HALF
+        return
+    yield (Needle(base, INSIDE),), 1.0
+    if len(base) > _HEAD_SYLLABLES:
+        yield (Needle(base[:_HEAD_SYLLABLES], INSIDE),), HALF
+
+
+def _bigrams(text: str) -> Iterator[tuple[tuple[Needle, ...], float]]:
+    if len(text) == 1:
+        yield (Needle(text, INSIDE),), HALF
+    for start in range(len(text) - 1):
+        yield (Needle(text[start : start + 2], INSIDE),), 1.0

@@ -1,0 +1,1 @@
+"""One pass over the files: ripgrep's bindings, rg, or re."""

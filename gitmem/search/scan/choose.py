@@ -1,0 +1,35 @@
+"""Chooses the best scanner of this machine (`gitmem.search.scan.base`)."""
+
+from __future__ import annotations
+
+from gitmem.search.scan.base import PythonScanner
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.search.scan.base import Scanner
+    from gitmem.store.store import Store
+
+
+def make_scanner(store: Store, *, large: bool = False) -> Scanner:
+    """Return the best scanner there is on this machine.
+
+    The bindings need no process and use one core. `rg` uses all of them and asks for no file's status: in a store that
+    is `large` it takes half as long.
+    """
+    from gitmem.search.scan.bindings import BindingsMissingError, BindingsScanner
+
+    rg = _make_rg(store) if large else None
+    if rg is not None:
+        return rg
+    try:
+        return BindingsScanner(store.private, store.context.home)
+    except BindingsMissingError:
+        return _make_rg(store) or PythonScanner()
+
+
+def _make_rg(store: Store) -> Scanner | None:
+    from gitmem.machine.programs import find_program
+    from gitmem.search.scan.rg import RgScanner
+
+    rg = find_program("rg", store.context.environ)
+    return RgScanner(rg, store.context.environ) if rg else None

@@ -1,0 +1,1 @@
+"""The units that are ranked and shown."""

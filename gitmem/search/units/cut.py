@@ -1,0 +1,121 @@
+"""Where a file is cut into units: at its entries and headings, and in a long section at blank lines."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.search.files import is_summary
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    Span = tuple[int, int, str]
+
+ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
+# Characters of a section that is one hit; a longer one is cut at blank lines, about where this much is full.
+LONGEST_SECTION = 3_000
+# A heading, or an entry; also one without an id, as people write them: dated items of a list. And what may be a fence
+# of code, in which neither counts.
+_START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
+_FENCE = "`~"
+_FIELD = r"(?m)^([A-Za-z_][\w-]*):"
+_OPENING = r"\ufeff?---[ \t]*\r?\n"
+_CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
+_MAX_HEADER = 65_536
+# Fields of a header that are for programs; and those that say something in words in any document.
+_NOT_TEXT = frozenset(
+    {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
+)
+_TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
+
+
+def cut(path: str, text: str) -> list[Span]:
+    """Return the units of a file in order, each as its start, its end and its kind.
+
+    A section may be a heading only: see `kind_of`.
+    """
+    spans: list[Span] = []
+    body = 0
+    if text.startswith(("---", "\ufeff---")) and (opening := re.match(_OPENING, text)):
+        closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
+        if closing:
+            body = closing.end()
+            spans += _fields(text, opening.end(), closing.start(), summary=is_summary(path))
+    starts = [found.start() + 1 for found in re.compile(_START).finditer(text, max(body - 1, 0))]
+    if not body and re.match(_START, f"\n{text[:100]}"):
+        starts.insert(0, 0)
+    starts = _outside_fences(text, starts)
+    previous = body
+    for start in (*starts, len(text)):
+        if start > previous:
+            _add(spans, text, previous, start)
+        previous = start
+    return spans
+
+
+def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:
+    """Yield what a header says in words, a field each."""
+    heads = list(re.compile(_FIELD).finditer(text, start, end))
+    for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
+        if head[1] not in _NOT_TEXT and (summary or head[1] in _TEXT):
+            yield head.start(), following, FIELD
+
+
+def _outside_fences(text: str, starts: list[int]) -> list[int]:
+    """Return the starts that are neither a fence nor between two."""
+    outside = [start for start in starts if text[start] not in _FENCE]
+    if len(outside) == len(starts):
+        return starts
+    from gitmem.model.entry.log import fences
+
+    spans = fences(text)
+    return [start for start in outside if not any(begin <= start < end for begin, end in spans)]
+
+
+def _add(spans: list[Span], text: str, start: int, end: int) -> None:
+    """Add what stands between two starts, as one unit or several."""
+    if text.startswith("- [", start):
+        entry = _entry_end(text, start, end)
+        spans.append((start, entry, ENTRY))
+        if entry == end:
+            return
+        start = entry
+    if end - start > LONGEST_SECTION:
+        start = _add_long(spans, text, start, end)
+    if text.startswith("#", start, end) or text[start:end].strip():
+        spans.append((start, end, SECTION))
+
+
+def kind_of(text: str, span: Span) -> str:
+    """Return what a unit is: a section in which nothing stands below its heading is a heading.
+
+    A search asks this of the few units it finds, out of thousands that it cuts.
+    """
+    start, end, kind = span
+    bare = kind == SECTION and text.startswith("#", start) and "\n" not in text[start:end].rstrip()
+    return HEADING if bare else kind
+
+
+def _entry_end(text: str, start: int, end: int) -> int:
+    """Return where an entry ends: before the next line that is neither blank nor indented."""
+    line = text.find("\n", start, end) + 1
+    while line and line < end:
+        if text[line] not in " \t\n\r":
+            return line
+        line = text.find("\n", line, end) + 1
+    return end
+
+
+def _add_long(spans: list[Span], text: str, start: int, end: int) -> int:
+    """Add a long section but for its last part; returns where that begins."""
+    while end - start > LONGEST_SECTION:
+        least = start + LONGEST_SECTION // 3
+        blank = text.rfind("\n\n", least, start + LONGEST_SECTION)
+        if blank < 0:
+            blank = text.find("\n\n", start + LONGEST_SECTION, end)
+        if blank < 0:
+            break
+        spans.append((start, blank + 2, SECTION))
+        start = blank + 2
+    return start

@@ -1,0 +1,86 @@
+"""A part of one file of the store: some lines, or the entry or section that a line stands in (spec J5)."""
+
+from __future__ import annotations
+
+import errno
+import unicodedata
+
+from gitmem.errors import NotFoundError, RefusedError
+from gitmem.model.paths import is_git_folder
+from gitmem.search.files import is_searched
+from gitmem.search.units.units import Units
+from gitmem.text.tokens import estimate_tokens
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+_LONGEST = 4096  # characters of a path that a system may know
+_SHOWN = 200  # characters of one that is refused
+
+
+class Passage(Value):
+    """Lines of a file, counted from 1, both ends included."""
+
+    path: str
+    start: int
+    end: int
+    text: str
+    tokens: int
+
+
+def read_passage(
+    store: Store, path: str, first: int | None = None, last: int | None = None, *, commit: str | None = None
+) -> Passage:
+    """Return lines of a file: from `first` to `last`, or what the line `first` stands in, or the whole file.
+
+    `commit` is the id of one whose files are read in place of those in the work tree.
+
+    Raises:
+        NotFoundError: there is no such file, or it has not so many lines.
+        RefusedError: the path leads out of the store, through a link, or to what is no document of memory.
+
+    """
+    path = path.removeprefix("./")
+    data = _read(store, path, commit)
+    if data is None:
+        path = unicodedata.normalize("NFC", path)
+        data = _read(store, path, commit)
+    if data is None:
+        raise NotFoundError(
+            f"There is no file {path[:_SHOWN]!r} in the store.", "'gitmem at HEAD --list' lists the files."
+        )
+    units = Units(path, data)
+    lines = units.text.split("\n")
+    count = len(lines) - (not lines[-1])
+    if first is not None and not 1 <= first <= count:
+        raise NotFoundError(f"{path} has {count} lines; there is no line {first}.", "Lines are counted from 1.")
+    start, end = 1, count
+    if first is not None and last is not None:
+        start, end = first, min(max(first, last), count)
+    elif first is not None:
+        start, end = _around(units, lines, first)
+    text = "\n".join(line.rstrip("\r") for line in lines[start - 1 : end])
+    return Passage(path, start, end, text, estimate_tokens(text))
+
+
+def _read(store: Store, path: str, commit: str | None) -> bytes | None:
+    if len(path) > _LONGEST or any(is_git_folder(part) for part in path.split("/")) or not is_searched(path):
+        raise RefusedError(f"{path[:_SHOWN]!r} is no document of the store.", "Name a file as 'gitmem search' does.")
+    try:
+        return store.repository.read(commit, path) if commit else store.read(path)
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return None
+        raise
+
+
+def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
+    """Return the first and the last line of what a line stands in."""
+    index = units.at(sum(len(line) + 1 for line in lines[: number - 1]))
+    if index < 0:
+        return number, number
+    start, end = units.lines(units.unit(index))
+    return min(start, number), max(end, number)

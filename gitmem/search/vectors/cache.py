@@ -1,0 +1,206 @@
+"""The cache of vectors: the folder `vectors` in the private folder, derived, bounded, never committed (spec J13).
+
+Two files for each provider and model. NAME.vec has the vectors by the hash of what was embedded, as
+`gitmem.search.vectors.file` says; batches are added at its end, in one write. NAME.map says which vectors the chunks of
+which version of which file have; it is replaced as a whole, and bears the number of the NAME.vec it belongs to. One
+process at a time writes, under a lock; any number read. All of it can be deleted at any time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from array import array
+from itertools import chain
+
+from gitmem.search.files import File
+from gitmem.search.vectors.chunks import VERSION
+from gitmem.search.vectors.file import Vectors, head_bytes, mean_of, record_bytes
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+FOLDER = "vectors"
+MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
+MOST_MODELS = 2  # the vectors of those used last are kept
+NOWHERE = 0xFFFFFFFF  # the row of a chunk that has no vector yet
+_GROWN = 4  # times as many vectors as the mean was taken of, and it is taken anew
+_MEAN_OF = 2_000
+_QUIET_SECONDS = 3600.0
+
+
+class Mapped(Value):
+    """The chunks of one version of a file: for each the index of its unit, and the row of its vector or NOWHERE."""
+
+    file: File
+    units: Sequence[int]
+    rows: Sequence[int]
+
+
+class Cache:
+    """The vectors of one model in one store."""
+
+    def __init__(self, private: str, provider: str, model: str) -> None:
+        self.folder = os.path.join(private, FOLDER)
+        self.stem = f"{provider}-{_plain(model)}"
+        self._vectors = os.path.join(self.folder, f"{self.stem}.vec")
+        self._map = os.path.join(self.folder, f"{self.stem}.map")
+
+    def open(self) -> Vectors | None:
+        """Return the vectors there are, None where there is no file that can be used."""
+        try:
+            return Vectors(self._vectors)
+        except (OSError, ValueError):
+            return None
+
+    def read_map(self, number: bytes) -> dict[str, Mapped]:
+        """Return the files whose chunks are known, by path; none where the map is damaged or of other vectors."""
+        try:
+            with open(self._map, "rb") as file:
+                head, _, data = file.read().partition(b"\n")
+            said, values = json.loads(head), array("I", data)
+            if (said["number"], said["version"]) != (number.hex(), VERSION):
+                return {}
+            half, start = len(values) // 2, 0
+            found = {}
+            for path, size, modified, changed, count in said["files"]:
+                units, rows = values[start : start + count], values[half + start : half + start + count]
+                found[path] = Mapped(File(path, size, modified, changed), units, rows)
+                start += count
+        except (OSError, ValueError, TypeError, KeyError):
+            return {}
+        return found if start == half and len(values) == 2 * half else {}
+
+    def write_map(self, number: bytes, files: Iterable[Mapped]) -> None:
+        """Replace the map."""
+        units, rows = array("I"), array("I")
+        told = []
+        for mapped in files:
+            units.extend(mapped.units)
+            rows.extend(mapped.rows)
+            file = mapped.file
+            told.append([file.path, file.size, file.modified, file.changed, len(mapped.units)])
+        head = json.dumps({"version": VERSION, "number": number.hex(), "files": told}, separators=(",", ":"))
+        _replace(self._map, (head.encode(), b"\n", units.tobytes(), rows.tobytes()))
+
+    def add(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
+        """Add vectors by their keys; where there are none yet, or of another dimension, they begin a new file.
+
+        Raises:
+            OSError: they cannot be written.
+
+        """
+        there = self.open()
+        if there is None or there.layout.dimensions != len(vectors[0][1]):
+            if there is not None:
+                there.close()
+            self._write(mean_of([vector for _, vector in vectors]), len(vectors), vectors)
+            return
+        data = b"".join(record_bytes(key, vector, there.mean) for key, vector in vectors)
+        descriptor = os.open(self._vectors, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
+        try:
+            # What a killed process left of a record would put all that follows out of step.
+            end = there.layout.head + there.count * there.layout.record
+            if os.fstat(descriptor).st_size > end:
+                os.ftruncate(descriptor, end)
+            if os.write(descriptor, data) < len(data):
+                raise OSError(28, "No room for all vectors", self._vectors)
+        finally:
+            os.close(descriptor)
+
+    def tidy(self, wanted: Callable[[bytes], bool]) -> bool:
+        """Write the file anew if that is worth it; True if so, and then the map is of other vectors.
+
+        That is where half of it is not wanted any more, torn or a copy, or where the mean is of few of them.
+        """
+        there = self.open()
+        if there is None:
+            return False
+        rows = {key: row for key, row in there.rows().items() if wanted(key)}
+        if len(rows) * 2 >= there.count and len(rows) <= there.counted * _GROWN:
+            return False
+        try:
+            self._keep(there, rows)
+        except PermissionError:  # on Windows, while another process looks into it; the next one will do
+            return False
+        return True
+
+    def _keep(self, there: Vectors, rows: Mapping[bytes, int]) -> None:
+        if rows:
+            sample = list(rows.values())[:: max(len(rows) // _MEAN_OF, 1)]
+            mean = mean_of([there.vector(row) for row in sample])
+            vectors = [(key, there.vector(row)) for key, row in rows.items()]
+            there.close()
+            self._write(mean, len(rows), vectors)
+        else:
+            there.close()
+            self.remove()
+
+    def remove(self) -> None:
+        """Forget the vectors of this model."""
+        for path in (self._map, self._vectors):
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+
+    def remove_others(self) -> None:
+        """Forget the vectors of models that were not used lately; beside this one, the one used last is kept."""
+        with contextlib.suppress(OSError):
+            used = {}
+            for name in os.listdir(self.folder):
+                if name.endswith(".vec") and name != f"{self.stem}.vec":
+                    used[name] = os.stat(os.path.join(self.folder, name)).st_mtime_ns
+            for name in sorted(used, key=lambda name: -used[name])[MOST_MODELS - 1 :]:
+                for suffix in (".vec", ".map"):
+                    with contextlib.suppress(OSError):
+                        os.unlink(os.path.join(self.folder, name[:-4] + suffix))
+
+    def _write(self, mean: Sequence[float], counted: int, vectors: Iterable[tuple[bytes, Sequence[float]]]) -> None:
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        records = (record_bytes(key, vector, mean) for key, vector in vectors)
+        _replace(self._vectors, chain([head_bytes(mean, counted)], records))
+
+
+def is_news(private: str, place: str, trouble: str) -> bool:
+    """Say whether trouble was not told in this place within the last hour, and note that it is now; "" ends it."""
+    path = os.path.join(private, FOLDER, f"{place}.trouble")
+    try:
+        with open(path, encoding="utf-8") as file:
+            last = file.read()
+        age = time.time() - os.stat(path).st_mtime
+    except (OSError, UnicodeDecodeError):
+        last, age = "", 0.0
+    if trouble == last and age < _QUIET_SECONDS:
+        return False
+    with contextlib.suppress(OSError):
+        if trouble:
+            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(trouble)
+        else:
+            os.unlink(path)
+    return bool(trouble)
+
+
+def _plain(model: str) -> str:
+    """Return a name as a file's; names that become alike by that are told apart."""
+    import hashlib
+
+    plain = re.sub(r"[^a-z0-9._-]", "-", model.lower())[:60]
+    return plain if plain == model else f"{plain}-{hashlib.blake2b(model.encode(), digest_size=4).hexdigest()}"
+
+
+def _replace(path: str, parts: Iterable[bytes]) -> None:
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        with open(temporary, "wb") as file:
+            file.writelines(parts)
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,1 @@
+"""What status and doctor look at."""

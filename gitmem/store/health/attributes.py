@@ -1,0 +1,60 @@
+"""A check of what would change bytes, or run something, where a person's own git commands read it.
+
+gitmem uses no attributes and no submodules (gitmem.git.unfiltered); a person's plain `git` in the store does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.git.upkeep.integrity import known_files
+from gitmem.store.report.findings import Finding, Level
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.store.store import Store
+
+_FILE = ".gitattributes"
+_MODULES = ".gitmodules"
+# What keeps bytes as they are, or only says how plain git merges and prints.
+_HARMLESS = frozenset(
+    (
+        *("-text", "-eol", "-filter", "-ident", "-working-tree-encoding", "binary", "diff", "-diff"),
+        *("merge", "-merge", "merge=gitmem", "merge=union"),
+    )
+)
+_SHOWN = 5
+
+
+def check_attributes(store: Store) -> Iterator[Finding]:
+    """Name lines of attributes that are not gitmem's and could do something, and a list of submodules."""
+    paths = known_files(store.repository.git)
+    found = [
+        f"{path}, line {number}: {line}"
+        for path in paths
+        if path.rpartition("/")[2] == _FILE
+        for number, line in _acting(_text(store, path))
+    ]
+    found += [f"{path}: submodules" for path in paths if path == _MODULES]
+    if found:
+        message = "Attributes that are not gitmem's; it uses none, but your own git commands in the store do."
+        remedy = f"If they are not yours, remove {_FILE}; 'gitmem init' writes gitmem's own."
+        yield Finding("attributes", Level.WARNING, message, remedy, tuple(found[:_SHOWN]))
+    else:
+        yield Finding("attributes", Level.OK, "No attributes but those that keep bytes as they are.")
+
+
+def _acting(text: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.split()
+        if words and not words[0].startswith("#") and not _HARMLESS.issuperset(words[1:]):
+            yield number, line.strip()
+
+
+def _text(store: Store, path: str) -> str:
+    try:
+        return (store.read(path) or b"").decode("utf-8", "replace")
+    except (GitmemError, OSError):  # a link; the check of names says so
+        return ""

@@ -1,0 +1,129 @@
+"""How a store stands, on one screen: what it holds, what waits, what needs a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.git.upkeep.integrity import known_files
+from gitmem.model.message import Op
+from gitmem.model.paths import ARCHIVE, MEMORY
+from gitmem.model.tiers.limits import Limits
+from gitmem.store.health.changed import check_documents
+from gitmem.store.health.doctor import QUICK, examine
+from gitmem.store.history.records import records
+from gitmem.store.report.findings import Finding, Level
+from gitmem.store.review.waiting import ToReview, to_review
+from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.sync.all import RemoteState, states
+from gitmem.text.tokens import tokens_of_size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from datetime import datetime
+
+    from gitmem.store.store import Store
+
+_SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
+_RECENT = 50  # commits among which there mostly is a save
+
+
+@dataclass(frozen=True, slots=True)
+class LastSave:
+    """The newest save or captured turn: its commit, when it was said, and its subject."""
+
+    commit: str
+    at: datetime
+    subject: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What `gitmem status` shows.
+
+    `unfinished` counts what hooks delivered of turns that go on; `edited` are files changed by hand and not committed
+    yet; `remotes` says how far each is, `review` what merges kept two versions of; `attention` is what quick checks
+    found worth saying.
+    """
+
+    store: str
+    branch: str
+    commits: int
+    last_save: LastSave | None
+    tokens: int
+    threshold: int
+    archives: int
+    days: int
+    newest_day: str | None
+    waiting: int
+    unfinished: int
+    aside: int
+    edited: tuple[str, ...]
+    remotes: tuple[RemoteState, ...]
+    review: tuple[ToReview, ...]
+    attention: tuple[Finding, ...]
+
+
+def read_status(store: Store) -> Status:
+    """Return how a store stands; nothing is changed."""
+    git = store.repository.git
+    born = git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)).strip()
+    names = known_files(git)
+    days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
+    rotation = store.config.rotation
+    hooks = HookSpool(store.private)
+    edited = _edited(store)
+    return Status(
+        store=store.root,
+        branch=_branch(store),
+        commits=int(git.run("rev-list", "--count", "HEAD", "--")) if born else 0,
+        last_save=_last_save(store) if born else None,
+        tokens=tokens_of_size(_size(store)),
+        threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
+        archives=sum(name.startswith(f"{ARCHIVE}/") for name in names),
+        days=len(days),
+        newest_day=days[-1] if days else None,
+        waiting=len(store.spool.names()),
+        unfinished=hooks.unfinished(),
+        aside=len(store.spool.aside()) + len(hooks.aside()),
+        edited=edited or (),
+        remotes=tuple(states(store)) if born else (),
+        review=tuple(to_review(store)) if born else (),
+        attention=_attention(store, names if edited is None else edited),
+    )
+
+
+def _branch(store: Store) -> str:
+    said = store.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
+    return said.decode("utf-8", "replace").strip() or "none"
+
+
+def _last_save(store: Store) -> LastSave | None:
+    found = [record for record in records(store, limit=_RECENT) if record.op in _SAVES]
+    if not found:  # one walk through all of history for each
+        found = [record for op in _SAVES for record in records(store, op=op, limit=1)]
+    newest = max(found, key=lambda record: record.committed, default=None)
+    return None if newest is None else LastSave(newest.commit, newest.date, newest.subject)
+
+
+def _size(store: Store) -> int:
+    try:
+        return len(store.read(MEMORY) or b"")
+    except GitmemError:  # a link in its place; `names` is a check of the doctor's
+        return 0
+
+
+def _edited(store: Store) -> tuple[str, ...] | None:
+    try:
+        return tuple(store.files.edited())
+    except GitmemError:  # conflicts in the index; the branch is in the middle of a merge, which is said
+        return None
+
+
+def _attention(store: Store, edited: Iterable[str]) -> tuple[Finding, ...]:
+    def check_documents_that_changed(store: Store) -> Iterator[Finding]:
+        return check_documents(store, edited)
+
+    found = examine(store, (*QUICK, check_documents_that_changed))
+    return tuple(finding for finding in found if finding.level is not Level.OK)

@@ -1,0 +1,1 @@
+"""History instead of an index."""

@@ -1,0 +1,152 @@
+"""Where a line or an entry comes from: the session, host, machine and date of the commit that wrote it (spec G3)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import NotFoundError
+from gitmem.git.history.commits import log
+from gitmem.model.entry.entry import Entry, FoundEntry, find_entries
+from gitmem.model.message import Op, Trailer
+from gitmem.model.paths import MEMORY
+from gitmem.store.history.records import HEAD, Record, read_at, read_records, record
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a file and the commit that wrote it; None where it is in no commit yet."""
+
+    number: int
+    text: str
+    origin: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an entry stands: a file, and the number of its first line."""
+
+    path: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class EntryFound:
+    """An entry with its text, where it stands now (nowhere, if it was taken out), and the commit that saved it."""
+
+    entry: Entry
+    text: str
+    places: tuple[Place, ...]
+    origin: Record | None
+
+
+def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list[Line]:
+    """Return the lines of a file of the work tree, or those of a range (both inclusive), each with its commit.
+
+    A line of an archive leads through the rotation to the save that wrote it.
+
+    Raises:
+        NotFoundError: there is no such file, or it has no such line.
+
+    """
+    from gitmem.git.history.blame import blame as blame_lines
+
+    data = store.read(path)
+    if data is None:
+        raise NotFoundError(f"There is no file {path} in the store.", "'gitmem at HEAD --list' lists the files.")
+    text = data.decode("utf-8", "replace")
+    texts = text.removesuffix("\n").split("\n") if text else []
+    first, last = lines or (1, len(texts))
+    if lines and not 1 <= first <= last <= len(texts):
+        wanted = f"line {first}" if first == last else f"lines {first}-{last}"
+        raise NotFoundError(f"{path} has no {wanted}: it has {len(texts)}.", "Lines count from 1.")
+    entries = [(number, found) for number, found in _numbered(text) if number <= last]
+    # A range that begins inside an entry is asked about from the entry's first line on.
+    begin = max((number for number, _ in entries if number < first), default=first)
+    tip = store.repository.resolve(HEAD)
+    committed = read_at(store, tip, path)
+    written: dict[int, str] = {}
+    if committed is not None and texts:
+        revision = tip if committed == data else None
+        written = blame_lines(store.repository.git, revision, path, (begin, last) if lines else None)
+    known = read_records(store, {oid for oid in written.values() if oid.strip("0")})
+    origins = {number: known[oid] for number, oid in written.items() if oid in known}
+    for number, found in entries:
+        _settle(origins, number, found)
+    return [Line(n, texts[n - 1].removesuffix("\r"), origins.get(n)) for n in range(first, last + 1)]
+
+
+def _settle(origins: dict[int, Record], number: int, found: FoundEntry) -> None:
+    """Give the lines of an entry that repeat an older one's words to the save that wrote the entry.
+
+    Only its first line cannot have been copied: it ends in the entry's id.
+    """
+    head = origins.get(number)
+    for line in range(number + 1, number + found.entry.text.count("\n") + 1):
+        origin = origins.get(line)
+        if head and origin and origin.op == Op.SAVE and found.entry.id not in origin.entries:
+            origins[line] = head
+
+
+def find_entry(store: Store, identifier: str) -> EntryFound:
+    """Return an entry by its id, wherever it stands in the work tree; else as it was saved, out of history.
+
+    Raises:
+        NotFoundError: no entry ever had this id.
+
+    """
+    origin = entry_origin(store, identifier)
+    places = []
+    text = ""
+    for path in _files_with(store, identifier):
+        content = (store.read(path) or b"").decode("utf-8", "replace")
+        for number, found in _numbered(content):
+            if found.entry.id == identifier:
+                places.append(Place(path, number))
+                text = text or content[found.start : found.end]
+    if origin and not text:
+        text = _as_saved(store, origin, identifier)
+    if not text:
+        raise NotFoundError(f"There is no entry ^{identifier} in the store.", "'gitmem log' names the entries.")
+    return EntryFound(find_entries(text)[0].entry, text, tuple(places), origin)
+
+
+def entry_origin(store: Store, identifier: str) -> Record | None:
+    """Return the commit that saved an entry, None where none says so: one written by hand."""
+    tip = store.repository.resolve(HEAD)
+    found = log(store.repository.git, tip, trailers={Trailer.ENTRY: identifier})
+    saved = [commit for commit in found if commit.value(Trailer.OP) == Op.SAVE] or found
+    return record(saved[-1]) if saved else None
+
+
+def _files_with(store: Store, identifier: str) -> list[str]:
+    """Return the files of the work tree that name an entry, `memory.md` first."""
+    options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-e", f"^{identifier}")
+    said = store.repository.git.run("grep", *options, ok=(0, 1), timeout=300)
+    paths = [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
+    return sorted(paths, key=lambda path: (path != MEMORY, path))
+
+
+def _as_saved(store: Store, origin: Record, identifier: str) -> str:
+    repository = store.repository
+    for change in repository.changes(origin.parents[0], origin.commit) if origin.parents else []:
+        if change.new is not None:
+            content = repository.blob(change.new).decode("utf-8", "replace")
+            for found in find_entries(content):
+                if found.entry.id == identifier:
+                    return content[found.start : found.end]
+    return ""
+
+
+def _numbered(text: str) -> Iterator[tuple[int, FoundEntry]]:
+    """Yield the entries of a text, each with the number of its first line."""
+    number, position = 1, 0
+    for found in find_entries(text):
+        number += text.count("\n", position, found.start)
+        position = found.start
+        yield number, found

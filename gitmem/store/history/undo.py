@@ -1,0 +1,360 @@
+"""Undo (spec G3): one save, one session, one rotation or any other commit is taken back, by one new commit.
+
+History is never rewritten: an undo is a commit that can be undone like any other, so nothing is asked and nothing is
+lost. What is taken back and how is planned in `gitmem.model.undo`; here is where it is found and committed. A person's
+own `git revert` of a commit counts as its undo.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.git.history.commits import blobs, log
+from gitmem.git.objects.reader import Objects
+from gitmem.git.repository import is_object_id
+from gitmem.model.ids import is_id
+from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
+from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
+from gitmem.model.tiers.limits import Limits, needs_rotation
+from gitmem.model.undo import (
+    Change,
+    Reversal,
+    UndoConflictError,
+    ids_in,
+    introduced,
+    plan_undo,
+    rotated,
+    undone_commits,
+)
+from gitmem.store.history.dates import parse_date
+from gitmem.store.history.records import Record, last_version, record, resolve
+from gitmem.text.linemerge import merge_lines
+
+if TYPE_CHECKING:
+    from gitmem.git.process.run import Git
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+SHORT = 10  # characters of an object id that people are shown
+_LISTED = 5  # of what might be very many
+_RECENT = 64  # commits among which the last one that can be undone nearly always is
+_FILE_MODES = {"000000", "100644", "100755"}
+# What a person's own git says in the commit it makes.
+_SHORT = re.compile(r"[0-9a-f]{4,64}")
+_REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
+# What gitmem did of its own accord or for a user; `git revert` is for what they did themselves.
+_NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO, Op.CONSOLIDATE, Op.PURGE}
+
+
+@dataclass(frozen=True, slots=True)
+class Undone:
+    """What an undo did, or would do.
+
+    `commit` is the new one, None if none was needed; `undone` the commits it takes back, newest first, and `files` the
+    paths it changes. `already` are those of which nothing is left to be taken back, with the commit that did it where
+    one says so. `notices` is what the user should be told.
+    """
+
+    commit: str | None
+    undone: tuple[Record, ...]
+    already: tuple[tuple[Record, str | None], ...]
+    files: tuple[str, ...]
+    notices: tuple[str, ...] = ()
+
+
+class _DryRunError(Exception):
+    """Ends a transaction that was only to be planned."""
+
+    def __init__(self, planned: Undone) -> None:
+        super().__init__()
+        self.planned = planned
+
+
+def undo(store: Store, *, revision: str | None = None, session: str | None = None, dry_run: bool = False) -> Undone:
+    """Take back one commit, or all of a session, as one commit; twice is the same as once. Source: spec G3.
+
+    `revision` is any that git understands, or `^ID`, an entry's id, or the beginning of one; `session` is a session's
+    id or the beginning of one. With neither it is the newest commit that gitmem made, that is no undo and not undone.
+
+    Raises:
+        NotFoundError: no commit, entry or session is meant, or more than one.
+        GitmemError: the commit is the first one or a merge, a later rotation builds on it, or its lines have changed
+            since; nothing was done.
+
+    """
+    chosen = _choose(store, revision, session)
+
+    def plan(transaction: Transaction) -> Undone:
+        planned = _Attempt(store, transaction, chosen).plan(session)
+        if dry_run:
+            raise _DryRunError(planned)
+        return planned
+
+    try:
+        outcome = store.transact(plan, purpose="undo")
+    except _DryRunError as stopped:
+        return stopped.planned
+    done = outcome.value
+    commit = outcome.commits[-1] if done.files else None
+    return replace(done, commit=commit, notices=(*outcome.notices, *done.notices))
+
+
+def reversals(git: Git, revision: str) -> list[Reversal]:
+    """Return the commits of a revision or range that took others back, children before their parents."""
+    fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
+    said = git.run(
+        "log",
+        "-z",
+        "--topo-order",
+        "--fixed-strings",
+        f"--grep={Trailer.UNDOES}: ",
+        "--grep=This reverts commit ",
+        f"--format={'%x00'.join(fields)}",
+        "--end-of-options",
+        revision,
+        "--",
+    )
+    texts = [field.decode("utf-8", "replace") for field in said.split(b"\0")[:-1]]
+    named = {}
+    for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
+        named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
+    full = _full(git, {name for names in named.values() for name in names})
+    return [Reversal(oid, tuple(full.get(name, name) for name in names)) for oid, names in named.items()]
+
+
+def _full(git: Git, names: Collection[str]) -> dict[str, str]:
+    """Return the ids of commits that messages abbreviate (`revert.reference`); one process, whatever they name."""
+    short = sorted(name for name in names if _SHORT.fullmatch(name) and not is_object_id(name))
+    if not short:
+        return {}
+    with Objects(git) as objects:
+        found = objects.infos([f"{name}^{{commit}}" for name in short])
+    return {name: info.oid for name, info in zip(short, found, strict=True) if info is not None}
+
+
+def _choose(store: Store, revision: str | None, session: str | None) -> list[Record]:
+    """Return the commits that are meant, newest first; once, so that a second attempt does not mean others."""
+    repository = store.repository
+    tip = repository.resolve(repository.branch())
+    if session is not None:
+        return _with_trailer(repository.git, tip, Trailer.SESSION, session, "session")
+    if revision is None:
+        return [_last(repository.git, tip)]
+    if revision.startswith("^") or is_id(revision):
+        return _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
+    return [_single(store, tip, revision)]
+
+
+def _single(store: Store, tip: str, revision: str) -> Record:
+    if _is_date(store, revision):
+        raise NotFoundError(
+            f"{revision!r} is a date, not a commit.", f"'gitmem log --until {revision!r}' lists what can be undone."
+        )
+    oid = resolve(store, revision)
+    if not store.repository.is_ancestor(oid, tip):
+        raise NotFoundError(f"{revision!r} is not part of this memory's history.", "'gitmem log' lists what is.")
+    found = record(log(store.repository.git, oid, limit=1)[0])
+    if not found.parents:
+        raise GitmemError(f"{oid[:SHORT]} is the first commit of the store: there is nothing before it to go back to.")
+    if found.op == Op.PURGE:
+        raise GitmemError(
+            f"{oid[:SHORT]} is a purge: what it took out is in no commit any more.",
+            "Its record has to stay, so that other machines follow.",
+        )
+    if len(found.parents) > 1:
+        raise GitmemError(
+            f"{oid[:SHORT]} is a merge: it brought in what others had done.",
+            f"Undo those commits one by one: 'git log {oid[:SHORT]}^1..{oid[:SHORT]}' lists them.",
+        )
+    return found
+
+
+def _is_date(store: Store, text: str) -> bool:
+    try:
+        return parse_date(text, store.context.clock()) is not None
+    except ValueError:
+        return True
+
+
+def _last(git: Git, tip: str) -> Record:
+    undone = undone_commits(reversals(git, tip))
+    for limit in (_RECENT, None):
+        for commit in log(git, tip, limit=limit):
+            if (
+                commit.value(Trailer.OP) not in _NOT_BY_DEFAULT
+                and len(commit.parents) == 1
+                and commit.oid not in undone
+            ):
+                return record(commit)
+    raise NotFoundError(
+        "There is nothing to undo: all that gitmem committed is undone already.",
+        "'gitmem log' lists what else there is; 'gitmem undo COMMIT' takes back any of it.",
+    )
+
+
+def _with_trailer(git: Git, tip: str, key: Trailer, value: str, what: str) -> list[Record]:
+    """Return the commits with this trailer, of whose value the beginning is enough where that leaves no doubt.
+
+    Merges are none of them: they repeat what others did.
+    """
+    wanted = one_line(value, VALUE_LENGTH)
+    found = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
+    names = {name for commit in found for name in commit.values(key) if name.startswith(wanted)}
+    names = {wanted} if wanted in names else names
+    if not names:
+        raise NotFoundError(f"There is no {what} {value[:VALUE_LENGTH]!r} in the store.", "'gitmem log' lists them.")
+    if len(names) > 1:
+        listed = ", ".join(sorted(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
+        raise NotFoundError(f"More than one {what} begins with {wanted!r}: {listed}.", "Give more of it.")
+    return [record(commit) for commit in found if names.intersection(commit.values(key))]
+
+
+class _Attempt:
+    """One pass of planning, on the tip and the files of one transaction."""
+
+    def __init__(self, store: Store, transaction: Transaction, chosen: Sequence[Record]) -> None:
+        self._store = store
+        self._transaction = transaction
+        self._chosen = chosen
+        self._git = store.repository.git
+        # Should the branch have moved since the transaction read it, its commit fails, and all of this is done again.
+        self._tip = store.repository.resolve(store.repository.branch())
+        since = f"{chosen[0].commit}..{self._tip}" if len(chosen) == 1 else self._tip
+        self._undone = undone_commits(reversals(self._git, since))
+        self._changes = _changes(self._git, [item.commit for item in chosen])
+
+    def plan(self, session: str | None) -> Undone:
+        """Add the commit to the transaction, if one is needed, and return what it does."""
+        brought = {item.commit: introduced(self._changes[item.commit]) for item in self._chosen}
+        holders = self._holders(set().union(*brought.values()))
+        held = ids_in(self._transaction.read(path) for path in holders)
+        todo = [item for item in self._chosen if item.commit not in self._undone or brought[item.commit] & held]
+        self._refuse_buried(todo)
+        planned = self._planned(todo, holders)
+        trailers = ((Trailer.OP.value, Op.UNDO.value), *((Trailer.UNDOES.value, item.commit) for item in todo))
+        files: tuple[str, ...] = ()
+        if self._transaction.commit(Message(_subject(todo, session), trailers), planned):
+            files = tuple(self._transaction.drafts[-1].changes)
+        else:
+            todo = []
+        already = tuple((item, self._undone.get(item.commit)) for item in self._chosen if item not in todo)
+        return Undone(None, tuple(todo), already, files, self._outgrown(files, planned))
+
+    def _planned(self, todo: Sequence[Record], holders: Collection[str]) -> dict[str, bytes | None]:
+        """Return what becomes of each file that is concerned."""
+        paths = {MEMORY, *holders, *(change.path for item in todo for change in self._changes[item.commit])}
+        archives = [path for item in todo if (path := rotated(self._changes[item.commit]))]
+        paths.update(map(summary_path, archives))
+        files = {path: self._transaction.read(path) for path in sorted(paths)}
+        for path in archives:
+            files[path] = files[path] or self._as_it_last_was(path)
+        for item in todo:
+            try:
+                files |= plan_undo(self._changes[item.commit], files, _merge_lines)
+            except UndoConflictError as error:
+                raise self._conflict(item, error.path) from None
+        return files
+
+    def _holders(self, ids: Collection[str]) -> list[str]:
+        """Return the files of the work tree in which one of these entries stands."""
+        if not ids:
+            return []
+        options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
+        patterns = "".join(f"^{identifier}\n" for identifier in ids).encode()
+        said = self._git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
+        paths = [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
+        return [path for path in paths if not ids_in([self._transaction.read(path)]).isdisjoint(ids)]
+
+    def _as_it_last_was(self, path: str) -> bytes | None:
+        """Return a file that has left the tree (spec R13), out of history."""
+        return last_version(self._store.repository, path, self._tip)
+
+    def _refuse_buried(self, todo: Sequence[Record]) -> None:
+        """Refuse to move what a later rotation has moved on already."""
+        taken = {item.commit for item in todo}
+        for item in todo:
+            if not _moves_memory(self._changes[item.commit]):
+                continue
+            later = log(self._git, f"{item.commit}..{self._tip}", trailers={Trailer.OP: Op.ROTATE})
+            live = [commit for commit in later if commit.oid not in self._undone and commit.oid not in taken]
+            if live:
+                raise GitmemError(
+                    f"memory.md was rotated again after {_name(item)}, by {_name(record(live[0]))}.",
+                    f"Undo that first: 'gitmem undo {live[0].oid[:SHORT]}'.",
+                )
+
+    def _conflict(self, item: Record, path: str) -> GitmemError:
+        later = log(self._git, f"{item.commit}..{self._tip}", paths=[path], limit=_LISTED)
+        by = ", ".join(_name(record(commit)) for commit in later) or "an edit by hand that is not committed yet"
+        return GitmemError(
+            f"{_name(item)} cannot be undone: the lines it changed in {path} have changed since, by {by}.",
+            "Nothing was done. Undo the later ones first, or change the file by hand.",
+        )
+
+    def _outgrown(self, files: Iterable[str], planned: Mapping[str, bytes | None]) -> tuple[str, ...]:
+        config = self._store.config.rotation
+        size = len(planned[MEMORY] or b"") if MEMORY in files else 0
+        if not config.enabled or not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
+            return ()
+        said = "memory.md is over its threshold again, so the next save will rotate it. "
+        return (said + "Raise rotation.threshold_tokens if it is to stay.",)
+
+
+def _merge_lines(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
+    return merge_lines(ours, base, theirs, both_add=False)
+
+
+def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
+    """Return what each of these commits changed, by its id; renames are a file that goes and one that comes."""
+    options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--stdin")
+    said = git.run("diff-tree", *options, stdin="".join(f"{oid}\n" for oid in oids).encode())
+    found: dict[str, list[tuple[str, str, str]]] = {oid: [] for oid in oids}
+    commit = ""
+    tokens = iter(said.split(b"\0")[:-1])
+    for token in tokens:
+        if not token.startswith(b":"):
+            commit = token.decode()
+            continue
+        old_mode, new_mode, old, new, _ = token[1:].decode().split()
+        path = os.fsdecode(next(tokens))
+        if not {old_mode, new_mode} <= _FILE_MODES:
+            raise GitmemError(
+                f"{commit[:SHORT]} changed {path}, which is a link or a submodule: gitmem follows neither.",
+                f"'git revert {commit[:SHORT]}' in the store does.",
+            )
+        found[commit].append((path, old, new))
+    wanted = list({oid for changes in found.values() for change in changes for oid in change[1:] if oid.strip("0")})
+    content = dict(zip(wanted, blobs(git, wanted), strict=True))
+    return {
+        commit: [Change(path, content.get(old), content.get(new)) for path, old, new in changes]
+        for commit, changes in found.items()
+    }
+
+
+def _moves_memory(changes: Collection[Change]) -> bool:
+    """Say whether a commit is a rotation or takes one back: an archive comes or goes, and `memory.md` changes."""
+    archives = [change for change in changes if change.path.startswith(f"{ARCHIVE}/")]
+    moved = any(change.before is None or change.after is None for change in archives)
+    return moved and any(change.path == MEMORY for change in changes)
+
+
+def _subject(todo: Sequence[Record], session: str | None) -> str:
+    if len(todo) != 1:
+        return (
+            f"Undo session {todo[0].session} ({len(todo)} commits)" if todo and session else f"Undo {len(todo)} commits"
+        )
+    subject = todo[0].subject
+    if todo[0].op == Op.UNDO:
+        for verb, inverse in (("Undo ", "Redo "), ("Redo ", "Undo ")):
+            if subject.startswith(verb):
+                return inverse + subject.removeprefix(verb)
+    return f'Undo "{subject}"'
+
+
+def _name(item: Record) -> str:
+    return f'{item.commit[:SHORT]} "{item.subject}"'

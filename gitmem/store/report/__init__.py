@@ -1,0 +1,1 @@
+"""What went wrong: the log of failures, and findings of checks."""

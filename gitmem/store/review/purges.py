@@ -1,0 +1,123 @@
+"""A person looks at a purge from elsewhere that waits, and accepts or refuses it for this machine."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import NotFoundError
+from gitmem.git.refs import read_refs
+from gitmem.git.upkeep.rewrite import find, history
+from gitmem.model.purge.purge import Replacer
+from gitmem.store.report.findings import Finding, Level, count
+from gitmem.store.rewrite.apply import follow, refs_of, seek_texts
+from gitmem.store.rewrite.journal import read_state
+from gitmem.store.rewrite.records import read_records, record_path
+from gitmem.store.setup.remotes import FETCHED
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.model.purge.purge import Record
+    from gitmem.store.store import Store
+
+_TEXTS, _FILES, _LENGTH = 5, 20, 60  # that are shown, and characters of each text
+_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingPurge:
+    """A purge from elsewhere that waits for an answer: the file of its record, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What a purge would take out: how many of how many texts were found, some of them, and some files they were in."""
+
+    path: str
+    why: str
+    texts: int
+    found: int
+    shown: tuple[str, ...]
+    files: tuple[str, ...]
+    more_files: int
+
+
+def waiting_purges(store: Store) -> list[WaitingPurge]:
+    """Return the purges that wait, by path."""
+    waiting = read_state(store.private).waiting
+    return sorted((WaitingPurge(_path(key), why) for key, why in waiting.items()), key=lambda one: one.path)
+
+
+def preview_purge(store: Store, path: str) -> Preview:
+    """Look for what a purge that waits would take out, with bounded effort.
+
+    Raises:
+        NotFoundError: none of this name waits.
+
+    """
+    record, why = _waiting(store, path)
+    walked = history(store.repository.git, [commit for _, commit in refs_of(store).values() if commit])
+    seeker = seek_texts(store, walked, [record], (), limited=[record.key])
+    texts = sorted(seeker.found[record.key])
+    found = find(store.repository.git, walked, Replacer(texts))
+    files = sorted(
+        {one.path for commit in walked for one in commit.changes if one.new in found.blobs or one.path in found.paths}
+    )
+    shown = tuple(text.decode("utf-8", "replace")[:_LENGTH] for text in texts[:_TEXTS])
+    names = tuple(map(os.fsdecode, files[:_FILES]))
+    return Preview(path, why, len(record.prints), len(texts), shown, names, len(files) - len(names))
+
+
+def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
+    """Do what a purge that waits says, or refuse it for this machine; returns what the user should be told.
+
+    Raises:
+        NotFoundError: none of this name waits.
+        BusyError: another process kept the store's lock.
+
+    """
+    record, _ = _waiting(store, path)
+    done = follow(store, _fetched(store), answers={record.key: yes})
+    return done.notices if done else []
+
+
+def check_purges(store: Store) -> Iterator[Finding]:
+    """Name purges from elsewhere that wait for an answer, and files that should be records of some and are not."""
+    state = read_state(store.private)
+    waiting = waiting_purges(store)
+    if waiting:
+        details = tuple(f"{one.path}: {one.why}" for one in waiting[:_LISTED])
+        message = (
+            f"{count(len(waiting), 'purge')} from elsewhere, not followed here, would take out more than goes unasked."
+        )
+        yield Finding("purges", Level.WARNING, message, "'gitmem review PATH' shows what, and how to answer.", details)
+    if state.aside:
+        message = (
+            f"{count(len(state.aside), 'file')} in purged/ cannot be read as records of purges and count for nothing."
+        )
+        yield Finding("purges", Level.WARNING, message, "Remove what nobody needs.", state.aside[:_LISTED])
+    if not waiting and not state.aside:
+        refused = f" {count(len(state.refused), 'purge')} refused." if state.refused else ""
+        yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
+
+
+def _path(key: str) -> str:
+    return record_path(key.partition(" ")[0])
+
+
+def _fetched(store: Store) -> tuple[str, ...]:
+    return tuple(read_refs(store.repository.git, f"{FETCHED}/").values())
+
+
+def _waiting(store: Store, path: str) -> tuple[Record, str]:
+    waiting = read_state(store.private).waiting
+    commits = [*filter(None, [store.tip]), *_fetched(store)]
+    for record in read_records(store, commits).records:
+        if record.key in waiting and record_path(record.id) == path:
+            return record, waiting[record.key]
+    raise NotFoundError(f"No purge {path} waits for an answer.", "'gitmem review' lists what does.")

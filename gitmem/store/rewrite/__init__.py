@@ -1,0 +1,1 @@
+"""Rewriting history without what was purged."""

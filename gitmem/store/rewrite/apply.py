@@ -1,0 +1,288 @@
+"""What was purged on one machine is purged on all (spec G7; docs/format.md, "Purging").
+
+The records of purges stand in the memory. Whatever they name is taken out of every commit that is here or comes from a
+remote, each time in the same way, so that all machines get the same commits again and none brings anything back. What
+was scanned already is remembered, and not scanned again.
+
+Taking it out of a whole store has an order: the new commits are written, then what is to be done is written down
+(`purging` in the private folder), then the refs move at once, then the files, the caches and the objects follow. A
+process that is killed before the note leaves the store as it was; after it, the next command finishes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError
+from gitmem.git.refs import move_refs
+from gitmem.git.upkeep.rewrite import contents, find, history, rewrite
+from gitmem.model.purge.purge import Record, Replacer
+from gitmem.model.purge.seek import Seeker
+from gitmem.store.rewrite.journal import Journal, read_state, write_state
+from gitmem.store.rewrite.judge import Judgement, judge
+from gitmem.store.rewrite.records import answer, followed, followed_at, look_at_records
+from gitmem.store.transcripts.transcripts import on_a_branch
+from gitmem.store.upkeep.recovery import recover, remove_litter
+
+if TYPE_CHECKING:
+    from gitmem.git.locks.choose import Lock
+    from gitmem.git.upkeep.rewrite import Found, Written
+    from gitmem.store.store import Store
+
+_OURS = "refs/gitmem/"
+_FETCHED = "refs/gitmem/fetched/"
+_STASH = "refs/stash"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """What cleaning some history came to: the new ids of commits that have one, and the texts that were found.
+
+    `records` are the keys of the records that were followed, and those that came from elsewhere and were not asked
+    about took out `removed` bytes.
+    """
+
+    commits: dict[str, str]
+    texts: frozenset[bytes]
+    records: tuple[str, ...]
+    removed: int
+
+
+@dataclass(slots=True)
+class Applied:
+    """What purging a store came to: refs that moved, commits written again, objects read afterwards, what to tell."""
+
+    refs: int = 0
+    commits: int = 0
+    objects: int = 0
+    notices: list[str] = field(default_factory=list)
+
+
+def clean_commits(
+    store: Store, tips: Iterable[str], records: Collection[Record], known: Iterable[bytes] = (), *, before: int = 0
+) -> Cleaned:
+    """Write the history of some commits again without what was purged, as far as it has it. Moves nothing.
+
+    A record that came from elsewhere and would take out too much is not followed, and waits from then on; `before` is
+    how many bytes such ones took out already.
+    """
+    tips = list(dict.fromkeys(tips))
+    state, keys = read_state(store.private), {record.key for record in records}
+    seen = state.clean if keys <= {*state.records} else ()
+    walked = history(store.repository.git, tips, seen)
+    seeker = seek_texts(store, walked, records, known, limited=keys - {*state.agreed})
+    judgement = _judged(store, walked, tips, seeker, before)
+    left = tuple(sorted(keys - judgement.waiting.keys()))
+    texts = frozenset[bytes]().union(*(seeker.found[key] for key in left))
+    cleaned = _written(store, walked, Replacer(texts))
+    if judgement.waiting:
+        state = state.with_waiting(judgement.waiting)
+    if keys <= {*state.records}:
+        state = state.with_clean(cleaned.get(tip, tip) for tip in tips)
+    if state != read_state(store.private):
+        write_state(store.private, state)
+    return Cleaned(cleaned, texts, left, judgement.removed)
+
+
+def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seeker: Seeker, before: int) -> Judgement:
+    done = {*read_state(store.private).agreed, *seeker.tired}
+    found = {key: texts for key, texts in seeker.found.items() if texts and key not in done}
+    judgement = judge(store, walked, tips, found, before) if found else Judgement({}, 0)
+    tired = dict.fromkeys(seeker.tired, "looking for its texts takes too long")
+    return Judgement({**judgement.waiting, **tired}, judgement.removed)
+
+
+def seek_texts(
+    store: Store,
+    walked: Sequence[Written],
+    records: Collection[Record],
+    known: Iterable[bytes],
+    limited: Collection[str],
+) -> Seeker:
+    """Look for the texts of records in some commits; those with a key in `limited` are not sought at any cost."""
+    seeker = Seeker([*records], known, limited=limited)
+    if not seeker.done:
+        for commit in walked:
+            seeker.seek(commit.raw)
+        seeker.seek(b"\n".join(sorted({change.path for commit in walked for change in commit.changes})))
+    for data, before in () if seeker.done else contents(store.repository.git, walked):
+        seeker.seek(data, before)
+    return seeker
+
+
+def _written(store: Store, walked: Sequence[Written], replacer: Replacer) -> dict[str, str]:
+    git = store.repository.git
+    found = find(git, walked, replacer) if replacer else None
+    return rewrite(git, walked, found, replacer, keep_pack=store.own_repository) if found else {}
+
+
+def clean_incoming(store: Store, commit: str, *holders: str) -> str:
+    """Return the commit to take for one that a remote has: itself, or without what was purged here or there.
+
+    The records of purges are those of the memory here and of `holders`.
+    """
+    records = followed_at(store, store.tip, *holders)
+    if not records:
+        return commit
+    return clean_commits(store, [commit], records).commits.get(commit, commit)
+
+
+def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
+    """Have this store hold nothing of what was purged here, or by what remotes have, the commits `held`.
+
+    `answers` says of keys of records whether the person accepts them; None: all that were not refused. Returns None
+    where there was nothing to do; otherwise branches may have moved.
+
+    Raises:
+        BusyError: another process kept the store's lock.
+
+    """
+    found = look_at_records(store, [*filter(None, [store.tip]), *held])
+    if answers is None:
+        refused = {*read_state(store.private).refused}
+        answers = {record.key: True for record in found.records if record.key not in refused}
+    for key, yes in answers.items():
+        answer(store, [key], yes=yes)
+    records = followed(store, found.records)
+    if not records:
+        return None
+    state = read_state(store.private)
+    tips = [commit for ref, (_, commit) in refs_of(store).items() if commit and not ref.startswith(_FETCHED)]
+    cleaned = clean_commits(store, tips, records, before=state.removed)
+    agreed = {*cleaned.records} & {*state.agreed}
+    if not cleaned.commits and agreed <= {*state.records}:
+        if {*cleaned.records} != {*state.records}:
+            now = replace(read_state(store.private), records=cleaned.records, clean=())
+            write_state(store.private, now.with_clean(tips))
+        return None
+    with locked(store) as lock:
+        return apply(store, lock, followed(store, records), cleaned.texts)
+
+
+def _note_removed(store: Store, cleaned: Cleaned) -> None:
+    """Count what went unasked, so that it does not become much bit by bit."""
+    if cleaned.removed:
+        state = read_state(store.private)
+        write_state(store.private, replace(state, removed=state.removed + cleaned.removed))
+
+
+def sweep(store: Store) -> None:
+    """Remove what came from a remote and was purged before: nothing points to it any more."""
+    with locked(store) as lock:
+        apply(store, lock, followed_at(store, store.tip))
+
+
+@contextlib.contextmanager
+def locked(store: Store) -> Iterator[Lock]:
+    """Hold the store's lock for as long as a purge takes."""
+    from gitmem.store.upkeep.maintenance import beating
+
+    with store.lock("purge").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
+        yield lock
+
+
+def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable[bytes] = ()) -> Applied:
+    """Take what records name out of a store, for good; under the store's lock, with the work tree settled."""
+    from gitmem.store.rewrite.finish import finish
+
+    branch = store.repository.branch()
+    refs = refs_of(store)
+    stash = _stashed(store) if _STASH in refs else []
+    kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
+    tips = [*kept, *(oid for oid, _ in stash)]
+    cleaned = clean_commits(store, tips, records, known, before=read_state(store.private).removed)
+    moves: dict[str, tuple[str | None, str | None]] = {}
+    for ref, (oid, commit) in refs.items():
+        if ref.startswith(_FETCHED):
+            moves[ref] = (oid, None)
+        elif commit in cleaned.commits:
+            moves[ref] = (oid, cleaned.commits[commit])
+    old, new = moves.get(branch, (store.repository.tip(branch),) * 2)
+    files = store.repository.changes(old, new) if old and new and old != new else []
+    journal = Journal(
+        records=cleaned.records,
+        moves=moves,
+        files={change.path: (change.old, change.new, change.mode) for change in files},
+        stash=tuple((cleaned.commits.get(oid, oid), words) for oid, words in stash),
+    )
+    if not lock.held():
+        raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
+    journal.write(store.private)
+    _note_removed(store, cleaned)
+    done = finish(store, journal, records, cleaned.texts)
+    done.commits = len(cleaned.commits)
+    return done
+
+
+def resume(store: Store, lock: Lock) -> Applied | None:
+    """Finish a purge that was cut off; under the store's lock. None where it had not come to anything."""
+    from gitmem.store.upkeep.maintenance import beating
+
+    with beating(lock):
+        remove_litter(store, store.repository.branch())
+        return _resume(store, lock)
+
+
+def _resume(store: Store, lock: Lock) -> Applied | None:
+    from gitmem.store.rewrite.finish import finish
+
+    journal = Journal.read(store.private)
+    tip = store.tip
+    records = followed_at(store, tip, *(new for _, new in journal.moves.values()))
+    if not records:
+        Journal.remove(store.private)
+        return None
+    now = {ref: oid for ref, (oid, _) in refs_of(store).items()}
+    if journal.moves and all(now.get(ref) in move for ref, move in journal.moves.items()):
+        return finish(store, journal, records, frozenset())
+    recover(store, tip)  # it had only begun, or a person has committed something since
+    return apply(store, lock, records)
+
+
+def refs_of(store: Store) -> dict[str, tuple[str, str]]:
+    """Return the refs that are gitmem's to move: what each points to, and the commit that is ("": none).
+
+    In a repository of the store's own all are.
+    """
+    mine = [] if store.own_repository else [store.repository.branch(), _OURS, *on_a_branch(store)]
+    form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
+    said = store.repository.git.run("for-each-ref", form, *mine).decode("utf-8", "surrogateescape")
+    found = {}
+    for line in said.splitlines():
+        facts, _, name = line.partition("\0")
+        oid, kind, peeled, peeled_kind, symbolic = (facts.split(" ") + [""] * 5)[:5]
+        commit = oid if kind == "commit" else peeled if peeled_kind == "commit" else ""
+        if not symbolic:
+            found[name] = (oid, commit)
+    return found
+
+
+def _stashed(store: Store) -> list[tuple[str, str]]:
+    from gitmem.git.upkeep.expunge import stashed
+
+    return stashed(store.repository.git) if store.own_repository else []
+
+
+def move(store: Store, journal: Journal) -> bool:
+    """Move the refs of a journal that have not moved yet, all at once; False where somebody moved one meanwhile."""
+    now = {ref: oid for ref, (oid, _) in refs_of(store).items()}
+    left = {ref: step for ref, step in journal.moves.items() if now.get(ref) != step[1]}
+    return move_refs(store.repository.git, left, "gitmem purge")
+
+
+def oldest_found(walked: Sequence[Written], found: Found) -> list[str]:
+    """Return the commits that have something in them and none before them that has."""
+    affected: set[str] = set()
+    oldest = []
+    for commit in walked:
+        if not affected.isdisjoint(commit.parents):
+            affected.add(commit.oid)
+        elif commit.oid in found.commits or any(
+            change.new in found.blobs or change.path in found.paths for change in commit.changes
+        ):
+            affected.add(commit.oid)
+            oldest.append(commit.oid)
+    return oldest

@@ -1,0 +1,177 @@
+"""The second half of a purge, out of its journal: each step may be repeated (gitmem.store.rewrite.apply).
+
+The refs move; the work tree and the index follow; caches are dropped, and what waits in the private folder is cleaned;
+the reflogs and every object that nothing points to any more go; and then every object is read, to see that it is so. In
+a project's own repository the last three are the user's business: only gitmem's reflogs are emptied, and it is said.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitmemError, RefusedError
+from gitmem.git.objects.oid import blob_id
+from gitmem.git.upkeep.expunge import every_object, forget_moves, remove_unreachable, stash_again
+from gitmem.git.worktree.index import follow_tip
+from gitmem.model.paths import TEMPORARY
+from gitmem.model.purge.purge import Record, Replacer
+from gitmem.model.purge.seek import Seeker
+from gitmem.store.rewrite.apply import Applied, move
+from gitmem.store.rewrite.journal import Journal, read_state, write_state
+from gitmem.store.store import PURGING
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+_ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
+_MAX_BYTES = 256 << 20
+_DERIVED = (
+    "vectors",
+    "search.json",
+    os.path.join("maintenance", "kept"),
+    os.path.join("maintenance", "kept.forgotten"),
+)
+_LISTED = 5
+
+
+def finish(store: Store, journal: Journal, records: Collection[Record], known: Collection[bytes]) -> Applied:
+    """Do what a journal says, and remove it; `known` are the texts, as far as they are known here."""
+    done = Applied(refs=len(journal.moves))
+    if not move(store, journal):
+        raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command goes on.")
+    state = read_state(store.private)
+    # Of records that came from elsewhere nothing more is sought: it would have to be judged.
+    seeker = Seeker([record for record in records if record.key in state.agreed], known)
+    _bring_up_files(store, journal, seeker, done)
+    _drop_derived(store)
+    _clean_private(store, seeker)
+    replacer = Replacer(seeker.known)
+    _name_leftovers(store, replacer, done)
+    if store.own_repository:
+        store.repository.rest()
+        _expunge(store, journal, replacer, done)
+    else:
+        forget_moves(store.repository.git, [ref for ref in journal.moves if ref.startswith("refs/heads/")])
+        done.notices.append(
+            "Memory is on a branch of the project's repository: no branch of gitmem's holds it any more, but the old "
+            "objects stay until git itself drops them: 'git gc --prune=now' in the project does, with all other "
+            "unreachable objects."
+        )
+    clean = [new for _, new in journal.moves.values() if new] + [tip for tip in (store.tip,) if tip]
+    state = read_state(store.private)
+    write_state(store.private, replace(state, records=journal.records, clean=()).with_clean(clean))
+    Journal.remove(store.private)
+    return done
+
+
+def _bring_up_files(store: Store, journal: Journal, seeker: Seeker, done: Applied) -> None:
+    """Give the files of the work tree their new content; what a person changed meanwhile stays, without the texts."""
+    tip = store.tip
+    assert tip is not None
+    left = dict(journal.files)
+    for _ in range(_ATTEMPTS):
+        staged = []
+        for path, (old, new, mode) in left.items():
+            try:
+                disk = store.files.read(path)
+            except (RefusedError, OSError) as error:
+                done.notices.append(f"{path} is left as it is: {error}")
+                continue
+            held = None if disk is None else blob_id(disk, like=tip)
+            if held == new:
+                continue
+            if held == old:
+                content = None if new is None else store.repository.blob(new)
+            else:  # edited since
+                seeker.seek(disk or b"")
+                content = None if disk is None else Replacer(seeker.known).clean(disk)
+            if content != disk:
+                staged.append(store.files.stage(path, content, executable=mode == "100755"))
+        again = store.files.publish(staged)
+        left = {path: left[path] for path in again}
+        if not left:
+            break
+    follow_tip(store.repository.git)
+    store.mark(tip)
+
+
+def _drop_derived(store: Store) -> None:
+    for name in _DERIVED:
+        path = os.path.join(store.private, name)
+        with contextlib.suppress(FileNotFoundError):
+            (shutil.rmtree if os.path.isdir(path) else os.unlink)(path)
+
+
+def _clean_private(store: Store, seeker: Seeker) -> None:
+    """Clean what waits in the spool, logs and counters; when a file was written stays, since a hook's event is then."""
+    for path in plain_files(store.private):
+        if os.path.basename(path).startswith((PURGING, "lock")):
+            continue
+        data = read_file(path)
+        seeker.seek(data)
+        clean = Replacer(seeker.known).clean(data)
+        if clean != data:
+            times = os.stat(path)
+            temporary = f"{path}.purged"
+            with open(temporary, "wb") as file:
+                file.write(clean)
+            shutil.copymode(path, temporary)
+            os.utime(temporary, ns=(times.st_atime_ns, times.st_mtime_ns))
+            os.replace(temporary, path)
+
+
+def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
+    """Say which files of the store's folder hold it still: files that git ignores, and git's own settings."""
+    git_dir = store.repository.layout.git_dir
+    files = [
+        path for path in plain_files(store.root) if os.path.relpath(path, store.root).split(os.sep)[0] != TEMPORARY
+    ]
+    if store.own_repository:
+        files += [os.path.join(git_dir, name) for name in ("config", os.path.join("info", "exclude"), "description")]
+    found = [path for path in files if replacer.holds(read_file(path))]
+    if found:
+        names = ", ".join(found[:_LISTED]) + (", …" if len(found) > _LISTED else "")
+        done.notices.append(f"Still in files that are not kept in history; look into them: {names}")
+
+
+def _expunge(store: Store, journal: Journal, replacer: Replacer, done: Applied) -> None:
+    git, common = store.repository.git, store.repository.layout.common_dir
+    if journal.stash:
+        stash_again(git, journal.stash)
+    forget_moves(git)
+    if journal.stash:  # what is stashed is a reflog
+        stash_again(git, journal.stash)
+    remove_unreachable(git, common)
+    if os.path.exists(os.path.join(common, "objects", "info", "alternates")):
+        done.notices.append("Objects of another repository are used here ('alternates'); those are not gitmem's.")
+    for oid, data in every_object(git):
+        done.objects += 1
+        if replacer.holds(data):
+            raise GitmemError(
+                f"The object {oid} still holds it: something of git's own keeps it.",
+                f"Look with 'git -C {store.root} fsck --lost-found' and 'git worktree list', then run it again.",
+            )
+
+
+def plain_files(folder: str) -> Iterator[str]:
+    """Yield the plain files below a folder, git's own folder apart."""
+    for base, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name != ".git"]
+        for name in names:
+            path = os.path.join(base, name)
+            if os.path.isfile(path) and not os.path.islink(path):
+                yield path
+
+
+def read_file(path: str) -> bytes:
+    """Return what a file holds, nothing where it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_BYTES)
+    except OSError:
+        return b""

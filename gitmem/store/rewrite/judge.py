@@ -1,0 +1,220 @@
+"""What a purge from elsewhere may take out unasked: a leaked token, and not the memory (docs/format.md, "Purging").
+
+It is judged by what it would change: bodies alone, no id, trailer, header field or name that gitmem goes by, and little
+of what is here and of what only history has.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from gitmem.git.upkeep.expunge import objects
+from gitmem.model.document.document import Document
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.kinds import TIMELINE, MemoryType
+from gitmem.model.entry.log import sections
+from gitmem.model.paths import CONFIG, FORMAT, PURGED
+from gitmem.model.purge.purge import MARKER, Replacer
+from gitmem.store.sync.merge import read_tree
+
+if TYPE_CHECKING:
+    from gitmem.git.upkeep.rewrite import Written
+    from gitmem.store.store import Store
+
+_LEAST = 8  # bytes of a text: a shorter one is a word, and no secret
+_MOST_BYTES = 4096  # that go, of all that purges took out here since the person was last asked
+# At most a tenth of what there is, but of a small memory a quarter, if that is as little as a token in some places.
+_SHARE, _SMALL_SHARE, _LITTLE = 10, 4, 256
+_MOST_PLACES = 50
+_FEW_FILES = 4  # of more not most are to change
+_AT_ONCE = 8  # purges that find something
+_OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
+_SLUGGED = re.compile(rb"((?:facts/[a-z-]+|concepts)/[a-z][0-9a-z]{10}-)[^/]*\.md")
+# Header fields that say what people and agents said; all others gitmem goes by.
+_WORDS = {"name", "description", "keywords", "files", "themes", "key_decisions", "issues"}
+_SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues", "Exchanges", TIMELINE} | {
+    kind.label for kind in MemoryType
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Why purges are to wait, by the key of their record, and how many bytes the others take out."""
+
+    waiting: dict[str, str]
+    removed: int
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What one purge would change."""
+
+    replacer: Replacer
+    broken: str = ""
+    places: int = 0
+    removed: int = 0
+    removed_here: int = 0
+    files: set[bytes] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What the tips hold: the blobs of their files, how many files that are, and their bytes."""
+
+    blobs: frozenset[str]
+    files: int
+    size: int
+
+
+def judge(
+    store: Store, walked: Sequence[Written], tips: Collection[str], found: Mapping[str, Collection[bytes]], removed: int
+) -> Judgement:
+    """Judge purges by the texts that were found of each; `removed` bytes others have taken out unasked before."""
+    waiting = dict.fromkeys(sorted(found)[_AT_ONCE:], f"more than {_AT_ONCE} purges at once would change something")
+    tallies = {key: _Tally(Replacer(texts)) for key, texts in found.items() if key not in waiting}
+    for key, texts in found.items():
+        if min(map(len, texts)) < _LEAST:
+            waiting[key] = f"one of its texts has less than {_LEAST} bytes"
+            tallies.pop(key, None)
+    for tally in tallies.values():
+        tally.broken = _broken_names(walked, tally.replacer)
+    here = _here(store, [*tips, *filter(None, [store.tip])])
+    grown = _count(store, walked, tallies, here)
+    total = 0
+    for key, tally in tallies.items():
+        why = tally.broken or _too_much(tally, here, grown, removed + total)
+        if why:
+            waiting[key] = why
+        else:
+            total += tally.removed
+    return Judgement(waiting, total)
+
+
+def _too_much(tally: _Tally, here: _Here, grown: int, removed: int) -> str:
+    if tally.places > _MOST_PLACES:
+        return f"its texts stand in more than {_MOST_PLACES} places"
+    if removed + tally.removed > _MOST_BYTES:
+        return f"it would take out {tally.removed:,} bytes, more than goes unasked"
+    if tally.removed_here > _most(here.size) or tally.removed > _most(max(grown, here.size)):
+        return f"it would take out {tally.removed:,} bytes, too much of what there is"
+    if len(tally.files) > _FEW_FILES and len(tally.files) * 2 > here.files:
+        return f"it would change {len(tally.files)} files, most of all"
+    return ""
+
+
+def _most(size: int) -> int:
+    """Return how many bytes of so many may go unasked."""
+    return max(size // _SHARE, min(size // _SMALL_SHARE, _LITTLE))
+
+
+def _here(store: Store, tips: Collection[str]) -> _Here:
+    names: dict[str, set[str]] = {}
+    for tip in dict.fromkeys(tips):
+        for path, (mode, oid) in read_tree(store.repository.git, tip).items():
+            if mode.startswith("100") and path not in _OWN and not path.startswith(f"{PURGED}/"):
+                names.setdefault(oid, set()).add(path)
+    paths = set[str]().union(*names.values())
+    return _Here(frozenset(names), len(paths), sum(store.repository.sizes(sorted(names))))
+
+
+def _count(store: Store, walked: Sequence[Written], tallies: Mapping[str, _Tally], here: _Here) -> int:
+    """Count what each purge would change in files; returns how many bytes the commits brought in all."""
+    anything = Replacer({text for tally in tallies.values() for text in tally.replacer.texts})
+    grown = 0
+    for path, oid, data, before in _contents(store, walked):
+        grown += max(len(data) - len(before), 0)
+        if not anything.holds(data):
+            continue
+        for tally in tallies.values():
+            if not tally.broken and tally.places <= _MOST_PLACES:
+                _count_file(tally, path, data, before, is_here=oid in here.blobs)
+    return grown
+
+
+def _count_file(tally: _Tally, path: bytes, data: bytes, before: bytes, *, is_here: bool) -> None:
+    clean = tally.replacer.clean(data)
+    if clean == data:
+        return
+    if _breaks(path.decode("utf-8", "replace"), data, clean):
+        tally.broken = f"it would change what gitmem goes by, in {path.decode('utf-8', 'replace')}"
+        return
+    places, removed = _taken(data, clean)
+    before_places, before_removed = _taken(before, tally.replacer.clean(before))
+    tally.places += max(places - before_places, 0)  # what a version has as the one before it counts once
+    tally.removed += max(removed - before_removed, 0)
+    if is_here:
+        tally.removed_here += removed
+        tally.files.add(path)
+
+
+def _taken(data: bytes, clean: bytes) -> tuple[int, int]:
+    """Return in how many places something was taken out, and how many bytes."""
+    places = clean.count(MARKER) - data.count(MARKER)
+    return places, len(data) - len(clean) + places * len(MARKER)
+
+
+def _contents(store: Store, walked: Sequence[Written]) -> Iterator[tuple[bytes, str, bytes, bytes]]:
+    """Yield the files that commits brought, each content once: path, id, content, and what was there before."""
+    changes = {
+        change.new: change
+        for commit in reversed(walked)
+        for change in commit.changes
+        if change.new and change.mode.startswith(b"100")
+    }
+    ordered = [changes[oid] for oid in reversed(changes)]
+    read = objects(store.repository.git, [oid for one in ordered for oid in (one.old, one.new) if oid])
+    for one in ordered:
+        before = next(read) if one.old else b""
+        yield one.path, one.new, next(read), before
+
+
+def _broken_names(walked: Sequence[Written], replacer: Replacer) -> str:
+    """Say which name of a file, or which commit's trailers or people, a purge would change."""
+    for path in {change.path for commit in walked for change in commit.changes}:
+        clean = replacer.clean_path(path)
+        slugged = _SLUGGED.fullmatch(path)
+        if clean != path and not (slugged and (kept := _SLUGGED.fullmatch(clean)) and kept[1] == slugged[1]):
+            return f"it would rename {path.decode('utf-8', 'replace')}"
+    for commit in walked:
+        if _commit_facts(commit.raw) != _commit_facts(replacer.clean(commit.raw)):
+            return f"it would change who made {commit.oid[:10]}, or its trailers"
+    return ""
+
+
+def _commit_facts(raw: bytes) -> list[bytes]:
+    head, _, message = raw.partition(b"\n\n")
+    people = [line for line in head.split(b"\n") if line.startswith((b"author ", b"committer "))]
+    return [*people, *(line for line in message.split(b"\n") if line.startswith(b"Gitmem-"))]
+
+
+def _breaks(path: str, data: bytes, clean: bytes) -> bool:
+    """Say whether a file that was cleaned has lost what gitmem goes by."""
+    if path in _OWN or path.startswith(f"{PURGED}/"):
+        return True
+    if path.endswith(".jsonl"):
+        return [_shape(line) for line in data.split(b"\n")] != [_shape(line) for line in clean.split(b"\n")]
+    return path.endswith(".md") and _facts(data) != _facts(clean)
+
+
+def _facts(data: bytes) -> object:
+    """Return what gitmem goes by in a document: its header but for words, its entries' heads, its own headings."""
+    document = Document.parse(data)
+    header = {key: None if key in _WORDS else value for key, value in document.metadata.items()}
+    entries = [found.entry._replace(text="") for found in find_entries(document.body)]
+    titles = [part.title for part in sections(document.body) if part.title in _SECTIONS]
+    return (document.header is None, document.problem is None, header, entries, titles)
+
+
+def _shape(line: bytes) -> object:
+    """Return what gitmem goes by in a line of a transcript: its fields, and who said it when."""
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(said, dict):
+        return type(said)
+    return ({key: said.get(key) for key in ("at", "role", "agent", "id")}, [*said])

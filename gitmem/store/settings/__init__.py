@@ -1,0 +1,1 @@
+"""Settings: the person's, the store's, and what the person agreed to."""

@@ -1,0 +1,72 @@
+"""Saying yes to values of a store's tracked settings, and taking that back: recorded for this machine alone."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.model.paths import CONFIG
+from gitmem.store.settings.personal import TRUST, inside_store, personal_folder, read_trust
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from gitmem.config import Untrusted
+    from gitmem.machine.context import Context
+
+
+def agree(context: Context, root: str, values: Sequence[Untrusted]) -> None:
+    """Record that the person agreed to these values of the store at `root`, in place of others of these settings."""
+    said = {item.key: list(item.value) if isinstance(item.value, tuple) else item.value for item in values}
+    _change(context, root, lambda agreed: {**agreed, **said})
+
+
+def withdraw(context: Context, root: str, keys: Collection[str]) -> None:
+    """Forget what the person agreed to for these settings of the store at `root`."""
+    _change(context, root, lambda agreed: {key: value for key, value in agreed.items() if key not in keys})
+
+
+def begin_personal(context: Context) -> None:
+    """Make the person's file of settings, if there is none: what a store of theirs says is no older one of theirs."""
+    path = os.path.join(personal_folder(context.environ, context.home), CONFIG)
+    if not os.path.lexists(path):
+        write_personal(path, b"# Your own settings, for all stores: 'gitmem config --user' lists and changes them.\n")
+
+
+def write_personal(path: str, data: bytes) -> None:
+    """Write a file of the person's own settings, whole or not at all; through a link to where they keep it.
+
+    Raises:
+        RefusedError: it is inside a store.
+        GitmemError: it cannot be written.
+
+    """
+    target = os.path.realpath(path)
+    if inside_store(target):
+        raise RefusedError(f"{path} leads into a store, which others may write to.", "Remove the link.")
+    temporary = ""
+    try:
+        os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(prefix=f"{os.path.basename(target)}.", dir=os.path.dirname(target))
+        with open(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise GitmemError(f"{path} could not be written: {error.strerror}.", "Make room or give access.") from error
+
+
+def _change(context: Context, root: str, change: Callable[[dict[str, object]], dict[str, object]]) -> None:
+    folder = personal_folder(context.environ, context.home)
+    stores, name = read_trust(folder), os.path.realpath(root)
+    stores[name] = change(stores.get(name, {}))
+    kept = {store: agreed for store, agreed in stores.items() if agreed}
+    text = json.dumps({"v": 1, "stores": kept}, ensure_ascii=True, indent=1, sort_keys=True)
+    write_personal(os.path.join(folder, TRUST), text.encode() + b"\n")

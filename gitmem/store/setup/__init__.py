@@ -1,0 +1,1 @@
+"""Finding and making a store, its remotes and its merge driver."""

@@ -1,0 +1,255 @@
+"""Making a store (docs/format.md, "Where a store is"); done twice, the second time changes nothing."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+
+from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.git.locks.choose import open_lock
+from gitmem.git.process.run import Git
+from gitmem.git.repository import find_layout, read_text
+from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make_repository, make_root
+from gitmem.git.trust import ask_git, check_owner, is_linked
+from gitmem.machine.resources import read_resource
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import CONFIG, FORMAT, MEMORY
+from gitmem.store.settings.agree import begin_personal
+from gitmem.store.setup.locate import (
+    HOME_HOSTS,
+    HOME_PROJECTS,
+    STORE_FOLDER,
+    Project,
+    find_project,
+    find_store,
+    home_store,
+    is_disconnected,
+    is_store,
+    user_store,
+)
+from gitmem.store.setup.merge_driver import install_driver, with_attribute
+from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.git.process.run
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.machine.context import Context
+    from gitmem.store.transaction.transaction import Transaction
+
+
+class Place(Enum):
+    """Where a new store is kept."""
+
+    PROJECT = "project"
+    BRANCH = "branch"
+    HOME = "home"
+    USER = "user"
+
+
+class Made(Value):
+    """A store, and whether it was made just now or had been there."""
+
+    store: Store
+    new: bool
+
+
+_PATIENCE = 10.0  # seconds, for another `init` of the same project
+_ATTRIBUTES = ".gitattributes"
+_FILES = {
+    FORMAT: "FORMAT.md",
+    CONFIG: "config.yaml",
+    _ATTRIBUTES: "gitattributes",
+    ".gitignore": "gitignore",
+}
+
+
+def init_store(start: str, context: Context, place: Place) -> Made:
+    """Make the store of the project that the folder `start` belongs to, and return it opened.
+
+    Raises:
+        GitmemError: there is one already in another place, or the project is no git repository and `place` is BRANCH.
+        RefusedError: the project belongs to another user.
+        NotSavedError: the folder could not be written.
+
+    """
+    made = make_store(start, context, place)
+    complete_store(made.store)
+    return made
+
+
+def make_store(start: str, context: Context, place: Place) -> Made:
+    """Make a store without any file, or connect one that was copied or moved; raises as `init_store` does."""
+    target, project = _target(start, context, place)
+    existing = target if place is Place.USER else find_store(start, context.home)
+    lost = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
+    new = not lost and (existing is None or not is_store(existing))
+    if existing is not None and is_store(existing):
+        _check_same(existing, target, place)
+    if new and place is Place.USER:
+        begin_personal(context)
+    try:
+        if place in {Place.PROJECT, Place.BRANCH}:
+            _check_owner(project, context)
+        if new and place is Place.HOME:
+            _check_not_moved(project, target)
+        if new or lost:
+            _make_once(target, project, context, Place.BRANCH if lost else place)
+        if place is Place.HOME:
+            _note_project(project, target)
+        clear_building(target)
+        _exclude(project, context, place)
+    except OSError as error:
+        raise NotSavedError(
+            f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
+        ) from error
+    return Made(Store(target, context), new=new)
+
+
+def complete_store(store: Store) -> None:
+    """Give a store what it is missing of what every store has."""
+    _complete(store)
+    HookSpool(store.private).make()
+    install_driver(store)
+
+
+def _target(start: str, context: Context, place: Place) -> tuple[str, Project]:
+    project = find_project(start, context.home)
+    if place is Place.USER:
+        return user_store(context.home), project
+    if place is Place.HOME:
+        return home_store(project, context.home), project
+    if project.root == os.path.realpath(context.home):
+        raise GitmemError(
+            f"{project.root} is your home folder, not a project.", "Use 'gitmem init --user' for what belongs to you."
+        )
+    return os.path.join(project.root, STORE_FOLDER), project
+
+
+def _check_same(existing: str, target: str, place: Place) -> None:
+    layout = find_layout(existing)
+    own = layout is not None and layout.git_dir == layout.common_dir
+    if os.path.realpath(existing) != os.path.realpath(target) or (own and place is Place.BRANCH):
+        raise GitmemError(
+            f"This project has a store already, at {existing}" + (", a repository of its own." if own else "."),
+            "A project has one store.",
+        )
+
+
+def _make_once(target: str, project: Project, context: Context, place: Place) -> None:
+    try:
+        _make(target, project, context, place)
+    except (OSError, GitmemError):
+        if is_disconnected(target) or not is_store(target):  # another process may have been quicker, and in the way
+            raise
+
+
+def _make(target: str, project: Project, context: Context, place: Place) -> None:
+    if os.path.islink(target):
+        raise RefusedError(f"{target} is a symbolic link; gitmem follows none.", "Remove it.")
+    if place is Place.BRANCH:
+        if project.common_dir is None:
+            raise _no_repository(target, project)
+        private = os.path.join(project.common_dir, PRIVATE_FOLDER)
+        os.makedirs(private, mode=0o700, exist_ok=True)
+        git = Git(project.common_dir, None, context.environ)
+        with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
+            if not is_linked(target):
+                write_mark(private, make_root(git))  # should it be cut off, what is missing was not removed by hand
+            add_linked_work_tree(project.common_dir, target, context.environ)
+    else:
+        make_repository(target, context.environ)
+
+
+def _no_repository(target: str, project: Project) -> GitmemError:
+    if is_linked(target):
+        return GitmemError(
+            f"{target} belonged to the repository of a project, and {project.root} has none.",
+            f"Bring the repository back, or remove {os.path.join(target, '.git')} for a store of its own.",
+        )
+    return GitmemError(
+        f"{project.root} is not a git repository, so it can hold no branch for memory.",
+        "Use 'gitmem init' for a repository of its own, or 'git init' first.",
+    )
+
+
+def _check_not_moved(project: Project, target: str) -> None:
+    """Refuse to make a store under the home where this folder seems to have one, from when it was somewhere else.
+
+    Raises:
+        GitmemError: it has the number, on its disk, of a project that is gone; a person is to say whether it is that.
+
+    """
+    folder = os.path.dirname(target)
+    for name in os.listdir(folder) if os.path.isdir(folder) else ():
+        other = os.path.join(folder, name)
+        number, _, root = read_text(_note(other)).rstrip("\n").partition(" ")
+        if number == _number(project.root) and not os.path.lexists(root):
+            raise GitmemError(
+                f"{other} is the memory of {root}, which is gone, and {project.root} seems to be what it was.",
+                f"If it is, rename {other} to {target}. If it is another one, remove {_note(other)}. Then try again.",
+            )
+
+
+def _note_project(project: Project, target: str) -> None:
+    """Note in a store under the home whose it is, by which a project is known when it was moved."""
+    note = _note(target)
+    os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
+    with open(note, "w", encoding="utf-8", errors="surrogateescape") as file:
+        file.write(f"{_number(project.root)} {project.root}\n")
+
+
+def _note(target: str) -> str:
+    return os.path.join(target, ".git", PRIVATE_FOLDER, "project")
+
+
+def _number(root: str) -> str:
+    status = os.stat(root)
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+def _check_owner(project: Project, context: Context) -> None:
+    """Refuse a project whose repository git would not use here; of a bare one git also asks for more than the owner."""
+    if project.common_dir is None:
+        return
+    if project.common_dir == project.root:
+        ask_git(context.environ, project.root)
+    work_tree = project.root if os.path.lexists(os.path.join(project.root, ".git")) else ""
+    check_owner(context.environ, project.common_dir, work_tree)
+
+
+def _exclude(project: Project, context: Context, place: Place) -> None:
+    """Keep the store out of the git project around it; done again each time, after an `init` that was cut off, too."""
+    if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
+        exclude(project.common_dir, f"/{STORE_FOLDER}/")
+    if place in {Place.HOME, Place.USER}:  # the projects' stores and more stand inside the folder of the user's own
+        user = find_layout(user_store(context.home))
+        if user is not None:
+            exclude(user.common_dir, f"/{HOME_PROJECTS}/")
+            exclude(user.common_dir, f"/{HOME_HOSTS}/")
+
+
+def _complete(store: Store) -> None:
+    """Write what a store begins with, as far as it is missing: after an `init` that was cut off, too."""
+
+    def plan(transaction: Transaction) -> None:
+        missing = {
+            path: read_resource("templates", "store", name)
+            for path, name in _FILES.items()
+            if transaction.read(path) is None
+        }
+        attributes = missing.get(_ATTRIBUTES) or transaction.read(_ATTRIBUTES) or b""
+        missing[_ATTRIBUTES] = with_attribute(attributes)  # a store of an older gitmem does not name the driver
+        if transaction.read(MEMORY) is None:
+            missing[MEMORY] = new_memory(transaction.now)
+        transaction.commit(Message("Set up the store", ((Trailer.OP.value, Op.INIT.value),)), missing)
+
+    store.transact(plan, purpose="init")
+
+
+def new_memory(now: datetime) -> bytes:
+    """Return a `memory.md` that holds nothing yet (spec P2)."""
+    header = f"---\nid: memory\nkind: memory\ncreated: {now.isoformat(timespec='seconds')}\n---\n"
+    return header.encode() + read_resource("templates", "store", "memory.md")

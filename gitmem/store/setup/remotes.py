@@ -1,0 +1,154 @@
+"""The remotes of a store: other repositories that hold the same memory, by name (spec G5).
+
+A store of its own repository has them where git has them, so that plain `git pull` and `git push` work. In the
+project's repository (`init --branch`) nothing of the user's is touched: gitmem's remotes stand in a file of the private
+folder, in git's own format, and one without a URL is the project's remote of that name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.errors import NotFoundError, RefusedError, UsageError
+from gitmem.git.refs import move_ref, read_refs
+from gitmem.git.remote import Remote, check_url, is_ssh
+from gitmem.git.setup import run_past_lock
+from gitmem.store.store import REMOTES_FILE
+
+if TYPE_CHECKING:
+    from gitmem.git.process.run import Git
+    from gitmem.store.store import Store
+
+REFS = "refs/gitmem/remotes"  # what each remote's branches held when last synced
+FETCHED = "refs/gitmem/fetched"  # what was fetched last, looked at or not
+DEFAULT = "origin"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
+_PROJECTS = "project's"  # stands in place of a URL
+
+
+def remotes(store: Store) -> list[Remote]:
+    """Return the remotes memory is synced with, the one called `origin` first."""
+    found = []
+    for name, url, push_url in _configured(store):
+        if url != _PROJECTS:
+            found.append(Remote(name, url, push_url or url))
+        elif theirs := _config(store, f"remote.{name}.url", file=None):
+            pushed = _config(store, f"remote.{name}.pushurl", file=None) or theirs
+            found.append(Remote(name, _from_project(store, theirs[0]), _from_project(store, pushed[0])))
+    return sorted(found, key=lambda remote: (remote.name != DEFAULT, remote.name))
+
+
+def find_remote(store: Store, name: str | None) -> Remote:
+    """Return the remote of this name, without one the first.
+
+    Raises:
+        NotFoundError: there is none.
+
+    """
+    known = remotes(store)
+    found = next((remote for remote in known if name in (None, remote.name)), None)
+    if found is None:
+        what = f"no remote {name!r}" if name else "no remote"
+        raise NotFoundError(f"This store has {what}.", "'gitmem remote add URL' adds one.")
+    return found
+
+
+def add_remote(store: Store, name: str, url: str | None) -> Remote:
+    """Add a remote; without `url` it is the project's own of that name.
+
+    Raises:
+        RefusedError: the name or the URL is not fit.
+        UsageError: there is one of this name.
+        NotFoundError: the project has no such remote.
+
+    """
+    if not _NAME.fullmatch(name):
+        raise RefusedError(f"{name!a} is no name for a remote.", "Use letters, digits, '-' and '_'.")
+    if url is not None:
+        check_url(url)
+    elif store.own_repository:
+        raise UsageError("A remote needs a URL.", "'gitmem remote add URL', or a path to a bare repository.")
+    if any(known == name for known, _, _ in _configured(store)):
+        raise UsageError(f"There is a remote {name!r} already.", f"'gitmem remote remove {name}' takes it out.")
+    if url is None and not _config(store, f"remote.{name}.url", file=None):
+        raise NotFoundError(f"The project's repository has no remote {name!r}.", "Give a URL, too.")
+    file = _file(store)
+    if file is not None:
+        os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
+    _run(store, file, f"remote.{name}.url", url or _PROJECTS)
+    if file is None:  # for the user's own git commands in the store
+        branch = _branch(store)
+        _run(store, None, f"remote.{name}.fetch", f"+refs/heads/{branch}:refs/remotes/{name}/{branch}")
+        if not _config(store, f"branch.{branch}.remote", file=None):
+            _run(store, None, f"branch.{branch}.remote", name)
+            _run(store, None, f"branch.{branch}.merge", f"refs/heads/{branch}")
+    return find_remote(store, name)
+
+
+def remove_remote(store: Store, name: str) -> None:
+    """Forget a remote; what came from it stays.
+
+    Raises:
+        NotFoundError: there is none of this name.
+
+    """
+    if not any(known == name for known, _, _ in _configured(store)):
+        find_remote(store, name)
+    file = _file(store)
+    git = _git(store)
+    run_past_lock(git, "config", *(("--file", file) if file else ()), "--remove-section", f"remote.{name}")
+    branch = _branch(store)
+    if file is None and _config(store, f"branch.{branch}.remote", file=None) == [name]:
+        run_past_lock(git, "config", "--remove-section", f"branch.{branch}")
+    known = read_refs(
+        git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *([f"refs/remotes/{name}/"] if file is None else [])
+    )
+    for ref, oid in known.items():
+        move_ref(git, ref, None, oid)
+
+
+def _configured(store: Store) -> list[tuple[str, str, str]]:
+    """Return name, URL and URL for pushing as they are written down."""
+    file = _file(store)
+    if file is not None and not os.path.isfile(file):
+        return []
+    where = ("--file", file) if file else ()
+    said = _git(store).run("config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
+    found: dict[str, dict[str, str]] = {}
+    for record in said.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+        key, _, value = record.partition("\n")
+        name, _, kind = key.removeprefix("remote.").rpartition(".")
+        found.setdefault(name, {}).setdefault(kind, value)
+    return [(name, kinds["url"], kinds.get("pushurl", "")) for name, kinds in found.items() if kinds.get("url")]
+
+
+def _from_project(store: Store, url: str) -> str:
+    """Return a URL of the project's, of which a path is seen from the project's folder."""
+    if "://" in url or is_ssh(url) or os.path.isabs(url):
+        return url
+    return os.path.normpath(os.path.join(os.path.dirname(store.repository.layout.common_dir), url))
+
+
+def _config(store: Store, key: str, *, file: str | None) -> list[str]:
+    where = ("--file", file) if file else ()
+    said = _git(store).run("config", *where, "--null", "--get-all", key, ok=(0, 1))
+    return said.decode("utf-8", "surrogateescape").split("\0")[:-1]
+
+
+def _run(store: Store, file: str | None, key: str, value: str) -> None:
+    run_past_lock(_git(store), "config", *(("--file", file) if file else ()), key, value)
+
+
+def _git(store: Store) -> Git:
+    return store.repository.git
+
+
+def _file(store: Store) -> str | None:
+    """Return the file that holds the remotes; None where that is the repository's own configuration."""
+    return None if store.own_repository else os.path.join(store.private, REMOTES_FILE)
+
+
+def _branch(store: Store) -> str:
+    return store.repository.branch().removeprefix("refs/heads/")

@@ -1,0 +1,1 @@
+"""Events accepted and not yet committed."""

@@ -1,0 +1,1 @@
+"""Synchronising with remotes."""

@@ -1,0 +1,104 @@
+"""Syncing the remotes of a store, by hand or behind a hook; how it went is remembered (gitmem.store.sync.records)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitmemError, UnreachableError
+from gitmem.git.history.commits import count_commits
+from gitmem.git.locks.choose import open_lock
+from gitmem.git.refs import read_refs
+from gitmem.git.remote import Connection
+from gitmem.git.repository import MEMORY_BRANCH
+from gitmem.store.setup.remotes import REFS, remotes
+from gitmem.store.sync.records import Record, read_records, write_record
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.git.remote import Remote
+    from gitmem.store.store import Store
+    from gitmem.store.sync.memory import Synced
+    from gitmem.store.sync.retry import Options
+
+_FOLDER = "sync"
+BACKGROUND_SECONDS = 120.0  # for each conversation with a remote, when nobody waits
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteState:
+    """How a remote stands to the store: commits that wait to go there (None: it was never synced), and its record."""
+
+    name: str
+    url: str
+    waiting: int | None
+    record: Record | None
+
+    def as_value(self) -> dict[str, object]:
+        """Return it as scripts read it (`--json`)."""
+        record = self.record
+        synced = record.synced.isoformat() if record and record.synced else None
+        failure = record.failure if record else ""
+        return {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
+
+
+def sync_remote(
+    store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float, unattended: bool = False
+) -> Synced:
+    """Sync with one remote, transcripts too where that is configured, and remember how it went. Raises as `sync`."""
+    from gitmem.store.sync.memory import sync  # `states` needs none of it
+    from gitmem.store.sync.transcripts import sync_transcripts
+
+    layout = store.repository.layout
+    connection = Connection(
+        layout,
+        store.context.environ,
+        own=store.own_repository,
+        asks=asks,
+        unattended=unattended,
+        seconds=seconds,
+    )
+    now = store.context.clock()
+    before = read_records(store.private).get(remote.name)
+    try:
+        done = sync(store, remote, connection, options)
+        if store.config.sync.transcripts:
+            sync_transcripts(store, remote, connection, options)
+    except GitmemError as error:
+        last = before.synced if before else None
+        record = Record(now, last, error.message, isinstance(error, UnreachableError))
+        write_record(store.private, remote.name, record)
+        raise
+    write_record(store.private, remote.name, Record(now, now))
+    return done
+
+
+def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
+    """Sync all remotes without asking anybody, one process at a time; yields what failed."""
+    folder = os.path.join(store.private, _FOLDER)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    lock = open_lock(store.repository.git, folder, purpose="sync", machine=store.context.machine)
+    try:
+        lock.acquire(0)
+    except BusyError:
+        return
+    with lock:
+        for remote in remotes(store):
+            try:
+                sync_remote(store, remote, options, asks=False, seconds=BACKGROUND_SECONDS, unattended=True)
+            except GitmemError as error:
+                yield error
+
+
+def states(store: Store) -> list[RemoteState]:
+    """Return how each remote stands; reads what was fetched last, and no network."""
+    git, records = store.repository.git, read_records(store.private)
+    found = []
+    for remote in remotes(store):
+        ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
+        seen = read_refs(git, ref).get(ref)
+        waiting = None if seen is None else count_commits(git, store.repository.branch(), without=seen)
+        found.append(RemoteState(remote.name, remote.shown, waiting, records.get(remote.name)))
+    return found

@@ -1,0 +1,85 @@
+"""A store that begins as a clone of a remote's memory (docs/format.md, "Synchronising")."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError, NotFoundError
+from gitmem.git.process.run import masked
+from gitmem.git.refs import move_ref
+from gitmem.git.remote import Connection, check_url
+from gitmem.git.setup import check_out, make_root
+from gitmem.store.rewrite.apply import clean_incoming, sweep
+from gitmem.store.setup.init import Place, complete_store, make_store
+from gitmem.store.setup.remotes import DEFAULT, add_remote
+from gitmem.store.sync.guard import check_extent, check_incoming
+from gitmem.store.sync.memory import fetch_memory, note_synced
+from gitmem.store.sync.merge import merge_bases
+
+if TYPE_CHECKING:
+    from gitmem.git.remote import Remote
+    from gitmem.machine.context import Context
+    from gitmem.store.store import Store
+    from gitmem.store.sync.retry import Options
+
+
+def clone_store(start: str, context: Context, place: Place, url: str, *, asks: bool, options: Options) -> Store:
+    """Make the store of the project that the folder `start` belongs to out of what a remote has, and return it.
+
+    Raises:
+        NotFoundError: the remote holds no memory.
+        GitmemError: the project has a store already; or as `sync`.
+
+    """
+    check_url(url)
+    made = make_store(start, context, place)
+    store = made.store
+    root = make_root(store.repository.git)
+    if not made.new and store.tip not in {None, root}:
+        raise GitmemError(
+            f"This project has a store already, at {store.root}.",
+            f"'gitmem remote add {masked(url)}' and 'gitmem sync' bring the two together.",
+        )
+    try:
+        remote = add_remote(store, DEFAULT, url)
+        connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
+        held = _fetched(remote, connection, options)
+        check_extent(store, remote, held, {root})
+        os.makedirs(store.private, mode=0o700, exist_ok=True)  # where it is remembered which purges wait
+        theirs = clean_incoming(store, held, held)
+        check_incoming(
+            store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
+        )
+    except BaseException:
+        if made.new and store.own_repository and _holds_nothing(store.root):
+            shutil.rmtree(store.root, ignore_errors=True)
+        raise
+    _check_out(store, theirs)
+    note_synced(store, remote, theirs)
+    complete_store(store)
+    if held != theirs:
+        sweep(store)
+    return store
+
+
+def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
+    theirs = fetch_memory(remote, connection, options)
+    if theirs is None:
+        remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' begin one."
+        raise NotFoundError(f"{remote.shown} holds no memory.", remedy)
+    return theirs
+
+
+def _holds_nothing(root: str) -> bool:
+    return os.listdir(root) == [".git"]
+
+
+def _check_out(store: Store, commit: str) -> None:
+    """Move the branch to a commit, and fill the empty work tree with it."""
+    branch = store.repository.branch()
+    if not move_ref(store.repository.git, branch, commit, store.tip, "gitmem clone"):
+        raise GitmemError("The memory branch was moved meanwhile.", "Try again.")
+    check_out(store.repository.git, commit)
+    store.mark(commit)

@@ -1,0 +1,152 @@
+"""A lease on a remote (spec G4): of several machines that share a memory, one does a long job and the others leave it.
+
+It is a ref of the remote's, moved by pushes with an expected value, so of two that want it one gets it. It points to a
+commit that says who holds it, what for, and for how many seconds; who finds it taken waits until it has seen it
+unchanged for that long by its own clock, or until the holder's word for its end is past by far, since two clocks may
+differ. It saves work and keeps nothing safe: without it, or offline, the job is done here and what both did is merged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.git.identity import GITMEM
+from gitmem.git.remote import Connection, PushRacedError
+from gitmem.machine.moment import UTC
+from gitmem.store.setup.remotes import FETCHED, remotes
+
+if TYPE_CHECKING:
+    from gitmem.git.remote import Remote
+    from gitmem.store.store import Store
+
+SECONDS = 600  # for which a lease is held
+SKEW_SECONDS = 300  # by which two clocks may differ
+_REF = "refs/gitmem/leases"
+_SEEN = "leases.json"
+_FREE = "free"
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Who has a lease: the machine, a token of its own, when it was taken, and for how long."""
+
+    machine: str
+    token: str
+    taken: datetime
+    seconds: int
+
+
+class Lease:
+    """The lease of one job on one remote; `connection` is how that is reached."""
+
+    def __init__(self, store: Store, remote: Remote, connection: Connection, job: str) -> None:
+        self._store, self._remote, self._connection = store, remote, connection
+        self._git, self._job = store.repository.git, job
+        self._ref = f"{_REF}/{job}"
+        self._token = os.urandom(8).hex()
+        self._commit: str | None = None
+
+    def take(self, seconds: int = SECONDS) -> bool:
+        """Take the lease, or hold it for longer; False where another machine has it, or was quicker.
+
+        Raises:
+            UnreachableError: the remote cannot be reached.
+            GitmemError: it takes no such ref.
+
+        """
+        now = self._now()
+        old = self._connection.fetch(self._remote, self._ref, f"{FETCHED}/{self._remote.name}/lease-{self._job}")
+        if old is not None and old != self._commit and not self._is_over(old, now):
+            return False
+        said = {"machine": self._store.context.machine, "token": self._token, "taken": now.isoformat()}
+        return self._push({**said, "seconds": seconds}, old)
+
+    def release(self) -> None:
+        """Give the lease back; where the remote cannot be reached, it ends by itself."""
+        if self._commit is not None:
+            with contextlib.suppress(GitmemError):
+                self._push({_FREE: True, "taken": self._now().isoformat()}, self._commit)
+            self._commit = None
+
+    def _push(self, said: dict[str, object], old: str | None) -> bool:
+        commit = self._write(said)
+        try:
+            self._connection.push(self._remote, commit, self._ref, old)
+        except PushRacedError:
+            return False
+        self._commit = commit
+        return True
+
+    def _write(self, said: dict[str, object]) -> str:
+        tree = self._git.run("hash-object", "-t", "tree", "-w", "--stdin", stdin=b"").decode().strip()
+        who = {"NAME": GITMEM.name, "EMAIL": GITMEM.email, "DATE": f"@{int(self._now().timestamp())} +0000"}
+        env = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
+        text = f"{json.dumps({**said, 'salt': os.urandom(4).hex()}, ensure_ascii=True)}\n"
+        return self._git.run("commit-tree", tree, stdin=text.encode(), env=env).decode().strip()
+
+    def _is_over(self, commit: str, now: datetime) -> bool:
+        held = _read(self._git.run("cat-file", "commit", commit))
+        if held is None or held.seconds <= 0:
+            return True
+        if now > held.taken + timedelta(seconds=held.seconds + SKEW_SECONDS):
+            return True
+        return now >= self._first_seen(commit, now) + timedelta(seconds=held.seconds)
+
+    def _first_seen(self, commit: str, now: datetime) -> datetime:
+        """Return since when this very lease is known here, by the clock of this machine."""
+        path = os.path.join(self._store.private, _SEEN)
+        try:
+            with open(path, encoding="ascii") as file:
+                known = json.loads(file.read(1 << 16))
+            seen = datetime.fromisoformat(known[self._ref][commit])
+        except (OSError, ValueError, TypeError, KeyError):
+            with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as file:
+                json.dump({self._ref: {commit: now.isoformat()}}, file)
+            return now
+        return min(seen, now)
+
+    def _now(self) -> datetime:
+        return self._store.context.clock().astimezone(UTC)
+
+
+def _read(raw: bytes) -> Held | None:
+    """Return who holds a lease; None for one that is free, or that nobody can read."""
+    try:
+        said = json.loads(raw.partition(b"\n\n")[2])
+        if said.get(_FREE):
+            return None
+        taken = datetime.fromisoformat(said["taken"]).astimezone(UTC)
+        return Held(str(said["machine"]), str(said["token"]), taken, min(int(said["seconds"]), 24 * 3600))
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
+        return None
+
+
+@contextlib.contextmanager
+def alone(store: Store, job: str, *, seconds: float = 30.0) -> Iterator[bool]:
+    """Say whether this machine is to do a job: False where another one is doing it.
+
+    The first remote decides. Without one, or where it cannot be reached or takes no lease, the job is done here.
+    `seconds` is the most that a conversation with the remote may take.
+    """
+    known = remotes(store)
+    if not known:
+        yield True
+        return
+    layout = store.repository.layout
+    connection = Connection(layout, store.context.environ, own=store.own_repository, unattended=True, seconds=seconds)
+    lease = Lease(store, known[0], connection, job)
+    try:
+        mine = lease.take()
+    except GitmemError:
+        mine = True
+    try:
+        yield mine
+    finally:
+        lease.release()

@@ -1,0 +1,216 @@
+"""Sync: what other machines saved comes here, what was saved here goes there (spec G5; docs/sync.md).
+
+Fetch, merge, push, and only then the branch and the work tree: a round that another machine was quicker than leaves
+nothing behind and is repeated after a random pause. The merge is a commit that is the same on every machine, the push
+is a compare-and-swap, and nothing is ever forced. No lock is held while the network is waited for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitmemError
+from gitmem.git.history.commits import Fork, count_commits, fork
+from gitmem.git.refs import move_refs
+from gitmem.git.remote import Connection, PushRacedError, Remote
+from gitmem.git.repository import MEMORY_BRANCH
+from gitmem.store.rewrite.apply import clean_incoming, follow, sweep
+from gitmem.store.rewrite.journal import read_state
+from gitmem.store.rewrite.records import news, unfollowed
+from gitmem.store.setup.merge_driver import renew_driver
+from gitmem.store.setup.remotes import FETCHED, REFS
+from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_losses, check_rewritten
+from gitmem.store.sync.merge import merge_commits
+from gitmem.store.sync.retry import Options, Step, in_rounds
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.git.worktree.look import Look
+    from gitmem.store.store import Store
+
+_REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
+
+
+@dataclass(frozen=True, slots=True)
+class Synced:
+    """What a sync came to: commits that came and went (merges apart), documents to review, rounds, notices."""
+
+    remote: str
+    commit: str
+    came: int
+    went: int
+    review: tuple[str, ...]
+    rounds: int
+    notices: tuple[str, ...]
+
+
+def sync(store: Store, remote: Remote, connection: Connection, options: Options) -> Synced:
+    """Sync the memory branch with a remote; both hold the same commit when it returns.
+
+    Raises:
+        UnreachableError: the remote cannot be reached; what was saved here waits.
+        RefusedError: what the remote has is unsafe, was rewritten, or would remove much of what is here.
+        StoreFormatError: the remote's memory is of a newer format; nothing was touched.
+        BusyError: others were quicker again and again.
+        GitmemError: the remote lets nobody in, or does not take what is pushed.
+
+    """
+    renew_driver(store)
+    return _Sync(store, remote, connection, options).run()
+
+
+def fetch_memory(remote: Remote, connection: Connection, options: Options) -> str | None:
+    """Fetch the memory branch of a remote; returns its commit, None where there is none. Raises as `sync`.
+
+    It may hold what was purged: see `gitmem.store.rewrite.apply.clean_incoming`.
+    """
+    options.progress(Step.FETCH)
+    return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
+
+
+def note_synced(store: Store, remote: Remote, commit: str) -> None:
+    """Remember what a remote holds, so that it is noticed when that is rewritten."""
+    move_refs(store.repository.git, _notes(store, remote, commit), "gitmem sync")
+
+
+def _notes(store: Store, remote: Remote, commit: str) -> dict[str, tuple[str | None, str | None]]:
+    refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
+    if store.own_repository:  # where the user's own git looks
+        refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
+    return {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
+
+
+class _Sync:
+    """One sync, in as many rounds as it takes."""
+
+    def __init__(self, store: Store, remote: Remote, connection: Connection, options: Options) -> None:
+        self._store, self._remote, self._connection, self._options = store, remote, connection, options
+        self._git = store.repository.git
+        self._held: dict[str, tuple[str | None, str | None]] = {}  # refs that go when the branch has moved
+        self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
+        self._notices: list[str] = []
+        self._purges = read_state(store.private)
+        self._began: str | None = None
+        self._local: str | None = None  # the branch, with what was edited by hand; None where that is to be looked at
+
+    def run(self) -> Synced:
+        with self._store.repository.reading() as objects:
+            objects.start()
+            try:
+                return in_rounds(self._round, self._options, self._remote.name)
+            finally:
+                move_refs(self._git, self._held)
+
+    def _round(self, number: int) -> Synced | None:
+        """Try once; None where another machine, or another command here, was quicker."""
+        seen = self._store.repository.tip(self._seen_ref)
+        held, local = self._fetch()
+        check_extent(self._store, self._remote, held, {local, seen})
+        if self._follow_purges(held):
+            return None
+        theirs = None if held is None else clean_incoming(self._store, held, held)
+        both = None if theirs is None else fork(self._git, local, theirs)
+        if both is None or not (seen and both.is_in_second(seen)):
+            check_rewritten(
+                self._store, self._remote, seen, theirs, self._options.accept, purges=unfollowed(self._store)
+            )
+        review: tuple[str, ...] = ()
+        target = local
+        if theirs is not None and both is not None and theirs not in both.bases:
+            check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
+            target, review = self._merged(both)
+            check_losses(self._store, self._remote, local, target, self._options.accept)
+        refused = None
+        if target != held:
+            self._options.progress(Step.PUSH)
+            try:
+                self._connection.push(self._remote, target, _REF, held)
+            except PushRacedError:
+                return None
+            except GitmemError as error:  # what came is merged all the same
+                refused = error
+        self._options.progress(Step.FILES)
+        adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
+        if refused is not None:
+            raise refused
+        note_synced(self._store, self._remote, target)
+        if held != theirs:
+            sweep(self._store)
+        if not adopted:
+            return None
+        return self._result(number, both, target, review)
+
+    def _fetch(self) -> tuple[str | None, str]:
+        """Fetch, and look for edits by hand meanwhile; returns what the remote has, and the branch with the edits."""
+        with self._store.files.look() as look:
+            if self._local is None and self._store.at_rest() is not None:
+                look.start()
+            else:
+                self._local = self._local or self._settle()
+            try:
+                held = fetch_memory(self._remote, self._connection, self._options)
+            except GitmemError:  # what was edited is committed all the same
+                self._settled(look)
+                raise
+            return held, self._settled(look)
+
+    def _settled(self, look: Look) -> str:
+        """Return where the branch is, with all edits by hand, which `look` was to look for."""
+        if self._local is None:
+            tip = None if look.edited() else self._store.at_rest(checked=True)
+            self._local = tip or self._settle()
+            self._began = self._began or self._local
+        return self._local
+
+    def _settle(self) -> str:
+        """Commit what a person changed by hand, and return where the branch is."""
+        outcome = self._store.transact(lambda _: None, purpose="sync", scan=True)
+        self._notices += [notice for notice in outcome.notices if notice not in self._notices]
+        tip = self._store.tip
+        if tip is None:
+            raise BusyError("The memory branch went away meanwhile.", "Try again.")
+        self._began = self._began or tip
+        return tip
+
+    def _follow_purges(self, held: str | None) -> bool:
+        """Take out of the store what was purged elsewhere, or came back here; True where commits have new ids by that.
+
+        The only place where history is replaced, here and, by the push that follows, on the remote.
+        """
+        answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
+        done = follow(self._store, [held] if held else [], answers=answers)
+        if done is None:
+            return False
+        self._notices += [notice for notice in done.notices if notice not in self._notices]
+        self._began = self._local = None
+        return True
+
+    def _merged(self, both: Fork) -> tuple[str, tuple[str, ...]]:
+        local, theirs = both.tips
+        if local in both.bases:
+            return theirs, ()
+        self._options.progress(Step.MERGE)
+        merge = merge_commits(self._store, both)
+        self._held.update(merge.held)
+        return merge.oid, merge.review
+
+    def _adopt(self, local: str, target: str, notes: Mapping[str, tuple[str | None, str | None]]) -> bool:
+        if target == local:
+            return True
+        self._local = None
+        notices = self._store.adopt(local, target, purpose="sync", notes={**notes, **self._held})
+        if notices is not None:
+            self._held.clear()
+        self._notices += notices or ()
+        return notices is not None
+
+    def _result(self, number: int, both: Fork | None, target: str, review: tuple[str, ...]) -> Synced:
+        if both is not None and both.tips[0] == self._began:
+            came, went = both.count(1), both.count(0)
+        else:
+            came = count_commits(self._git, target, without=self._began)
+            went = both.count(0) if both is not None else count_commits(self._git, target, without=None)
+        notices = (*self._notices, *news(self._purges, read_state(self._store.private)))
+        return Synced(self._remote.name, target, came, went, review, number, notices)

@@ -1,0 +1,82 @@
+"""Transcripts (L1) go to a remote only where `sync.transcripts` says so (spec G6), there on a branch of their own.
+
+They are merged as all files are, without a work tree: nothing is checked out of that branch.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.errors import RefusedError
+from gitmem.git.history.commits import fork
+from gitmem.git.refs import move_refs, read_refs
+from gitmem.git.remote import PushRacedError
+from gitmem.store.rewrite.apply import clean_incoming, sweep
+from gitmem.store.setup.remotes import FETCHED
+from gitmem.store.sync.guard import check_extent, check_losses
+from gitmem.store.sync.merge import MergeCommit
+from gitmem.store.sync.retry import Options, in_rounds
+from gitmem.store.transcripts.transcripts import REF, bring_over, merged, other_files
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.git.history.commits import Fork
+    from gitmem.git.remote import Connection, Remote
+    from gitmem.store.store import Store
+
+REMOTE_REF = "refs/heads/gitmem-l1"  # on every remote: some take branches alone
+
+
+def sync_transcripts(store: Store, remote: Remote, connection: Connection, options: Options) -> None:
+    """Sync the transcripts with a remote. Raises as `gitmem.store.sync.memory.sync` does."""
+    bring_over(store)
+    in_rounds(lambda _: _round(store, remote, connection, options) or None, options, remote.name)
+
+
+def _round(store: Store, remote: Remote, connection: Connection, options: Options) -> bool:
+    """Try once; False where another machine was quicker."""
+    git = store.repository.git
+    held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
+    local = read_refs(git, REF).get(REF)
+    target = local
+    holds: Mapping[str, tuple[str | None, str | None]] = {}
+    check_extent(store, remote, theirs, {local})
+    if theirs is not None:
+        theirs = clean_incoming(store, theirs)
+        both = None if local is None else fork(git, local, theirs)
+        _check(store, remote, both, theirs)
+        merge = MergeCommit(theirs, (), {}) if both is None else merged(store, both)
+        target, holds = merge.oid, merge.held
+        if local is not None:
+            _check_losses(store, remote, local, merge, options)
+    if target is None:
+        return True
+    if target != held:
+        try:
+            connection.push(remote, target, REMOTE_REF, held)
+        except PushRacedError:
+            move_refs(git, holds)
+            return False
+    moved = target == local or move_refs(git, {**holds, REF: (local, target)}, "gitmem sync")
+    if moved and held != theirs:
+        sweep(store)
+    return moved
+
+
+def _check_losses(store: Store, remote: Remote, local: str, merge: MergeCommit, options: Options) -> None:
+    """Refuse a merge that would take many transcripts away, and let go of it."""
+    try:
+        check_losses(store, remote, local, merge.oid, options.accept)
+    except RefusedError:
+        move_refs(store.repository.git, merge.held)
+        raise
+
+
+def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None:
+    """Refuse what is no branch of transcripts."""
+    if other_files(store, theirs) or (both is not None and not both.bases):
+        raise RefusedError(
+            f"The branch 'gitmem-l1' of {remote.name} holds something else than transcripts of this memory.",
+            "Use another remote, or 'gitmem config sync.transcripts false'.",
+        )

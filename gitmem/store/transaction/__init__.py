@@ -1,0 +1,1 @@
+"""Transactions, and recovery after a crash."""

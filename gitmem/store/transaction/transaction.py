@@ -1,0 +1,223 @@
+"""A transaction: what is to be read and committed, collected in memory before anything is written.
+
+Reading a file compares the work tree with the tip: what a person changed becomes a commit of its own, ahead of
+all others, and is what the transaction sees. Committing checks names and redacts what is new. The files are then
+written by `Store.transact`.
+"""
+
+from __future__ import annotations
+
+from gitmem.errors import DoesNotFitError, RefusedError
+from gitmem.git.commit.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
+from gitmem.git.identity import GITMEM
+from gitmem.git.worktree.files import MAX_FILE_BYTES
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import check_path, fold, is_git_folder
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.git.process.run
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from datetime import datetime
+
+    from gitmem.git.commit.fast_import import Writer
+    from gitmem.git.identity import Identity
+    from gitmem.git.worktree.files import WorkTree
+    from gitmem.redact.redact import Redacted
+
+
+class Draft(Value):
+    """A commit that is not made yet; `when` is when it happened."""
+
+    message: Message
+    changes: Mapping[str, bytes | None]
+    when: datetime
+
+
+class Transaction:
+    """What one attempt reads from one tip and wants committed on it."""
+
+    def __init__(
+        self, writer: Writer, work_tree: WorkTree, *, now: datetime, machine: str, allow: tuple[str, ...]
+    ) -> None:
+        self.now = now
+        self.notices: list[str] = []
+        self.drafts: list[Draft] = []
+        self._writer = writer
+        self._work_tree = work_tree
+        self._machine = machine
+        self._allow = allow
+        self._state: dict[str, bytes | None] = {}
+        self._on_disk: dict[str, bytes | None] = {}
+        self._edits: dict[str, bytes | None] = {}
+        self._modes: dict[str, str] = {}
+
+    def read(self, path: str) -> bytes | None:
+        """Return a file as it will be after what was committed so far; None where there is none.
+
+        Raises:
+            RefusedError: it, or a folder above it, is a link, or it is no regular file, or too large, or its name leads
+                out of the store or into git's own folder, or it is new and its name holds a secret.
+            OSError: it cannot be read.
+
+        """
+        if path not in self._state:
+            self._state[path] = self._first_read(path)
+        return self._state[path]
+
+    def names(self, folder: str) -> set[str]:
+        """Return the names in a folder, after what was committed so far."""
+        names = set(self._work_tree.names(folder))
+        prefix = f"{folder}/" if folder else ""
+        for path, content in self._state.items():
+            head, _, rest = path[len(prefix) :].partition("/")
+            if path.startswith(prefix) and content is not None:
+                names.add(head)
+            elif path.startswith(prefix) and not rest:
+                names.discard(head)
+        return names
+
+    def is_folder(self, path: str) -> bool:
+        """Say whether there is a folder, after what was committed so far."""
+        made = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
+        return made or self._work_tree.is_folder(path)
+
+    def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
+        """Add a commit that changes these files; False, and no commit, where they are so already.
+
+        Raises:
+            RefusedError: a new file's name is unsafe, or another file's for some file system, or the file is too large;
+                or as `read`. Nothing is added then.
+
+        """
+        before = {path: self.read(path) for path in changes}
+        real = {}
+        try:
+            for path, content in changes.items():
+                clean = self._checked(path, before[path], content)
+                if clean != before[path]:
+                    real[path] = self._state[path] = clean
+        except RefusedError:
+            self._state.update(before)  # a plan may go on without this commit
+            raise
+        if real:
+            message = message._replace(trailers=(*message.trailers, (Trailer.MACHINE.value, self._machine)))
+            self.drafts.append(Draft(self._clean(message), real, when or self.now))
+        return bool(real)
+
+    def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:
+        """Yield the commits to make, the edits by hand first."""
+        committer = Signature(identity.name, identity.email, self.now)
+        edit = self._clean(_edit_message(self._edits, self._machine)) if self._edits else None
+        drafts = [Draft(edit, self._edits, self.now)] if edit else []
+        for draft in drafts + self.drafts:
+            author = Signature(identity.name, identity.email, draft.when)
+            yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
+
+    def files(self) -> dict[str, bytes | None]:
+        """Return what the commits change in the work tree: path and content, where the disk does not hold it yet."""
+        return {path: now for path, now in self._state.items() if now != self._on_disk[path]}
+
+    def is_executable(self, path: str) -> bool:
+        """Say whether a file that was read has the mode of an executable."""
+        return self._modes.get(path) == EXECUTABLE
+
+    def touched(self) -> list[str]:
+        """Return the paths whose index entries change."""
+        paths = set(self._edits)
+        for draft in self.drafts:
+            paths.update(draft.changes)
+        return sorted(paths)
+
+    def _first_read(self, path: str) -> bytes | None:
+        if any(map(is_git_folder, path.split("/"))):
+            raise RefusedError(f"{path} is refused: some file system takes a part of it for .git.")
+        file = self._work_tree.load(path)
+        disk = self._on_disk[path] = None if file is None else file.data
+        try:
+            blob = self._writer.read(path, disk)
+        except RefusedError:
+            # The tip has a folder, a link or a submodule there, and a person has put a file in its place, or nothing.
+            blob, replaced = None, True
+        else:
+            replaced = False
+        tip = None if blob is None else blob.data
+        mode = REGULAR if blob is None else blob.mode
+        if file is not None and file.executable != (mode == EXECUTABLE) and self._work_tree.trusts_modes():
+            mode, replaced = (EXECUTABLE if file.executable else REGULAR), True
+        self._modes[path] = mode
+        if disk == tip and not replaced:
+            return tip
+        if blob is None:
+            self._check_name(path)
+        edited = disk if disk is None or disk == tip else self._redacted(path, tip or b"", disk, edited=True)
+        if edited != tip or replaced:
+            self._edits[path] = edited
+        return edited
+
+    def _checked(self, path: str, before: bytes | None, content: bytes | None) -> bytes | None:
+        if content is None:
+            return None
+        if before is None:
+            self._check_new(path)
+        if len(content) > MAX_FILE_BYTES:
+            raise DoesNotFitError(f"{path} would have {len(content):,} bytes, more than gitmem handles.")
+        return self._redacted(path, before or b"", content)
+
+    def _redact(self, text: str) -> Redacted:
+        from gitmem.redact.redact import redact  # while git starts
+
+        return redact(text, allow=self._allow)
+
+    def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
+        """Return content without the secrets in those of its lines that `before` does not have at the same ends."""
+        from gitmem.store.transaction.redaction import redact_bytes  # while git starts
+
+        clean = redact_bytes(before, content, allow=self._allow)
+        if clean.kinds and edited:
+            lines = ", ".join(map(str, clean.lines))
+            kinds = ", ".join(sorted({*clean.kinds}))
+            self.notices.append(
+                f"{path}, line {lines}: what looks like a secret ({kinds}) was replaced in the file. "
+                "If it is none, add it to redaction.allow."
+            )
+        return clean.data
+
+    def _clean(self, message: Message) -> Message:
+        """Return a message without the secrets in its subject and in the values of its trailers."""
+        trailers = message.trailers
+        if self._redact("\n".join(value for _, value in trailers)).findings:
+            trailers = tuple((key, self._redact(value).text) for key, value in trailers)
+        return message._replace(subject=self._redact(message.subject).text, trailers=trailers)
+
+    def _check_name(self, path: str) -> None:
+        found = self._redact(path)
+        if found.findings:
+            kinds = ", ".join(sorted({finding.kind for finding in found.findings}))
+            raise RefusedError(
+                f"{found.text} is refused: its name holds what looks like a secret ({kinds}), and git keeps names.",
+                "Rename it; if it is none, add it to redaction.allow.",
+            )
+
+    def _check_new(self, path: str) -> None:
+        check_path(path)
+        self._check_name(path)
+        if self._work_tree.is_folder(path):
+            raise RefusedError(f"{path} is refused: there is a folder of this name.")
+        folder, _, name = path.rpartition("/")
+        parts = f"{folder}/{name}".strip("/").split("/")
+        for depth, part in enumerate(parts):
+            siblings = self.names("/".join(parts[:depth]))
+            twin = next((other for other in siblings if other != part and fold(other) == fold(part)), None)
+            if twin is not None:
+                raise RefusedError(
+                    f"{path} is refused: some file systems take it for {twin!r}, which is there already."
+                )
+            if part not in siblings:
+                return
+
+
+def _edit_message(edits: Mapping[str, bytes | None], machine: str) -> Message:
+    names = sorted(edits)
+    what = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
+    return Message(f"Edit by hand: {what}", ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, machine)))

@@ -1,0 +1,1 @@
+"""Raw transcripts of sessions."""

@@ -1,0 +1,274 @@
+"""Raw transcripts of sessions (L1), in commits of their own that one ref names (spec G6, R14).
+
+They are read and written through git and never checked out: a transcript is stored once, the memory branch, `HEAD`,
+the index and the work tree never know of it, and to forget all of them is to drop one ref. It is no branch, so that
+`git push --all` does not send it. Writing a session again replaces its file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import os
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
+from gitmem.git.commit.fast_import import NewCommit, Signature, TipLockedError, TipMovedError, Writer
+from gitmem.git.history.commits import fork
+from gitmem.git.identity import IdentityLookup
+from gitmem.git.objects.oid import blob_id
+from gitmem.git.refs import move_refs, read_refs
+from gitmem.git.repository import clear_left_behind
+from gitmem.git.setup import make_root
+from gitmem.git.worktree.files import MAX_FILE_BYTES
+from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
+from gitmem.model.paths import check_path, slug
+from gitmem.redact.redact import redact
+from gitmem.store.store import PURGING
+from gitmem.store.sync.merge import MergeCommit, merge_commits, read_tree
+
+if TYPE_CHECKING:
+    from gitmem.git.history.commits import Fork
+    from gitmem.git.locks.choose import Lock
+    from gitmem.git.repository import Repository
+    from gitmem.store.store import Store
+
+FOLDER = "sessions"
+SUFFIX = ".l1.jsonl"
+REF = "refs/gitmem/l1"
+ATTEMPTS = 50  # with the lock held, only a person's git command or a fetch can move the ref
+_REGULAR = "100644"
+_STAMP = "%Y%m%d_%H%M%S"
+_PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
+_READABLE = 12  # characters that stay of an id which cannot be a name: few, so that what it makes is itself a name
+_DIGEST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A transcript that is stored: the session as its file names it, when it began (UTC), its size in bytes."""
+
+    session: str
+    path: str
+    started: datetime
+    size: int
+    oid: str
+
+
+def put(
+    store: Store, session: str, started: datetime, lines: Iterable[str], *, when: datetime | None = None
+) -> str | None:
+    """Store the transcript of a session, each line redacted; returns the commit, None where it is stored like that.
+
+    `lines` are JSON objects, one a line; `started` names the file the first time; `when` is the commit's author date,
+    where that is not now. Synced to disk when it returns.
+
+    Raises:
+        RefusedError: the session has no id, or the transcript is larger than a file may be.
+        UnfinishedError: the store is in the middle of a git operation of the user's.
+        BusyError: another process kept the lock.
+        NotSavedError: the disk is full, read-only or not ours to write; nothing was stored.
+    """
+    name = file_name(session)
+    buffer = io.BytesIO()  # which hands out what it holds without a copy: there are transcripts of 50 MB
+    buffer.writelines(_redacted(lines, store.config.redaction.allow))
+    data = buffer.getvalue()
+    new = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
+    message = _message(store, session, data.count(b"\n"))
+    in_the_way = f"the ref {REF} was moved by others {ATTEMPTS} times"
+    with _locked(store) as lock:
+        for _ in range(ATTEMPTS):
+            tip = _begun(store)
+            stored = _find(store.repository, tip, name)
+            path = stored.path if stored else check_path(new)
+            if stored and stored.oid == blob_id(data, like=stored.oid):
+                return None
+            try:
+                return _commit(store, lock, tip, message, {path: data}, when=when)
+            except TipLockedError as error:
+                clear_left_behind(error.lock)
+                in_the_way = f"another git command holds {error.lock}; if none is running, remove that file"
+            except TipMovedError:
+                continue
+    raise BusyError(f"The transcript was not stored: {in_the_way}.", "Try again.")
+
+
+def read(store: Store, session: str) -> list[str] | None:
+    """Return the lines of a session's transcript, None where there is none; `session` is its id, or as it is listed."""
+    tip = tip_of(store)
+    found = None if tip is None else _find(store.repository, tip, file_name(session))
+    if found is None:
+        return None
+    return store.repository.blob(found.oid).decode("utf-8", "replace").split("\n")[:-1]
+
+
+def sessions(store: Store) -> list[Transcript]:
+    """Return the transcripts that are stored, the oldest first."""
+    tip = tip_of(store)
+    return [] if tip is None else _listed(store.repository, tip)
+
+
+def tip_of(store: Store) -> str | None:
+    """Return the commit that holds the transcripts, None where there are none.
+
+    What an older gitmem has on a branch is brought over; where nothing can be written, that branch is read.
+    """
+    try:
+        bring_over(store)
+    except (GitmemError, OSError):
+        return store.repository.tip(REF) or next(iter(on_a_branch(store).values()), None)
+    return store.repository.tip(REF)
+
+
+def bring_over(store: Store) -> None:
+    """Move the transcripts that an older gitmem keeps on a branch to `REF`, at once or not at all.
+
+    It may have begun that branch anew since the last time: the two are merged. A branch of this name that holds
+    something else is a person's and stays.
+
+    Raises:
+        GitFailedError: the refs cannot be moved.
+        NotSavedError: the merge cannot be written.
+
+    """
+    git = store.repository.git
+    for _ in range(ATTEMPTS):
+        found = on_a_branch(store)
+        if not found or os.path.lexists(os.path.join(store.private, PURGING)):
+            return
+        ((branch, theirs),) = found.items()
+        tip = store.repository.tip(REF)
+        merge = MergeCommit(theirs, (), {}) if tip is None else merged(store, fork(git, tip, theirs))
+        moves = {**merge.held, REF: (tip, merge.oid), branch: (theirs, None)}
+        if move_refs(git, moves, "gitmem: transcripts are no branch any more"):
+            return
+
+
+def on_a_branch(store: Store) -> dict[str, str]:
+    """Return the branch on which an older gitmem keeps transcripts, and its tip; nothing where there is none.
+
+    It begins as every store does and holds transcripts alone.
+    """
+    git = store.repository.git
+    found = read_refs(git, "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1")
+    return {
+        branch: tip
+        for branch, tip in found.items()
+        if store.repository.is_ancestor(make_root(git), tip) and not other_files(store, tip)
+    }
+
+
+def merged(store: Store, both: Fork) -> MergeCommit:
+    """Return a commit with the transcripts of two."""
+    ours, theirs = both.tips
+    if theirs in both.bases:
+        return MergeCommit(ours, (), {})
+    return MergeCommit(theirs, (), {}) if ours in both.bases else merge_commits(store, both)
+
+
+def other_files(store: Store, commit: str) -> list[str]:
+    """Return the paths of a commit that are no transcripts."""
+    return [
+        path
+        for path, (mode, _) in read_tree(store.repository.git, commit).items()
+        if mode != _REGULAR or not path.startswith(f"{FOLDER}/") or not path.endswith(SUFFIX)
+    ]
+
+
+def file_name(session: str) -> str:
+    """Return what stands for a session in a path: its id if that is fit for a name, else the words of it and a digest.
+
+    Raises:
+        RefusedError: the id is empty.
+
+    """
+    if not session.strip():
+        raise RefusedError(
+            "The transcript has no session id.", "Give the id that the agent's host has for the session."
+        )
+    shown = redact(session).text  # a name stands in the history of the branch, and in what is pushed
+    name = slug(shown)
+    if name == session:
+        return name
+    digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGEST]
+    return f"{slug(shown, length=_READABLE).rstrip('-') or 'session'}-{digest}"
+
+
+def _redacted(lines: Iterable[str], allow: tuple[str, ...]) -> Iterator[bytes]:
+    """Yield the lines as they are stored, one at a time."""
+    size = 0
+    for line in lines:
+        clean = redact(line, allow=allow).text.strip("\r\n")
+        if clean.strip():
+            data = clean.encode("utf-8", "replace") + b"\n"
+            size += len(data)
+            if size > MAX_FILE_BYTES:
+                raise RefusedError(f"The transcript has more than {MAX_FILE_BYTES:,} bytes.", "Store a part of it.")
+            yield data
+
+
+def _message(store: Store, session: str, lines: int) -> str:
+    name = redact(one_line(session, VALUE_LENGTH), allow=store.config.redaction.allow).text
+    trailers = (
+        (Trailer.OP.value, Op.TRANSCRIPT.value),
+        (Trailer.SESSION.value, name),
+        (Trailer.MACHINE.value, store.context.machine),
+    )
+    return Message(f"Transcript of session {name} ({lines:,} lines)", trailers).render()
+
+
+@contextlib.contextmanager
+def _locked(store: Store) -> Iterator[Lock]:
+    """Hold the store's lock, as every writer does: two that only race for the branch would repeat their work."""
+    try:
+        with store.lock("transcript").acquire(store.config.lock.wait_seconds) as lock:
+            yield lock
+    except OSError as error:
+        raise NotSavedError(
+            f"The transcript was not stored: {error.strerror or error}.", "Make room or give access, then try again."
+        ) from error
+
+
+def _begun(store: Store) -> str:
+    """Return the tip of the transcripts, which begin with the commit that every store begins with."""
+    store.repository.branch()  # raises where the user is in the middle of something
+    bring_over(store)
+    tip = store.repository.tip(REF)
+    if tip is None:
+        tip = make_root(store.repository.git)
+        store.repository.git.run("update-ref", "-m", "gitmem", REF, tip, "")
+    return tip
+
+
+def _commit(
+    store: Store, lock: Lock, tip: str, message: str, changes: dict[str, bytes | None], *, when: datetime | None = None
+) -> str:
+    layout, now = store.repository.layout, store.context.clock()
+    identity = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+    signature = Signature(identity.name, identity.email, now)
+    with Writer(store.repository.git, REF, tip, listed_in=store.packs_file) as writer:
+        author = signature._replace(when=when or now)
+        writer.commit(NewCommit(message, changes, author, signature, {}))
+        if not lock.held():
+            raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
+        (commit,) = writer.finish()
+    return commit
+
+
+def _find(repository: Repository, tip: str, name: str) -> Transcript | None:
+    return next((found for found in reversed(_listed(repository, tip)) if found.session == name), None)
+
+
+def _listed(repository: Repository, tip: str) -> list[Transcript]:
+    found = []
+    for file in repository.files(tip, FOLDER):
+        if match := _PATH.fullmatch(file.path):
+            with contextlib.suppress(ValueError):  # a name that only looks like a time
+                started = datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC)
+                found.append(Transcript(match[2], file.path, started, file.size, file.oid))
+    return found

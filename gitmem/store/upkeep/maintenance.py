@@ -1,0 +1,213 @@
+"""Keeping a store small and quick however long it lives (design §3, "Growth"): never on the way of a save.
+
+It joins packs and removes what killed processes left unfinished. Nothing it does changes what the store holds, and it
+may be killed at any point: git puts a new pack in place before it removes those it was made of. Writers need not wait;
+only one maintenance runs at a time, under a lock of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import BusyError, GitFailedError, GitmemError
+from gitmem.git.locks.choose import Lock, LockKind, open_lock
+from gitmem.git.upkeep.packing import (
+    Sizes,
+    fresh_packs,
+    join_fresh,
+    join_packs,
+    loose_estimate,
+    object_ids,
+    pack_loose,
+    pack_names,
+    sizes,
+    unfinished_files,
+    write_commit_graph,
+)
+from gitmem.store.sync.holds import remove_abandoned
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+MAX_LOOSE = 2000
+ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file has lost its writer
+_BEAT_SECONDS = 15.0  # well under what makes a lock's holder seem dead
+_FOLDER = "maintenance"
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """What maintenance found and left; `removed` are unfinished files of killed processes, `notices` for the user."""
+
+    before: Sizes
+    after: Sizes
+    removed: tuple[str, ...]
+    notices: tuple[str, ...]
+
+
+def needed(store: Store) -> bool:
+    """Say whether it is time; costs a look into five folders. A project's own repository is never due."""
+    common = store.repository.layout.common_dir
+    return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
+
+
+def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:
+    """Pack the store's repository; `progress` is told what is being done before it is.
+
+    Raises:
+        BusyError: another process is doing it.
+        GitFailedError: git failed, or an object was missing afterwards; then the packs from before are put back.
+        GitmemError: the store cannot be written.
+
+    """
+    folder = os.path.join(store.private, _FOLDER)
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with _alone(store, folder):
+            return _maintain(store, folder, progress)
+    except OSError as error:
+        reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+        raise GitmemError(f"The store could not be packed: {reason}.", "Make room or give access.") from error
+
+
+def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Maintenance:
+    git, common = store.repository.git, store.repository.layout.common_dir
+    packs, kept = os.path.join(common, "objects", "pack"), os.path.join(folder, "kept")
+    put_back(kept, packs)  # of a maintenance that was killed before it had counted
+    _forget(kept)
+    removed = _remove_unfinished(store)
+    remove_abandoned(store)
+    progress("counting objects")
+    before, ids = sizes(git), object_ids(git)
+    progress("packing loose objects")
+    pack_loose(git)
+    _keep(packs, kept)
+    progress("joining packs")
+    _join(store, os.path.join(folder, "joined"))
+    progress("counting objects again")
+    lost = missing(ids, object_ids(git))
+    if lost:
+        put_back(kept, packs)
+        raise GitFailedError(
+            f"{len(lost)} objects were missing after packing, {lost[0]} among them; the packs from before are back.",
+            status=0,
+            stderr="",
+            remedy="Run 'gitmem doctor --deep', and please report this.",
+        )
+    _forget(kept)
+    progress("indexing which commit changed what")
+    notices = []
+    try:
+        write_commit_graph(git)
+    except GitFailedError as error:  # nothing depends on it, and the next time will do
+        notices.append(f"The commit graph was not written: {error.message}")
+    return Maintenance(before, sizes(git), removed, tuple(notices))
+
+
+def _join(store: Store, record: str) -> None:
+    """Join the packs; the file `record` names those that joining made, whose deltas need not be looked for again."""
+    git, common = store.repository.git, store.repository.layout.common_dir
+    fresh = fresh_packs(common, _lines(record)) if store.own_repository else []
+    if len(fresh) > 1:
+        join_fresh(git, common, fresh)
+    join_packs(git)
+    with open(record, "w", encoding="ascii") as file:
+        file.writelines(f"{name}\n" for name in pack_names(common) if name not in fresh)
+
+
+def _lines(path: str) -> set[str]:
+    try:
+        with open(path, encoding="ascii", errors="replace") as file:
+            return set(file.read().split())
+    except FileNotFoundError:
+        return set()
+
+
+@contextlib.contextmanager
+def _alone(store: Store, folder: str) -> Iterator[None]:
+    """Hold the lock that lets one maintenance run at a time.
+
+    Where file locks cannot be trusted there is one lock for all, the ref, and writers have to wait.
+    """
+    context, kind = store.context, LockKind(store.config.lock.kind)
+    lock = open_lock(store.repository.git, folder, kind=kind, purpose="maintain", machine=context.machine)
+    try:
+        lock.acquire(0)
+    except BusyError as error:
+        raise BusyError(f"Maintenance has to wait. {error.message}", error.remedy) from None
+    try:
+        with beating(lock):
+            yield
+    finally:
+        lock.release()
+
+
+@contextlib.contextmanager
+def beating(lock: Lock) -> Iterator[None]:
+    """Show that the holder of a lock lives, for as long as it takes."""
+    done = threading.Event()
+    heart = threading.Thread(target=_beat, args=(lock, done), daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        done.set()
+        heart.join()
+
+
+def _beat(lock: Lock, done: threading.Event) -> None:
+    while not done.wait(_BEAT_SECONDS):
+        with contextlib.suppress(OSError, GitmemError):  # the next one may succeed
+            lock.heartbeat()
+
+
+def _keep(packs: str, kept: str) -> None:
+    """Give the packs second names, which cost no room, until it is certain that nothing went with them.
+
+    Whoever takes something out of history for good has to empty this folder, too.
+    """
+    os.makedirs(kept, exist_ok=True)
+    for name in os.listdir(packs):
+        if name.endswith((".pack", ".idx", ".rev")):
+            with contextlib.suppress(OSError):  # no hard links here; git takes care, too
+                os.link(os.path.join(packs, name), os.path.join(kept, name))
+
+
+def put_back(kept: str, packs: str) -> None:
+    """Bring back the packs that were kept; one without its index is none to git, so indexes come last."""
+    with contextlib.suppress(FileNotFoundError):
+        for name in sorted(os.listdir(kept), key=lambda name: (name.endswith(".idx"), name)):
+            with contextlib.suppress(FileExistsError):
+                os.link(os.path.join(kept, name), os.path.join(packs, name))
+
+
+def _forget(kept: str) -> None:
+    """Remove the second names; under another name first, so that a part of them is never put back."""
+    forgotten = f"{kept}.forgotten"
+    shutil.rmtree(forgotten, ignore_errors=True)
+    with contextlib.suppress(FileNotFoundError):
+        os.rename(kept, forgotten)
+        shutil.rmtree(forgotten, ignore_errors=True)
+
+
+def missing(before: bytes, after: bytes) -> list[str]:
+    """Return the ids of `before` that `after` lacks; what was added meanwhile is another process's commit."""
+    if before == after:
+        return []
+    return sorted(oid.decode() for oid in set(before.split()) - set(after.split()))
+
+
+def _remove_unfinished(store: Store) -> tuple[str, ...]:
+    before = store.context.clock().timestamp() - ABANDONED_SECONDS
+    removed = []
+    for path in unfinished_files(store.repository.layout, before):
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+            removed.append(path)
+    return tuple(removed)

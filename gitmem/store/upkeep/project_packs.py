@@ -1,0 +1,92 @@
+"""The packs that gitmem made in a project's own repository: few, and none of the others is touched.
+
+A commit's objects stay in a pack, as `git gc` removes loose objects that nothing points to yet. But git looks at the
+number of packs, too, and packs a whole repository again when there are more than fifty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+
+from gitmem.git.repository import read_text
+
+TYPE_CHECKING = False  # see gitmem.git.process.run
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitmem.store.store import Store
+
+_LISTED = ".pack:"  # in a line of the list, `PATH: COMMIT…`, as fast-import writes it
+_INDEX_FIRST = (".idx", ".rev", ".pack")  # a pack without its index is none to git
+
+
+def listed_packs(store: Store) -> list[str]:
+    """Return the file names, without `.pack`, of the packs that are listed as gitmem's and are still there."""
+    if not store.packs_file:
+        return []
+    folder = _folder(store)
+    lines = read_text(store.packs_file).splitlines()
+    names = dict.fromkeys(os.path.basename(line.partition(_LISTED)[0]) for line in lines if _LISTED in line)
+    return [name for name in names if os.path.exists(os.path.join(folder, f"{name}.pack"))]
+
+
+def join_listed(store: Store) -> None:
+    """Join the packs gitmem made, until each has twice the bytes of all smaller ones; under the store's lock.
+
+    An index over several packs, which a person asked git for, has git look after all of them.
+
+    Raises:
+        BusyError: another process kept the lock.
+        GitFailedError: git failed; the packs are as they were.
+
+    """
+    from gitmem.store.sync.holds import remove_abandoned  # here and below: a save only reads the list
+
+    remove_abandoned(store)
+    folder = _folder(store)
+    with store.lock("maintain").acquire(store.config.lock.wait_seconds):
+        listed = listed_packs(store)
+        joined = _small_ones(folder, [name for name in listed if not _is_kept(folder, name)])
+        if len(joined) < 2 or os.path.exists(os.path.join(folder, "multi-pack-index")):  # noqa: PLR2004
+            _list(store, listed)
+            return
+        from gitmem.git.upkeep.packing import pack_together
+
+        new = pack_together(store.repository.git, folder, joined)
+        _list(store, [*(name for name in listed if name not in joined), *new])
+        for name in joined:
+            if name not in new:
+                _remove(os.path.join(folder, name))
+
+
+def _small_ones(folder: str, names: Iterable[str]) -> list[str]:
+    chosen: list[str] = []
+    total = 0
+    for size, name in sorted((os.path.getsize(os.path.join(folder, f"{name}.pack")), name) for name in names):
+        if len(chosen) > 1 and size > 2 * total:
+            break
+        chosen.append(name)
+        total += size
+    return chosen
+
+
+def _is_kept(folder: str, name: str) -> bool:
+    return os.path.exists(os.path.join(folder, f"{name}.keep"))
+
+
+def _list(store: Store, names: Iterable[str]) -> None:
+    temporary = f"{store.packs_file}.new"
+    with open(temporary, "w", encoding="ascii") as file:
+        file.writelines(f"{name}{_LISTED}\n" for name in names)
+    os.replace(temporary, store.packs_file)
+
+
+def _remove(path: str) -> None:
+    for suffix in _INDEX_FIRST:
+        with contextlib.suppress(OSError):
+            os.unlink(path + suffix)
+
+
+def _folder(store: Store) -> str:
+    return os.path.join(store.repository.layout.common_dir, "objects", "pack")

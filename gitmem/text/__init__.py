@@ -1,0 +1,1 @@
+"""Text, whatever it says: lines, sentences, words, tokens. Pure."""

@@ -1,0 +1,157 @@
+"""`gitmem facts`, `concepts` and `adopt`, as a person or a script calls them."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.cli.door import Door, real_door
+from gitmem.cli.main import main
+from gitmem.memory.concepts.group import group
+from gitmem.memory.exchanges.offline import save_exchanges
+from gitmem.memory.facts.learn import learn
+from gitmem.model.session.turns import Turn
+from gitmem.store.store import Store
+
+
+@pytest.fixture
+def gitmem(tmp_path, home, environ, bare_git):
+    """Give a function that runs a command in a new project and returns exit code, output and complaint."""
+    bare_git(tmp_path, "init", "-q")
+
+    def run(*args, stdin=b""):
+        out, err = io.StringIO(), io.StringIO()
+        door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
+        return main(args, lambda: door), out.getvalue(), err.getvalue()
+
+    assert run("init")[0] == 0
+    return run
+
+
+@pytest.fixture
+def store(gitmem, tmp_path) -> Store:
+    return Store(str(tmp_path / ".gitmem"), real_door().context())
+
+
+def ended(
+    store: Store, *prompts: str, files: tuple[str, ...] = (), answer: str = "Changed what was asked for."
+) -> None:
+    at = datetime.now(UTC) + timedelta(seconds=2)
+    turns = [
+        Turn("s-1", "claude-code", f"t{number}", at + timedelta(seconds=number), at, prompt, answer, files, tools=1)
+        for number, prompt in enumerate(prompts)
+    ]
+    turns = [turn._replace(closed=True, ended=turn.started) for turn in turns]
+    save_exchanges(store, "s-1", "claude-code", turns)
+    learn(store, "s-1", "claude-code", turns)
+    group(store, "s-1", "claude-code", turns)
+
+
+def listed(gitmem, *options: str) -> list[dict]:
+    code, out, err = gitmem("facts", "list", "--json", *options)
+    assert (code, err) == (0, "")
+    return json.loads(out)
+
+
+def test_without_any_the_list_says_when_there_will_be(gitmem):
+    assert gitmem("facts", "list") == (0, "No facts yet: they are learned when a session ends.\n", "")
+    assert gitmem("facts", "list", "--stale")[1] == "No fact is stale.\n"
+    assert gitmem("concepts", "list")[1].startswith("No concepts yet")
+
+
+def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
+    ended(store, "Always run the linter before committing.", "my editor is vim")
+    code, out, _ = gitmem("facts", "list")
+    assert code == 0
+    assert out.startswith("preference:\n  f")
+    assert "Always run the linter before committing." in out
+    [rule] = listed(gitmem, "--kind", "rule")
+    shown = gitmem("facts", "show", rule["id"][:5])[1]
+    assert "confidence: 0.9" in shown
+    assert "session s-1" in shown
+    assert json.loads(gitmem("facts", "show", rule["id"], "--json")[1])["origin"]["session"] == "s-1"
+    assert gitmem("facts", "edit", rule["id"], "-", stdin="린터를 항상 먼저 실행한다.".encode())[0] == 0
+    assert listed(gitmem, "--kind", "rule")[0]["description"] == "린터를 항상 먼저 실행한다."
+    said = gitmem("facts", "retire", rule["id"], "--why", "the linter is gone")
+    assert said == (0, f"{rule['id']} is retired now.\n", "")
+    assert listed(gitmem, "--kind", "rule") == []
+    assert "the linter is gone" in gitmem("facts", "show", rule["id"])[1]
+    assert len(listed(gitmem, "--all")) == 2
+    assert gitmem("facts", "show", "zzz")[0] == 9
+
+
+def test_what_contradicts_is_for_review_until_one_is_confirmed(gitmem, store):
+    ended(store, "use pnpm, not npm", "use uv, not pnpm")
+    one, other = listed(gitmem)
+    assert (one["review"], other["review"]) == ([other["id"]], [one["id"]])
+    assert "contradicts" in gitmem("facts", "list")[1]
+    assert one["path"] in json.dumps(json.loads(gitmem("status", "--json")[1]))
+    assert gitmem("facts", "confirm", other["id"])[0] == 0
+    [left] = listed(gitmem)
+    assert (left["id"], left["review"], left["confidence"]) == (other["id"], [], 1.0)
+
+
+def test_a_fact_is_stale_once_its_code_has_changed(gitmem, store, tmp_path, bare_git):
+    source = tmp_path / "src 한글.py"
+    source.write_text("one\n")
+    bare_git(tmp_path, "add", ".")
+    bare_git(tmp_path, "commit", "-qm", "Begin")
+    fixed = (
+        "**Bug:** `load()` only read the first settings file of all layers.\n\n"
+        "**Fix:** Changed `load()` to read the settings files of all layers.\n"
+    )
+    ended(store, "fix the loader", files=(str(source),), answer=fixed)
+    [fact] = listed(gitmem)
+    assert (fact["kind"], fact["files"], fact["stale"]) == ("solution", ["src 한글.py"], [])
+    assert fact["commit"] == bare_git(tmp_path, "rev-parse", "HEAD")[:12]
+    assert listed(gitmem, "--stale") == []
+    source.write_text("two\n")
+    bare_git(tmp_path, "commit", "-qam", "Change it")
+    assert [one["stale"] for one in listed(gitmem, "--stale")] == [["src 한글.py"]]
+    assert "stale: src 한글.py changed since" in gitmem("facts", "list")[1]
+    assert gitmem("facts", "confirm", fact["id"])[0] == 0
+    assert listed(gitmem, "--stale") == []
+
+
+def test_what_is_not_committed_yet_has_no_commit(gitmem, store, tmp_path, bare_git):
+    (tmp_path / "a.py").write_text("one\n")
+    bare_git(tmp_path, "add", ".")
+    bare_git(tmp_path, "commit", "-qm", "Begin")
+    (tmp_path / "a.py").write_text("two\n")
+    fixed = "**Bug:** `load()` lost the settings.\n\n**Fix:** Changed `load()` to keep the settings.\n"
+    ended(store, "fix it", files=(str(tmp_path / "a.py"),), answer=fixed)
+    assert listed(gitmem)[0]["commit"] is None
+    bare_git(tmp_path, "commit", "-qam", "Change it")
+    ended(store, "go on with it")
+    assert listed(gitmem)[0]["commit"] == bare_git(tmp_path, "rev-parse", "HEAD")[:12]
+    assert listed(gitmem, "--stale") == []
+
+
+def test_concepts_are_listed_shown_merged_and_split(gitmem, store):
+    ended(store, "Make the parser read CRLF", files=("parser.py",), answer="Changed the parser to read CRLF ends.")
+    [concept] = json.loads(gitmem("concepts", "list", "--json")[1])
+    assert concept["files"] == ["parser.py"]
+    assert concept["name"] in gitmem("concepts", "list")[1]
+    assert "## Exchanges" in gitmem("concepts", "show", "parser")[1]
+    assert gitmem("concepts", "merge", "parser", "parser")[1] == "That is one concept already.\n"
+    assert gitmem("concepts", "split", "parser", concept["exchanges"][0], "--name", "x")[0] == 8
+
+
+def test_the_agents_own_memory_is_adopted(gitmem, home, tmp_path):
+    assert gitmem("adopt")[0] == 9
+    named = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(tmp_path))
+    folder = Path(home, ".claude", "projects", named, "memory")
+    folder.mkdir(parents=True)
+    (folder / "fly.md").write_text("---\ndescription: Deploys go by Fly\n---\nBy Fly.\n")
+    value = json.loads(gitmem("adopt", "--json")[1])
+    assert (len(value["new"]), value["folder"]) == (1, str(folder))
+    (folder / "uv.md").write_text("---\ndescription: Builds go by uv\n---\nBy uv.\n")
+    assert gitmem("hook", "claude", "--drain")[0] == 0
+    assert {fact["description"] for fact in listed(gitmem)} == {"Deploys go by Fly", "Builds go by uv"}
+    Path(home, ".claude", "settings.json").write_text(json.dumps({"autoMemoryDirectory": "~/kept"}))
+    Path(home, "kept").mkdir()
+    assert json.loads(gitmem("adopt", "--json")[1])["folder"] == str(home / "kept")

@@ -1,0 +1,353 @@
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+
+import pytest
+
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+from gitmem.errors import ExitCode
+from gitmem.hosts.claude_code import EVENTS, hooks
+from gitmem.hosts.install import hooked_events
+
+
+class Terminal(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def project(tmp_path, bare_git):
+    folder = tmp_path / "프로젝트 one"
+    folder.mkdir()
+    bare_git(folder, "init", "-q")
+    return folder
+
+
+@pytest.fixture
+def run(project, home, environ):
+    """Give a function that runs a command in the project and returns exit code, output and complaint."""
+
+    def run(*args, cwd=project, answer=None, environ=environ):
+        out, err = io.StringIO(), io.StringIO()
+        stdin = io.TextIOWrapper(io.BytesIO()) if answer is None else Terminal(io.BytesIO(answer.encode()))
+        if answer is not None:
+            err.isatty = lambda: True
+        door = Door(environ, str(cwd), stdin, out, err)
+        return main(args, lambda: door), out.getvalue(), err.getvalue()
+
+    return run
+
+
+@pytest.fixture
+def settings(project):
+    return project / ".claude" / "settings.json"
+
+
+@pytest.fixture
+def gitmem(run, environ, tmp_path):
+    """Like `run`, in a project with a store and with gitmem on the PATH."""
+    name = "gitmem.exe" if sys.platform == "win32" else "gitmem"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).write_bytes(b"#!/bin/sh\n")
+    (tmp_path / "bin" / name).chmod(0o755)
+    environ["PATH"] = f"{environ['PATH']}{os.pathsep}{tmp_path / 'bin'}"
+    assert run("init")[0] == 0
+    return run
+
+
+def test_install_and_uninstall_leave_the_project_as_it_was(gitmem, project, settings, bare_git):
+    assert gitmem("install", "claude") == (
+        0,
+        f"Claude Code remembers from its next session on, by hooks in {settings}.\n",
+        "",
+    )
+    assert set(json.loads(settings.read_text())["hooks"]) == set(EVENTS)
+    assert gitmem("install", "claude")[1] == f"There is nothing to do: Claude Code's hooks are in {settings}.\n"
+    assert gitmem("uninstall", "claude") == (
+        0,
+        (
+            f"Took gitmem's hooks out of {settings}, and the file with them.\n"
+            f"Took gitmem's merge driver out of {project / '.gitmem'}.\n"
+        ),
+        "",
+    )
+    assert gitmem("uninstall", "claude")[1].startswith("There is nothing to do: no hooks of gitmem's in ")
+    assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
+    assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
+
+
+def test_install_makes_the_folder_that_hooks_deliver_to(gitmem, project):
+    folder = project / ".gitmem" / ".git" / "gitmem" / "spool" / "hooks"
+    if folder.exists():
+        folder.rmdir()
+    gitmem("install", "claude", "--dry-run")
+    assert not folder.exists()
+    gitmem("install", "claude")
+    assert folder.is_dir()
+
+
+def test_without_a_store_it_says_what_to_do_or_makes_one(run, project, settings):
+    code, out, err = run("install", "claude")
+    assert (code, out) == (3, "")
+    assert "'gitmem init' makes one, 'gitmem install claude --init' does both." in err
+    assert not settings.exists()
+    assert run("install", "claude", "--init", "--dry-run")[0] == 0
+    assert sorted(path.name for path in project.iterdir()) == [".git"]
+    assert run("install", "claude", "--init")[0] == 0
+    assert (project / ".gitmem" / "memory.md").exists()
+    assert settings.exists()
+
+
+def test_local_settings_are_the_persons_own(gitmem, settings):
+    assert gitmem("install", "claude", "--local")[0] == 0
+    assert os.listdir(settings.parent) == ["settings.local.json"]
+    assert gitmem("install", "claude")[0] == 0
+    assert gitmem("uninstall", "claude", "--local")[0] == 0
+    assert os.listdir(settings.parent) == ["settings.json"]
+    assert gitmem("install", "claude", "--local")[0] == 0
+    assert len(gitmem("uninstall", "claude")[1].splitlines()) == 3  # and the merge driver
+    assert not settings.parent.exists()
+
+
+@pytest.mark.parametrize("words", [("install", "claude", "--user"), ("--user", "install", "claude")])
+def test_user_settings_need_no_store_and_leave_no_trace(run, home, words):
+    path = home / ".claude" / "settings.json"
+    assert run(*words)[0] == 0
+    assert hooked_events(str(path)) == tuple(EVENTS)
+    assert f"There are some in {path}" in run("uninstall", "claude")[1]
+    assert run("uninstall", "claude", "--user")[0] == 0
+    assert list(home.iterdir()) == []
+
+
+def test_the_record_of_user_settings_is_no_part_of_the_users_store(run, home, bare_git):
+    assert run("init", "--user")[0] == 0
+    assert run("install", "claude", "--user")[0] == 0
+    assert bare_git(home / ".gitmem", "status", "--porcelain") == ""
+    assert run("save", "something", "--user")[0] == 2  # before the command
+    assert run("--user", "save", "something")[0] == 0
+    assert "hosts" not in bare_git(home / ".gitmem", "ls-files")
+
+
+@pytest.mark.parametrize(
+    "answer, name", [("\n", "settings.json"), ("p\n", "settings.json"), ("L\n", "settings.local.json")]
+)
+def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
+    code, _, err = gitmem("install", "claude", answer=answer)
+    assert (code, os.listdir(settings.parent)) == (0, [name])
+    assert "Whose sessions" in err
+
+
+def test_on_a_terminal_an_answer_that_is_none_changes_nothing(gitmem, settings, home):
+    assert gitmem("install", "claude", answer="what?\n")[0] == 2
+    assert not settings.exists()
+    assert gitmem("install", "claude", answer="user\n")[0] == 0
+    assert (home / ".claude" / "settings.json").exists()
+
+
+def test_a_dry_run_prints_the_change_and_makes_none(gitmem, project, settings):
+    code, out, _ = gitmem("install", "claude", "--dry-run")
+    assert (code, out.splitlines()[0]) == (0, f"--- {os.devnull}")
+    assert "+++ " + str(settings) in out
+    assert not settings.exists()
+    gitmem("install", "claude")
+    said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
+    assert said["dry_run"] is True
+    assert said["files"][0] == {"scope": "project", "file": str(settings), "changed": True, "removed": True}
+    assert said["diff"].splitlines()[1] == f"+++ {os.devnull}"
+    assert settings.exists()
+
+
+def test_scripts_get_json(gitmem, settings):
+    said = json.loads(gitmem("install", "claude", "--json")[1])
+    changed = {"scope": "project", "file": str(settings), "changed": True, "removed": False}
+    assert said == {"host": "claude", "dry_run": False, "files": [changed]}
+
+
+def test_broken_settings_are_refused(gitmem, settings):
+    settings.parent.mkdir()
+    settings.write_text('{"a": 1,\n "b"}')
+    for command in ("install", "uninstall"):
+        code, _, err = gitmem(command, "claude")
+        assert code == 8
+        assert f"{settings} is not JSON: it cannot be read in line 2, column 5." in err
+    assert settings.read_text() == '{"a": 1,\n "b"}'
+
+
+def test_a_linked_work_tree_has_settings_of_its_own(gitmem, project, tmp_path, bare_git):
+    bare_git(project, "commit", "-q", "--allow-empty", "-m", "first")
+    bare_git(project, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
+    (tmp_path / "tree" / "sub").mkdir()
+    assert gitmem("install", "claude", cwd=tmp_path / "tree" / "sub")[0] == 0
+    assert hooked_events(str(tmp_path / "tree" / ".claude" / "settings.json")) == tuple(hooks())
+    assert gitmem("uninstall", "claude", cwd=tmp_path / "tree")[0] == 0
+    assert not (tmp_path / "tree" / ".claude").exists()
+
+
+def test_uninstall_works_when_the_store_is_gone(gitmem, project, settings):
+    gitmem("install", "claude")
+    shutil.rmtree(project / ".gitmem")
+    assert gitmem("uninstall", "claude")[0] == 0
+    assert settings.read_text() == "{\n}\n"
+
+
+def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, project, environ, tmp_path):
+    git = shutil.which("git")
+    (tmp_path / "only git").mkdir()
+    (tmp_path / "only git" / os.path.basename(git)).symlink_to(git)
+    environ["PATH"] = str(tmp_path / "only git")
+    assert "'gitmem' is not on your PATH" in gitmem("install", "claude")[2]
+
+
+def test_a_project_and_the_user_at_once_is_a_wrong_command(run):
+    assert run("--user", "install", "claude", "--project")[0] == 2
+    assert run("install", "claude", "--project", "--local")[0] == 2
+    assert run("install", "emacs")[0] == 2
+
+
+def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ):
+    def finding():
+        checks = json.loads(gitmem("doctor", "--json")[1])["checks"]
+        (host,) = [check for check in checks if check["check"] == "host"]
+        return host["level"], host["message"], host["remedy"]
+
+    assert finding()[0::2] == ("note", "'gitmem install claude' writes them.")
+    gitmem("install", "claude")
+    assert finding() == ("ok", f"Claude Code's sessions are remembered, by hooks in {settings}.", "")
+    gitmem("install", "claude", "--user")
+    level, message, remedy = finding()
+    assert (level, "several settings" in message) == ("note", True)
+    assert "'gitmem uninstall claude --user'" in remedy
+    gitmem("uninstall", "claude", "--user")
+    settings.write_text(settings.read_text().replace("gitmem=Stop; ", "gitmem=Stop; : old; "))
+    assert finding()[0::2] == ("warning", "'gitmem install claude --project' renews them.")
+    environ["PATH"] = os.path.dirname(shutil.which("git"))
+    if shutil.which("gitmem", path=environ["PATH"]) is None:
+        assert "not on your PATH" in finding()[1]
+    settings.write_text("{")
+    assert finding()[0] == "note"
+
+
+@pytest.mark.parametrize("words", [(), ("--local",), ("--user",)])
+def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
+    def findings():
+        checks = json.loads(gitmem("doctor", "--json")[1])["checks"]
+        return [(check["level"], check["message"], check["remedy"]) for check in checks if check["check"] == "mcp"]
+
+    gitmem("install", "claude", *words)
+    assert findings() == []
+    gitmem("install", "claude", "--mcp", *words)
+    monkeypatch.setattr("gitmem.cli.commands.mcp.has_sdk", lambda: True)
+    [(level, message, remedy)] = findings()
+    assert (level, remedy) == ("ok", "")
+    assert "has the tools of the memory" in message
+    monkeypatch.setattr("gitmem.cli.commands.mcp.has_sdk", lambda: False)
+    [(level, message, remedy)] = findings()
+    assert level == "warning"
+    assert "pip install 'gitmem-store[mcp]'" in remedy
+    gitmem("uninstall", "claude", *words)
+    assert findings() == []
+
+
+def servers(path) -> dict:
+    return json.loads(path.read_text())["mcpServers"]
+
+
+@pytest.mark.parametrize("words", [(), ("--local",)])
+def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, words):
+    own = home / ".claude.json"
+    own.write_text('{\n  "numStartups": 3\n}')
+    path = own if words else project / ".mcp.json"
+    code, out, err = gitmem("install", "claude", "--mcp", *words)
+    assert (code, err) == (0, "")
+    assert f"by the MCP server in {path}." in out
+    said = json.loads(path.read_text())
+    listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
+    assert listed == {"gitmem": {"type": "stdio", "command": "gitmem", "args": ["mcp"], "alwaysLoad": True}}
+    assert f"Its MCP server is in {path} already." in gitmem("install", "claude", "--mcp", *words)[1]
+    said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
+    assert str(path) in [file["file"] for file in said["files"]]
+    assert f"Took gitmem's MCP server out of {path}" in gitmem("uninstall", "claude", *words)[1]
+    assert own.read_text() == '{\n  "numStartups": 3\n}'
+    assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
+
+
+def test_the_mcp_server_of_all_projects_leaves_no_trace(run, home):
+    assert run("install", "claude", "--user", "--mcp")[0] == 0
+    assert set(servers(home / ".claude.json")) == {"gitmem"}
+    assert run("uninstall", "claude", "--user")[0] == 0
+    assert list(home.iterdir()) == []
+
+
+def test_other_servers_stay(gitmem, project):
+    path = project / ".mcp.json"
+    path.write_text('{"mcpServers": {"other": {"command": "npx"}}}')
+    assert gitmem("install", "claude", "--mcp")[0] == 0
+    assert set(servers(path)) == {"other", "gitmem"}
+    assert gitmem("uninstall", "claude")[0] == 0
+    assert path.read_text() == '{"mcpServers": {"other": {"command": "npx"}}}'
+    path.write_text('{"mcpServers": {"gitmem": {"command": "npx"}}}')
+    assert not (project / ".claude").exists()
+    code, _, err = gitmem("install", "claude", "--mcp")
+    assert (code, 'has another server that is named "gitmem"' in err) == (8, True)
+    assert not (project / ".claude").exists()
+
+
+def test_a_missing_extra_is_said(gitmem, monkeypatch):
+    monkeypatch.setattr("gitmem.cli.commands.mcp.has_sdk", lambda: False)
+    assert "pip install 'gitmem-store[mcp]'" in gitmem("install", "claude", "--mcp")[2]
+
+
+def test_the_skill_and_the_agent_that_sum_up_come_and_go(gitmem, project):
+    before = sorted(path.name for path in project.rglob("*") if ".git" not in str(path))
+    code, out, err = gitmem("install", "claude", "--summaries")
+    assert (code, err) == (0, "")
+    assert "summary.provider host" in out
+    folder = project / ".claude"
+    skill, agent = folder / "skills" / "memory-rotate" / "SKILL.md", folder / "agents" / "memory-summarizer.md"
+    assert skill.read_text(encoding="utf-8").startswith("---\nname: memory-rotate\n")
+    assert "model: haiku" in agent.read_text(encoding="utf-8")
+    assert not any(
+        one["changed"] for one in json.loads(gitmem("install", "claude", "--summaries", "--json")[1])["files"]
+    )
+    code, out, _ = gitmem("uninstall", "claude")
+    assert code == 0
+    assert f"Took {skill} away." in out
+    assert sorted(path.name for path in project.rglob("*") if ".git" not in str(path)) == before
+
+
+def test_a_skill_of_somebody_elses_stays_as_it_is(gitmem, project):
+    skill = project / ".claude" / "skills" / "memory-rotate" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("mine")
+    code, _, err = gitmem("install", "claude", "--summaries")
+    assert code == 0
+    assert f"another file at {skill}" in err
+    gitmem("uninstall", "claude")
+    assert skill.read_text() == "mine"
+    assert not (project / ".claude" / "agents").exists()
+
+
+def test_without_the_flag_no_file_is_put_anywhere(gitmem, project):
+    gitmem("install", "claude")
+    assert [path.name for path in (project / ".claude").iterdir()] == ["settings.json"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need rights on Windows")
+@pytest.mark.parametrize("link", [".claude", ".claude/settings.json", ".mcp.json"])
+def test_a_projects_settings_that_lead_out_of_it_are_not_written(gitmem, project, home, link):
+    """A project that came from elsewhere must not have the settings of all projects changed."""
+    outside = home / "own"
+    outside.mkdir()
+    if link != ".claude":
+        (outside / "settings.json").write_text("{}")
+    (project / link).parent.mkdir(exist_ok=True)
+    (project / link).symlink_to(outside if link == ".claude" else outside / "settings.json")
+    code, _, err = gitmem("install", "claude", "--mcp")
+    assert code == ExitCode.REFUSED
+    assert "leads out of the project" in err
+    assert [path.read_text() for path in outside.iterdir()] == ([] if link == ".claude" else ["{}"])

@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.own_settings import own_file
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+class Shell:
+    """Runs the command in a project, as a user does."""
+
+    def __init__(self, project: Path, environ: dict[str, str]) -> None:
+        self.project = project
+        self.environ = {**environ, "PYTHONPATH": str(ROOT)}
+        self.store = project / ".gitmem"
+
+    def run(self, *args: str, stdin: bytes = b"", code: int = 0, cwd: Path | None = None) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "gitmem", *args],
+            cwd=cwd or self.project,
+            env=self.environ,
+            input=stdin,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        self.err = done.stderr.decode()
+        assert done.returncode == code, (done.returncode, self.err)
+        assert "Traceback" not in self.err
+        return done.stdout.decode()
+
+    def memory(self) -> str:
+        return (self.store / "memory.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def shell(tmp_path, home, environ, bare_git) -> Shell:
+    project = tmp_path / "프로젝트 one"
+    project.mkdir()
+    bare_git(project, "init", "-q")
+    shell = Shell(project, environ)
+    shell.run("init")
+    return shell
+
+
+def test_a_text_from_arguments(shell):
+    said = shell.run("save", "Use", "uv, not pnpm", "--type", "decision", "--tag", "build", "--tag", "#py")
+    identifier = said.split("^")[1].split()[0]
+    assert said.startswith(f"Saved decision ^{identifier} in ")
+    assert f"**Decision** #build #py: Use uv, not pnpm ^{identifier}" in shell.memory()
+
+
+@pytest.mark.parametrize("dash", [(), ("-",)])
+def test_a_text_from_standard_input(shell, dash):
+    shell.run("save", *dash, stdin="한글 메모\n둘째 줄\n".encode())
+    assert "**Note**: 한글 메모 ^" in shell.memory()
+    assert "\n  둘째 줄\n" in shell.memory()
+
+
+def test_a_text_from_a_file_with_any_bytes(shell):
+    path = shell.project / "a file.txt"
+    path.write_bytes(b"\xff\xfe broken \x00 utf-8\r\nsecond")
+    shell.run("save", "-f", "a file.txt")
+    assert "broken" in shell.memory()
+    assert "\n  second\n" in shell.memory()
+
+
+def test_json(shell):
+    value = json.loads(shell.run("save", "x", "--json", "--session", "s-1"))
+    assert set(value) == {"id", "commit", "type", "archive", "store", "redacted"}
+    assert value["redacted"] == {}
+    assert len(value["commit"]) == 40
+    assert value["store"] == str(shell.store)
+
+
+def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(shell):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+    text = f"use {token}, not {token[::-1]} or {token}; password=hunter2x <private>mine</private>"
+    value = json.loads(shell.run("save", text, "--json"))
+    assert value["redacted"] == {"github-token": 2, "password": 1, "private": 1}
+    assert token not in json.dumps(value)
+    shell.run("save", text)
+    told = "what looked like a secret (2 github-token, 1 password) and 1 private passage"
+    assert shell.err == f"gitmem: Left out of what was saved: {told}.\n"
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\n", "\t"])
+def test_an_empty_text_is_refused(shell, text):
+    shell.run("save", stdin=text.encode(), code=8)
+    assert "nothing to save" in shell.err
+
+
+@pytest.mark.parametrize("tag", ["a b", "", "#", "x" * 51, "né:"])
+def test_a_bad_tag_is_refused(shell, tag):
+    shell.run("save", "x", "--tag", tag, code=8)
+    assert "tag" in shell.err
+
+
+def test_a_missing_file_is_refused_by_name(shell):
+    shell.run("save", "-f", "nowhere.txt", code=8)
+    assert "nowhere.txt" in shell.err
+
+
+def test_text_and_file_together_are_refused(shell):
+    shell.run("save", "x", "-f", "y", code=8)
+    assert "not both" in shell.err
+
+
+def test_no_store_has_its_own_exit_code_and_says_how_to_make_one(shell, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shell.run("save", "x", cwd=elsewhere, code=3)
+    assert "gitmem init" in shell.err
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_errors_are_json_too(shell, tmp_path):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    shell.run("save", "x", "--json", cwd=elsewhere, code=3)
+    assert json.loads(shell.err)["exit_code"] == 3
+
+
+def test_a_wrong_option_is_a_usage_error(shell):
+    shell.run("save", "--nonsense", code=2)
+    assert "--nonsense" in shell.err
+
+
+def test_a_huge_line_is_saved_whole(shell):
+    text = ("0123456789abcdef " * 65_536).strip()
+    shell.run("save", stdin=text.encode())
+    assert text in shell.memory() or any(text in p.read_text(encoding="utf-8") for p in shell.store.glob("archive/*"))
+
+
+def test_saving_from_a_subfolder_and_a_linked_work_tree_uses_the_one_store(shell, bare_git, tmp_path):
+    sub = shell.project / "src" / "deep"
+    sub.mkdir(parents=True)
+    shell.run("save", "from below", cwd=sub)
+    bare_git(shell.project, "commit", "-q", "--allow-empty", "-m", "one")
+    linked = tmp_path / "linked"
+    bare_git(shell.project, "worktree", "add", "-q", str(linked))
+    shell.run("save", "from beside", cwd=linked)
+    assert "from below" in shell.memory()
+    assert "from beside" in shell.memory()
+    assert not (linked / ".gitmem").exists()
+    assert bare_git(shell.project, "status", "--porcelain") == ""
+
+
+def test_a_leaked_git_environment_never_touches_the_users_code(shell, bare_git):
+    bare_git(shell.project, "commit", "-q", "--allow-empty", "-m", "code")
+    before = bare_git(shell.project, "rev-parse", "HEAD")
+    shell.environ |= {
+        "GIT_DIR": str(shell.project / ".git"),
+        "GIT_WORK_TREE": str(shell.project),
+        "GIT_INDEX_FILE": str(shell.project / ".git" / "index"),
+    }
+    shell.run("save", "leaked")
+    assert bare_git(shell.project, "rev-parse", "HEAD") == before
+    assert "leaked" in shell.memory()
+    assert bare_git(shell.store, "status", "--porcelain") == ""
+
+
+def test_check_prints_the_request_for_a_summary(shell):
+    text = "rotation:\n  threshold_tokens: 100\n  carryover_tokens: 20\n"
+    own_file(shell.environ, shell.environ["HOME"]).write_text(text)
+    for index in range(8):
+        shell.run("save", f"a text that fills the file, number {index}")
+    said = shell.run("save", "the last one, which may rotate") + shell.run("check")
+    assert "file=archive/memory_" in said or list(shell.store.glob("archive/memory_*.md"))
+    value = json.loads(shell.run("check", "--json"))
+    assert set(value) == {"tokens", "threshold", "archive", "dropped"}
+
+
+def test_no_colour_and_no_control_characters_when_piped(shell):
+    shell.run("save", "red \x1b[31malert")
+    assert "\x1b" not in shell.run("log") + shell.run("show") + shell.run("status")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="modes are POSIX")
+def test_the_private_folder_is_private(shell):
+    shell.run("save", "x")
+    assert (shell.store / ".git" / "gitmem").stat().st_mode & 0o077 == 0
+    assert (shell.store / ".git" / "gitmem" / "spool").stat().st_mode & 0o077 == 0

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+
+
+@pytest.fixture
+def gitmem(tmp_path, home, environ):
+    """Give a function that runs a command in a new project and returns exit code, output and complaint."""
+
+    def run(*args, stdin=""):
+        out, err = io.StringIO(), io.StringIO()
+        door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin.encode())), out, err)
+        return main(args, lambda: door), out.getvalue(), err.getvalue()
+
+    assert run("init")[0] == 0
+    return run
+
+
+@pytest.fixture
+def save(gitmem):
+    def run(text, *args):
+        return json.loads(gitmem("save", text, "--json", *args)[1])
+
+    return run
+
+
+@pytest.fixture
+def memory(tmp_path):
+    return tmp_path / ".gitmem" / "memory.md"
+
+
+def test_it_says_what_it_undid_and_how_to_reverse_that(gitmem, save, memory):
+    saved = save("Use uv", "--type", "decision")
+    code, out, err = gitmem("undo")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0] == f"Undid {saved['commit'][:10]} Save decision: Use uv"
+    assert lines[1].startswith("  in daily/")
+    assert lines[1].endswith(", memory.md")
+    command = lines[2].removeprefix("To reverse this: gitmem ").split()
+    assert "Use uv" not in memory.read_text()
+    assert gitmem(*command)[0] == 0
+    assert "Use uv" in memory.read_text()
+
+
+def test_twice_is_no_failure(gitmem, save):
+    saved = save("one")
+    save("two")
+    gitmem("undo", saved["commit"][:8])
+    code, out, _ = gitmem("undo", saved["commit"])
+    assert code == 0
+    assert "undone already" in out
+    assert "To reverse" not in out
+
+
+def test_an_entry_that_is_nowhere_left(gitmem, save, memory):
+    saved = save("one")
+    memory.write_text("".join(line for line in memory.read_text().splitlines(True) if saved["id"] not in line))
+    for log in memory.parent.glob("daily/*/*/*.md"):
+        log.unlink()
+    code, out, _ = gitmem("undo", f"^{saved['id']}")
+    assert code == 0
+    assert "has left nothing to undo" in out
+
+
+def test_a_session(gitmem, save, memory):
+    for text, session in (("one", "aaa"), ("two", "bbb"), ("three", "aaa")):
+        save(text, "--session", session)
+    code, out, _ = gitmem("undo", "--session", "a")
+    assert code == 0
+    assert out.count("Undid") == 2
+    assert "two" in memory.read_text()
+    assert "three" not in memory.read_text()
+
+
+def test_json(gitmem, save):
+    saved = save("one", "--session", "s")
+    code, out, _ = gitmem("undo", saved["commit"], "--json")
+    value = json.loads(out)
+    assert code == 0
+    assert set(value) == {"commit", "dry_run", "undone", "already", "files"}
+    assert [item["commit"] for item in value["undone"]] == [saved["commit"]]
+    assert value["undone"][0]["entries"] == [saved["id"]]
+    again = json.loads(gitmem("undo", saved["commit"], "--json")[1])
+    assert (again["commit"], again["undone"], again["files"]) == (None, [], [])
+    assert again["already"][0]["undone_by"] == value["commit"]
+
+
+def test_a_dry_run_only_says_so(gitmem, save, memory):
+    save("one")
+    before = memory.read_bytes()
+    code, out, _ = gitmem("undo", "--dry-run")
+    assert code == 0
+    assert out.startswith("Would undo")
+    assert "To reverse" not in out
+    assert memory.read_bytes() == before
+    assert json.loads(gitmem("undo", "--dry-run", "--json")[1])["dry_run"] is True
+
+
+def test_what_waits_in_the_spool_is_saved_first(gitmem, save, memory):
+    from gitmem.machine.context import Context
+    from gitmem.store.store import Store
+
+    save("one")
+    store = Store(str(memory.parent), Context({}, "", "", None))
+    event = {"v": 1, "kind": "save", "id": "0" * 20, "at": "2026-11-21T14:00:00+00:00", "text": "two", "type": "note"}
+    store.spool.deliver({**event, "tags": [], "session": "", "host": ""})
+    assert "Save note: two" in gitmem("undo")[1]
+    assert "one" in memory.read_text()
+
+
+@pytest.mark.parametrize(
+    "args,code",
+    [
+        (("undo", "nosuch"), 9),
+        (("undo", "^0123"), 9),
+        (("undo", "--session", "nosuch"), 9),
+        (("undo", "--session", ""), 9),
+        (("undo", "2026-11-21"), 9),
+        (("undo",), 9),
+        (("undo", "gitmem^{/Begin}"), 1),
+        (("undo", "HEAD", "--session", "s"), 2),
+    ],
+)
+def test_exit_codes(gitmem, args, code):
+    found, out, err = gitmem(*args)
+    assert (found, out) == (code, "")
+    assert err.startswith("gitmem: ")
+    assert json.loads(gitmem(*args, "--json")[2])["exit_code"] == code
+
+
+def test_a_conflict_names_the_file_and_what_came_later(gitmem, save, memory, bare_git):
+    memory.write_text(memory.read_text().replace("## Current State\n", "## Current State\n\nCalm.\n"))
+    save("one")
+    memory.write_text(memory.read_text().replace("Calm.", "Stormy."))
+    save("two")
+    before = memory.read_bytes()
+    code, out, err = gitmem("undo", "HEAD~3")
+    assert (code, out) == (1, "")
+    assert "memory.md" in err
+    assert "Edit by hand: memory.md" in err
+    assert memory.read_bytes() == before
+    assert bare_git(memory.parent, "status", "--porcelain") == ""
+
+
+def test_control_characters_do_not_reach_the_terminal(gitmem, save, memory, bare_git):
+    bare_git(memory.parent, "commit", "--allow-empty", "-qm", "\x1b[31mred")
+    assert "\x1b" not in gitmem("undo", "HEAD")[1]
+
+
+def test_the_help_shows_examples(gitmem, capsys):
+    with pytest.raises(SystemExit):
+        gitmem("undo", "--help")
+    assert "gitmem undo --session" in capsys.readouterr().out

@@ -1,0 +1,170 @@
+"""Which facts and which concept a session is told when it starts, and how little has to be read and asked for that."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from gitmem.memory import headers
+from gitmem.memory.background import tend
+from gitmem.memory.facts import code as projectcode
+from gitmem.memory.start import facts
+from gitmem.memory.start.concept import concept_at_hand
+from gitmem.memory.start.facts import told_facts
+from gitmem.memory.start.project import ProjectQuestions
+from gitmem.model.concept import begun, line_of, render_new
+from gitmem.model.fact.fact import FactKind, make_fact
+from gitmem.model.fact.file import render_fact
+from gitmem.model.ids import make_id
+from gitmem.model.session.exchange import Exchange
+
+
+@pytest.fixture
+def code(desk, bare_git) -> Path:
+    """Give the project of the desk some code under git, and the store two facts that speak of it."""
+    project = Path(desk.store.root).parent
+    bare_git(project, "init", "-q")
+    (project / "src 한글.py").write_text("one\n")
+    (project / "other.py").write_text("one\n")
+    commit_all(project, bare_git)
+    commit = bare_git(project, "rev-parse", "HEAD").strip()[:12]
+    put(desk, FactKind.RULE, "The loader reads its settings in layers.", files=("src 한글.py",), commit=commit)
+    put(desk, FactKind.RULE, "The parser caches its tokens.", files=("other.py",), commit=commit)
+    return project
+
+
+def commit_all(project: Path, bare_git) -> None:
+    bare_git(project, "add", "-A", "--", ":!.gitmem")
+    bare_git(project, "commit", "-qm", "Go on")
+
+
+def put(desk, kind: FactKind, text: str, **more) -> Path:
+    fact = make_fact(kind, text, desk.clock.now, **more)
+    path = Path(desk.store.root, fact.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(render_fact(fact))
+    return path
+
+
+def told(desk, project: Path | None = None) -> str:
+    """Return what a session is told of facts when it starts."""
+    if project is None:
+        return "\n".join(told_facts(desk.store, "", None).lines)
+    with ProjectQuestions(str(project), desk.store.context.environ, desk.store.private) as questions:
+        state = questions.answer()
+        assert state is not None
+        return "\n".join(told_facts(desk.store, "", state).lines)
+
+
+def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
+    assert "out of date" not in told(desk, code)
+    (code / "src 한글.py").write_text("two\n")
+    assert "out of date" not in told(desk, code)  # nobody knows yet whether it stays so
+    commit_all(code, bare_git)
+    lines = told(desk, code).splitlines()
+    assert ["since changed: src 한글.py" in line for line in lines] == ["layers" in line for line in lines]
+    assert sum("since changed" in line for line in lines) == 1
+
+
+def test_git_is_asked_ahead_about_what_was_told_the_last_time(desk, code, bare_git, monkeypatch):
+    first = told(desk, code)
+    monkeypatch.setattr(projectcode.Git, "run", lambda *_, **__: pytest.fail("git was asked again"))
+    assert told(desk, code) == first
+    (code / "src 한글.py").write_text("two\n")
+    commit_all(code, bare_git)
+    assert "since changed: src 한글.py" in told(desk, code)
+
+
+def test_what_was_not_asked_ahead_is_asked_then(desk, code, bare_git):
+    told(desk, code)
+    (code / "src 한글.py").write_text("two\n")
+    (code / "new.py").write_text("one\n")
+    commit_all(code, bare_git)
+    commit = bare_git(code, "rev-parse", "HEAD").strip()
+    put(desk, FactKind.RULE, "What is new is written in one file.", files=("new.py",), commit=commit)
+    (code / "new.py").unlink()
+    commit_all(code, bare_git)
+    assert sorted(line.rpartition("changed: ")[2] for line in told(desk, code).splitlines() if "changed" in line) == [
+        "new.py)",
+        "src 한글.py)",
+    ]
+
+
+@pytest.mark.parametrize("names", [b"", b"\0\0", b"no end", b"HEAD:a\nHEAD:b\0", b"\xff\0", b"x" * 1_000_000])
+def test_whatever_stands_in_the_cache_of_names(desk, code, names):
+    expected = told(desk, code)
+    Path(desk.store.private, "known", "asked").write_bytes(names)
+    assert told(desk, code) == expected
+
+
+def test_a_git_that_does_not_answer_is_left(desk, code, tmp_path):
+    if os.name != "posix":
+        pytest.skip("a stand-in for git is a shell script")
+    told(desk, code)
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    environ = desk.store.context.environ
+    slow = {**environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{environ['PATH']}"}
+    with ProjectQuestions(str(code), slow, desk.store.private) as questions:
+        ahead = questions._ahead
+        assert ahead.answer() == {}
+        pid = ahead._process.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_what_is_edited_by_hand_is_told_as_it_is_now(desk):
+    path = put(desk, FactKind.RULE, "Always run the linter.")
+    put(desk, FactKind.PREFERENCE, "Prefer tabs.")
+    assert "Always run the linter." in told(desk)
+    path.write_text(path.read_text().replace("Always run the linter.", "Always run the tests."))
+    assert "Always run the tests." in told(desk)
+    assert "linter" not in told(desk)
+    path.write_text(path.read_text().replace("status: active", "status: retired"))
+    assert "Prefer tabs." in told(desk)
+    assert "tests" not in told(desk)
+    path.write_text(path.read_text().replace("status: retired", "status: active"))
+    assert "Always run the tests." in told(desk)
+    path.unlink()
+    assert "tests" not in told(desk)
+
+
+def test_of_facts_that_are_not_looked_at_an_edit_is_seen_behind_the_next_hook(desk, monkeypatch):
+    monkeypatch.setattr(facts, "_MOST_LOOKED_AT", 1)
+    put(desk, FactKind.RULE, "Always run the linter.")
+    low = put(desk, FactKind.PATTERN, "Handlers are named by their event.")
+    assert "linter" in told(desk)
+    low.write_text(low.read_text().replace("kind: pattern", "kind: preference").replace("Handlers", "All handlers"))
+    assert "linter" in told(desk)
+    tend(desk.store, lambda: True)
+    assert "All handlers" in told(desk)
+
+
+@pytest.mark.parametrize("content", ["", "1\n", "2\nx\n", "1\nfacts/rule/x.md\n", "1\na\tb\n", "1\n\t\t\t\n", "no\0"])
+def test_whatever_stands_in_the_cache_of_headers(desk, content):
+    put(desk, FactKind.RULE, "Always run the linter.")
+    cache = Path(desk.store.private, headers.FOLDER, "facts.tsv")
+    cache.parent.mkdir(exist_ok=True)
+    cache.write_text(content)
+    assert "Always run the linter." in told(desk)
+
+
+def test_the_concept_at_hand_is_told_under_the_name_it_has_now(desk):
+    for number in range(2):
+        identifier = make_id(1_768_000_000_000 + number * 60_000, number.to_bytes(7, "big"))
+        one = Exchange(identifier, "2026-01-10 00:00:00", (), f"Changed loader {number}.", files=(f"f{number}.py",))
+        concept = begun(one)
+        path = Path(desk.store.root, concept.path)
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(render_new(concept, [line_of(one, "sessions/2026/01/20260110_000000-s.md")]))
+    [part] = concept_at_hand(desk.store, "")
+    assert part.title == f"Done before about {concept.name}"
+    path.write_text(path.read_text().replace(f"name: {concept.name}", "name: The loader"))
+    [part] = concept_at_hand(desk.store, "")
+    assert part.title == "Done before about The loader"
+    path.unlink()
+    [part] = concept_at_hand(desk.store, "")
+    assert "loader 0" in part.title

