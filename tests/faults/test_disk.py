@@ -78,7 +78,7 @@ def attempt(project: Project, text: str, run: Callable[[list[str]], Done]) -> Do
         said = json.loads(done.err.splitlines()[-1])
         assert done.out == ""
         assert said["exit_code"] == done.code
-        assert done.code in {ExitCode.NOT_SAVED, ExitCode.FAILURE, ExitCode.BUSY}
+        assert done.code in {ExitCode.NOT_SAVED, ExitCode.FAILURE, ExitCode.BUSY, ExitCode.REFUSED}
         assert said["error"]
         assert said["remedy"]
         if WAITS in said["remedy"]:
