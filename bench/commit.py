@@ -26,6 +26,7 @@ from gitmem.machine.context import Context
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.store.transaction.transact import transact
 
 APPENDED = b"x" * 499 + b"\n"
 DRAIN = 50
@@ -58,7 +59,7 @@ def make_store(root: Path, environ: Mapping[str, str], files: int) -> Store:
     subprocess.run(["git", "add", "-A"], **run)
     subprocess.run(["git", "commit", "-qm", "files"], **run)
     subprocess.run(["git", "repack", "-adq"], **run)
-    store.transact(lambda _: None, purpose="bench")
+    transact(store, lambda _: None, purpose="bench")
     return store
 
 
@@ -79,7 +80,7 @@ def engines(store: Store, environ: Mapping[str, str], tip: Callable[[], str]) ->
             data = transaction.read("note.md") + APPENDED
             transaction.commit(Message("bench", ((Trailer.OP.value, Op.SAVE.value),)), {"note.md": data})
 
-        store.transact(plan, purpose="bench")
+        transact(store, plan, purpose="bench")
 
     def drain() -> None:
         def plan(transaction: object) -> None:
@@ -87,7 +88,7 @@ def engines(store: Store, environ: Mapping[str, str], tip: Callable[[], str]) ->
                 data = transaction.read("note.md") + APPENDED
                 transaction.commit(Message("bench", ((Trailer.OP.value, Op.SAVE.value),)), {"note.md": data})
 
-        store.transact(plan, purpose="bench")
+        transact(store, plan, purpose="bench")
 
     def git(*config: str) -> None:
         append(note)

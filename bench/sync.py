@@ -30,6 +30,7 @@ from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Options, pause
+from gitmem.store.transaction.transact import transact
 from gitmem.store.transaction.transaction import Transaction
 
 ROUNDS = 15
@@ -120,7 +121,7 @@ def _change(store: Store, name: str, number: int) -> None:
         changes["log.md"] = (transaction.read("log.md") or b"# Log\n") + f"\n{name} {number}\n".encode()
         transaction.commit(Message(f"{name} {number}", ()), changes)
 
-    store.transact(plan, purpose="bench")
+    transact(store, plan, purpose="bench")
 
 
 def _plain(store: Store, remote: Path, number: int) -> tuple[float, float]:

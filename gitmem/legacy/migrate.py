@@ -43,6 +43,7 @@ from gitmem.model.tiers.limits import Limits
 from gitmem.model.tiers.rotation import plan_rotation
 from gitmem.model.undo import undone_commits
 from gitmem.store.history.undo import reversals
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -162,7 +163,7 @@ def _bring(store: Store, items: Iterable[Item], session: str, *, dry_run: bool) 
             raise _DryRunError
 
     try:
-        outcome = store.transact(plan, purpose="migrate")
+        outcome = transact(store, plan, purpose="migrate")
     except _DryRunError:
         return pass_.result
     return replace(pass_.result, notices=outcome.notices)

@@ -17,6 +17,7 @@ from gitmem.memory.capture.pending import look
 from gitmem.memory.capture.turns import Captured, capture, is_due
 from gitmem.store.report.journal import Failure, Journal
 from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.transaction.transact import transact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ class _Steps:
         """Take archives out of the tree that are older than configured."""
         from gitmem.memory.tiers.rotate import retain
 
-        self._store.transact(partial(retain, config=self._store.config.rotation), purpose="retain")
+        transact(self._store, partial(retain, config=self._store.config.rotation), purpose="retain")
 
     def _path(self, folder: str, session: Session) -> str:
         from gitmem.store.transcripts.transcripts import file_name

@@ -13,6 +13,7 @@ from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import Turn, fold
 from gitmem.store.report.findings import count
+from gitmem.store.transaction.transact import transact
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
@@ -97,7 +98,7 @@ def _replay_turns(store: Store, path: str, turns: Sequence[Turn], unread: int) -
     boot = boot_lines(store)
     for start in range(0, len(turns), BATCH):
         pass_ = _Pass(store, turns[start : start + BATCH], boot)
-        outcome = store.transact(pass_.plan, purpose="replay")
+        outcome = transact(store, pass_.plan, purpose="replay")
         saved += pass_.saved
         archives += pass_.archives
         notices += outcome.notices

@@ -10,6 +10,7 @@ from gitmem.errors import DoesNotFitError, GitmemError, RefusedError
 from gitmem.model.paths import MEMORY
 from gitmem.model.save_event import UnknownEventError, parse_event
 from gitmem.model.tiers.limits import Limits, needs_rotation
+from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 TYPE_CHECKING = False
@@ -98,7 +99,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
     redacted: dict[str, dict[str, int]] = {}
     while True:
         seen = _Batch(store)
-        outcome = store.transact(seen.plan, purpose="save", scan=scan, meanwhile=_import_entries)
+        outcome = transact(store, seen.plan, purpose="save", scan=scan, meanwhile=_import_entries)
         ours = outcome.commits[len(outcome.commits) - seen.drafts :]
         commits.update({name: ours[index] for name, index in seen.placed.items()})
         archives += seen.archives

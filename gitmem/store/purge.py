@@ -25,6 +25,7 @@ from gitmem.store.rewrite.apply import apply, locked, oldest_found, refs_of
 from gitmem.store.rewrite.journal import Journal
 from gitmem.store.rewrite.records import MOST_UNASKED, answer, followed_at, record_path
 from gitmem.store.setup.remotes import remotes
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     import re
@@ -109,7 +110,7 @@ def purge(store: Store, plan: Plan) -> Purge:
         Journal().write(store.private)  # should the rest be cut off, the next command goes on
         return transaction.commit(message, changes)
 
-    outcome = store.transact(commit, purpose="purge", scan=True)
+    outcome = transact(store, commit, purpose="purge", scan=True)
     with locked(store) as lock:
         done = apply(store, lock, followed_at(store, outcome.commits[-1]), plan.texts)
     notices = (*outcome.notices, *done.notices)

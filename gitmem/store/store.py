@@ -4,63 +4,32 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import cached_property
 
-from gitmem.errors import BusyError, GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
-from gitmem.git.repository import Repository, clear_left_behind, find_layout, is_object_id, read_text
+from gitmem.errors import GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
+from gitmem.git.repository import Repository, find_layout, is_object_id, read_text
 from gitmem.git.trust import check_layout
 from gitmem.model.paths import FORMAT, TEMPORARY
 from gitmem.store.settings.personal import read_config, read_small
 from gitmem.store.spool.spool import Spool
-from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
-    from typing import Generic, TypeVar
-
     from gitmem.git.identity import IdentityLookup
     from gitmem.git.locks.choose import Lock, LockKind
     from gitmem.git.worktree.files import WorkTree
     from gitmem.machine.context import Context
-    from gitmem.store.transaction.transaction import Transaction
 
 # What only writing needs is imported where it is: most commands read, and a session's start waits for them.
 
 FORMAT_VERSION = 1
-ATTEMPTS = 50  # of a transaction whose branch others move: with the lock held, only a person's git command can
-_LONGEST_PAUSE = 0.2  # seconds between two of them: all take long enough for a burst of a person's commits to end
 PRIVATE_FOLDER = "gitmem"
 PURGING = "purging"  # in it, while something is taken out of history (gitmem.store.rewrite.apply)
 PACKS = "packs"  # in it, where the repository is the user's project's
 REMOTES_FILE = "remotes"  # in it, where the repository is the user's project's
 MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
 MAX_LISTED = 20  # packs of gitmem's in a project's repository, where git counts all of them to that limit
-
-if TYPE_CHECKING:
-    T = TypeVar("T")
-
-    class _Carrier(Value, Generic[T]):
-        value: T
-else:  # what carries a value of any type, without `typing`
-
-    class _Carrier(Value):
-        value: object
-
-        def __class_getitem__(cls, _: object) -> type:
-            return cls
-
-
-class Outcome(_Carrier["T"]):
-    """What a transaction came to.
-
-    `value` is what the plan returned, `commits` the ids of all commits made, oldest first (edits by hand among them),
-    `notices` what the user should be told, a sentence each.
-    """
-
-    commits: tuple[str, ...]
-    notices: tuple[str, ...]
 
 
 class Store:
@@ -121,75 +90,6 @@ class Store:
             self.repository.git, self.private, kind=self._lock_kind, purpose=purpose, machine=self.context.machine
         )
 
-    def transact(
-        self,
-        plan: Callable[[Transaction], T],
-        *,
-        purpose: str,
-        scan: bool = False,
-        meanwhile: Callable[[], object] | None = None,
-    ) -> Outcome[T]:
-        """Run `plan` on the present tip and commit what it asks for; returns when that is synced.
-
-        The plan may run again, from a new tip, so it has no effects but on its transaction. With `scan` every edit by
-        hand in the store is committed too, not just those in files the plan reads. `meanwhile` is called while git
-        starts: to import what the plan needs, for one.
-
-        Raises:
-            BusyError: another process kept the lock for longer than `lock.wait_seconds`.
-            NotSavedError: nothing was committed: disk full, read-only, not ours to write.
-            UnfinishedError: the store is in the middle of a git operation of the user's.
-
-        """
-        from gitmem.git.commit.fast_import import TipLockedError, TipMovedError
-        from gitmem.store.transaction.attempt import attempt
-
-        busy = BusyError(f"The branch was moved by others {ATTEMPTS} times meanwhile.", "Nothing was lost; try again.")
-        with self._saving(), contextlib.ExitStack() as stack:
-            self.repository.branch()  # refused before anybody waits
-            lock = self.lock(purpose)
-            lock.acquire(self.config.lock.wait_seconds)
-            stack.callback(lock.release)
-            identity = self._identity()
-            stack.callback(identity.result)  # it is not left behind where nothing is committed
-            repaired: list[str] = []
-            for number in range(ATTEMPTS):
-                try:
-                    outcome = attempt(self, plan, lock, identity, repaired, scan=scan, meanwhile=meanwhile)
-                except TipLockedError as error:
-                    clear_left_behind(error.lock)
-                    busy = BusyError(
-                        f"Another git command holds {error.lock}.", "If none is running, remove that file."
-                    )
-                except TipMovedError:
-                    time.sleep(_pause(number))
-                else:
-                    return outcome._replace(notices=(*repaired, *outcome.notices))
-        raise busy
-
-    def adopt(
-        self, expected: str, new: str, *, purpose: str, notes: Mapping[str, tuple[str | None, str | None]] | None = None
-    ) -> tuple[str, ...] | None:
-        """Move the branch from a commit to one that descends from it and exists already, and bring the files along.
-
-        `notes` are other refs that move with it, each from and to a commit (None: nowhere).
-
-        Returns what the user should be told; None, and nothing is done, where the branch is elsewhere by now, or a
-        person has changed one of the files meanwhile: a transaction commits that first.
-
-        Raises:
-            as `transact`.
-
-        """
-        from gitmem.store.transaction.fast_forward import adopt
-
-        with self._saving():
-            branch = self.repository.branch()
-            with self.lock(purpose).acquire(self.config.lock.wait_seconds) as lock:
-                if self.repository.tip(branch) != expected or self.marked() != expected:
-                    return None
-                return adopt(self, branch, expected, new, lock=lock, notes=notes or {})
-
     def at_rest(self, *, checked: bool = False) -> str | None:
         """Return the tip if the work tree is known to hold it, but for edits by hand; None where a transaction repairs.
 
@@ -241,7 +141,7 @@ class Store:
         commit = read_text(os.path.join(self.private, "checkout")).strip()
         return commit if is_object_id(commit) else None
 
-    def _identity(self) -> IdentityLookup:
+    def identity(self) -> IdentityLookup:
         """Return who commits, asked once: one command has one author, however many transactions it takes."""
         from gitmem.git.identity import IdentityLookup
 
@@ -251,7 +151,8 @@ class Store:
         return self._asked
 
     @contextlib.contextmanager
-    def _saving(self) -> Iterator[None]:
+    def saving(self) -> Iterator[None]:
+        """Raise NotSavedError in place of an OSError: the disk is full, read-only, or not ours to write."""
         again = "Make room or give access, then try again."
         try:
             yield
@@ -271,11 +172,6 @@ class Store:
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
                 "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
             )
-
-
-def _pause(number: int) -> float:
-    """Return how long to wait after so many lost races: longer each time, and never in step with the other's."""
-    return min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255)
 
 
 def write_mark(private: str, commit: str) -> None:

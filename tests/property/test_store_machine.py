@@ -24,6 +24,7 @@ from gitmem.machine.context import Context
 from gitmem.model.message import Message
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
+from gitmem.store.transaction.transact import transact
 
 PATHS = st.sampled_from(["memory.md", "daily/2026/11/21.md", "daily/2026/11/22.md", "a b.md", "결정/일.md", "run.sh"])
 LINES = st.sampled_from([b"one\n", b"two\r\n", b"\n", b"three", b"\xff\xfe\0\n", "결정\n".encode()])
@@ -103,7 +104,7 @@ class StoreMachine(RuleBasedStateMachine):
         def plan(transaction) -> None:
             transaction.commit(Message("change", (("Gitmem-Op", "save"),)), changes)
 
-        assert self.store.transact(plan, purpose="test", scan=scan).notices == ()
+        assert transact(self.store, plan, purpose="test", scan=scan).notices == ()
 
     def expect(self, changes: dict[str, bytes | None], *, scan: bool) -> None:
         """Model what a transaction does: what it touches, or all, is committed as it is, and then changed."""

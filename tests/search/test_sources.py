@@ -9,6 +9,7 @@ import pytest
 from gitmem.model.message import Message
 from gitmem.search import sources
 from gitmem.search.scan.base import PythonScanner
+from gitmem.store.transaction.transact import transact
 from gitmem.store.transcripts import transcripts
 
 
@@ -18,7 +19,7 @@ def commit(store, changes):
             transaction.read(path)
         return transaction.commit(Message("put", (("Gitmem-Op", "save"),)), changes)
 
-    return store.transact(plan, purpose="test").commits[-1]
+    return transact(store, plan, purpose="test").commits[-1]
 
 
 def test_a_revision_is_searched_as_it_was(shelf):

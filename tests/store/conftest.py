@@ -13,11 +13,12 @@ import pytest
 from gitmem.machine.context import Context
 from gitmem.model.message import Message
 from gitmem.store.store import Store
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from gitmem.store.store import Outcome
+    from gitmem.store.transaction.outcome import Outcome
     from gitmem.store.transaction.transaction import Transaction
     from tests.conftest import RunsGit, StoreCopies
 
@@ -67,7 +68,7 @@ class Box:
         def plan(transaction: Transaction) -> bool:
             return transaction.commit(Message(subject, (("Gitmem-Op", "save"),)), changes)
 
-        return self.store.transact(plan, purpose="test", scan=scan)
+        return transact(self.store, plan, purpose="test", scan=scan)
 
     def append(self, path: str, line: bytes, *, scan: bool = False) -> Outcome[bool]:
         """Have gitmem add a line to a file, whatever else is in it."""
@@ -77,11 +78,11 @@ class Box:
                 Message("append", (("Gitmem-Op", "save"),)), {path: (transaction.read(path) or b"") + line}
             )
 
-        return self.store.transact(plan, purpose="test", scan=scan)
+        return transact(self.store, plan, purpose="test", scan=scan)
 
     def settle(self) -> Outcome[None]:
         """What any command does that looks at the whole store."""
-        return self.store.transact(lambda _: None, purpose="test", scan=True)
+        return transact(self.store, lambda _: None, purpose="test", scan=True)
 
     def write(self, path: str, content: bytes) -> None:
         """What a person does with an editor."""

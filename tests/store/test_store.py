@@ -24,9 +24,10 @@ from gitmem.errors import (
 from gitmem.git.commit.fast_import import Writer
 from gitmem.git.locks.choose import open_lock
 from gitmem.model.message import Message
-from gitmem.store import store as module
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store, format_version
+from gitmem.store.transaction import transact as transacting
+from gitmem.store.transaction.transact import transact
 from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
@@ -130,7 +131,7 @@ def test_a_store_that_was_migrated_while_one_waited_is_not_touched(box):
     box.git("commit", "-qam", "migrated")
     tip, files = box.tip(), box.files()
     with pytest.raises(StoreFormatError):
-        store.transact(lambda _: pytest.fail("planned"), purpose="test", scan=True)
+        transact(store, lambda _: pytest.fail("planned"), purpose="test", scan=True)
     assert (box.tip(), box.files()) == (tip, files)
 
 
@@ -180,7 +181,7 @@ def test_several_commits_in_one_transaction(box):
         return "value"
 
     before = box.tip()
-    outcome = box.store.transact(plan, purpose="test")
+    outcome = transact(box.store, plan, purpose="test")
     assert outcome.value == "value"
     assert box.git("rev-list", "--reverse", f"{before}..").split() == list(outcome.commits)
     assert box.subjects(f"{before}..") == [f"number {number}" for number in reversed(range(5))]
@@ -191,7 +192,7 @@ def test_several_commits_in_one_transaction(box):
 def test_a_plan_that_asks_for_nothing_changes_nothing(box):
     box.settle()
     before = listing(box.root)
-    outcome = box.store.transact(lambda transaction: transaction.read("memory.md"), purpose="test", scan=True)
+    outcome = transact(box.store, lambda transaction: transaction.read("memory.md"), purpose="test", scan=True)
     assert outcome.commits == ()
     assert outcome.value == (box.root / "memory.md").read_bytes()
     box.put({"memory.md": outcome.value})
@@ -217,7 +218,7 @@ def test_a_plan_that_fails_changes_nothing(box):
 
     for scan in (False, True):
         with pytest.raises(ZeroDivisionError):
-            box.store.transact(plan, purpose="test", scan=scan)
+            transact(box.store, plan, purpose="test", scan=scan)
     assert (box.tip(), box.files()) == (tip, files)
     box.settle()
     box.sound()
@@ -226,7 +227,7 @@ def test_a_plan_that_fails_changes_nothing(box):
 def test_messages_dates_and_people(box):
     when = box.context.clock().replace(year=2025)
     message = Message("Save note: x", (("Gitmem-Op", "save"), ("Gitmem-Session", "s1")))
-    box.store.transact(lambda t: t.commit(message, {"a": b"a"}, when=when), purpose="test")
+    transact(box.store, lambda t: t.commit(message, {"a": b"a"}, when=when), purpose="test")
     form = "%s|%an|%ae|%cn|%ad|%(trailers:key=Gitmem-Op,valueonly,separator=;)|%(trailers:key=Gitmem-Machine,valueonly)"
     said = box.git("log", "-1", "--date=iso-strict", f"--format={form}").strip()
     assert said == f"Save note: x|gitmem|gitmem@localhost|gitmem|{when.isoformat()}|save|box"
@@ -630,7 +631,7 @@ def test_a_user_s_commit_during_a_transaction_is_built_upon(box):
             box.git("commit", "-qam", "race")
         return transaction.commit(Message("ours", ()), {"memory.md": transaction.read("memory.md") + b"ours\n"})
 
-    outcome = box.store.transact(plan, purpose="test")
+    outcome = transact(box.store, plan, purpose="test")
     assert len(tries) == 2
     assert box.subjects()[:2] == ["ours", "race"]
     assert box.files()["memory.md"] == b"raced\nours\n"
@@ -650,7 +651,7 @@ def test_a_reset_during_a_transaction_is_built_upon(box):
             box.git("reset", "-q", "--hard", "HEAD~1")
         return transaction.commit(Message("ours", ()), {"memory.md": content + b"ours\n"})
 
-    box.store.transact(plan, purpose="test")
+    transact(box.store, plan, purpose="test")
     assert tries == [b"two\n", b"one\n"]
     assert box.files()["memory.md"] == b"one\nours\n"
     box.sound()
@@ -658,21 +659,21 @@ def test_a_reset_during_a_transaction_is_built_upon(box):
 
 def test_a_race_that_is_lost_many_times_is_won_when_the_others_pause(box, monkeypatch):
     pauses = []
-    pause = module._pause
+    pause = transacting._pause
 
     def note(number):
         pauses.append(pause(number))
         return 0.0
 
-    monkeypatch.setattr(module, "_pause", note)
+    monkeypatch.setattr(transacting, "_pause", note)
 
     def plan(transaction):
         if sum(pauses) < 1:  # a burst of a second
             box.git("commit", "-q", "--allow-empty", "-m", "again")
         return transaction.commit(Message("ours", ()), {"memory.md": b"ours\n"})
 
-    box.store.transact(plan, purpose="test")
-    assert len(pauses) < module.ATTEMPTS / 2
+    transact(box.store, plan, purpose="test")
+    assert len(pauses) < transacting.ATTEMPTS / 2
     assert len(set(pauses)) > len(pauses) / 2, "not in step"
     assert pauses[0] < 0.01
     assert max(pauses) < 0.5
@@ -681,14 +682,14 @@ def test_a_race_that_is_lost_many_times_is_won_when_the_others_pause(box, monkey
 
 
 def test_a_branch_that_is_moved_for_ever_is_given_up(box, monkeypatch):
-    monkeypatch.setattr(module, "ATTEMPTS", 3)
+    monkeypatch.setattr(transacting, "ATTEMPTS", 3)
 
     def plan(transaction):
         box.git("commit", "-q", "--allow-empty", "-m", "again")
         return transaction.commit(Message("ours", ()), {"memory.md": b"ours\n"})
 
     with pytest.raises(BusyError, match="moved by others 3 times") as caught:
-        box.store.transact(plan, purpose="test")
+        transact(box.store, plan, purpose="test")
     assert "Nothing was lost" in caught.value.remedy
     assert box.subjects()[:3] == ["again"] * 3
     box.settle()
@@ -704,11 +705,12 @@ def test_processes_that_save_while_a_person_commits(box):
         "from gitmem.model.message import Message\n"
         "from gitmem.machine.context import Context\n"
         "from gitmem.store.store import Store\n"
+        "from gitmem.store.transaction.transact import transact\n"
         f"store = Store({str(box.root)!r}, Context(os.environ, '/none', 'box', lambda: datetime.now(UTC)))\n"
         "for number in range(6):\n"
         "    line = f'{sys.argv[1]} {number}\\n'.encode()\n"
         "    def plan(t): t.commit(Message('m', (('Gitmem-Op', 'save'),)), {'log': (t.read('log') or b'') + line})\n"
-        "    assert not store.transact(plan, purpose='test').notices\n"
+        "    assert not transact(store, plan, purpose='test').notices\n"
     )
     savers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(2)]
     made = 0
@@ -843,7 +845,7 @@ def test_a_lock_that_was_lost_meanwhile_commits_nothing(box, monkeypatch):
 
     thieves = []
     with pytest.raises(BusyError, match="took the lock over"):
-        box.store.transact(plan, purpose="test")
+        transact(box.store, plan, purpose="test")
     for lock in thieves:
         lock.release()
     assert box.tip() == tip
@@ -872,7 +874,7 @@ def test_a_lock_of_a_git_that_lives_is_waited_for(box):
 
 
 def test_a_lock_that_stays_is_named(box, monkeypatch):
-    monkeypatch.setattr(module, "ATTEMPTS", 2)
+    monkeypatch.setattr(transacting, "ATTEMPTS", 2)
     lock = box.root / ".git" / "HEAD.lock"
     lock.touch()
     tip = box.tip()

@@ -19,6 +19,7 @@ from gitmem.model.session.l1 import l1_lines
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.transcript import MAX_LINE, Record, Role, Unread, records
 from gitmem.redact.redact import redact
+from gitmem.store.transaction.transact import transact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -117,5 +118,5 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
         rotate_if_full(transaction, store.config.rotation)
         return save_entries(transaction, store, found, memory_entries(found), message)
 
-    outcome = store.transact(plan, purpose="extract")
+    outcome = transact(store, plan, purpose="extract")
     return outcome.commits[-1] if outcome.value else None

@@ -34,6 +34,7 @@ from gitmem.model.session.entries import (
 from gitmem.model.session.noise import BOOT_FILES, content_lines
 from gitmem.redact.redact import redact
 from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -101,7 +102,7 @@ def capture(store: Store, read: Callable[[], Waiting]) -> Captured:
     spool = HookSpool(store.private)
     while True:
         pass_ = Capture(store, read)
-        outcome = store.transact(pass_.plan, purpose="capture")
+        outcome = transact(store, pass_.plan, purpose="capture")
         commits += outcome.commits
         archives += pass_.archives
         notices += outcome.notices

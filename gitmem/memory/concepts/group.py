@@ -28,6 +28,7 @@ from gitmem.model.entry.entry import find_entries
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import session_path
 from gitmem.model.session.exchange import parse as parse_exchange
+from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -70,7 +71,7 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         new = sum(one.concept.id not in known for one in grouped)
         return transaction.commit(_message(grouped, new, session, host), changes, when=turns[-1].ended)
 
-    outcome = store.transact(plan, purpose="concepts")
+    outcome = transact(store, plan, purpose="concepts")
     known_concepts(store)
     return outcome.commits[-1] if outcome.value else None
 
@@ -136,7 +137,7 @@ def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
         changes = {one.path: render_changed(data, whole, more), other.path: None}
         transaction.commit(_about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]), changes)
 
-    return store.transact(plan, purpose="concepts").commits
+    return transact(store, plan, purpose="concepts").commits
 
 
 def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
@@ -169,7 +170,7 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
         }
         transaction.commit(_about(f"Split {name} off concept {concept.name}", [concept.id, part.id]), changes)
 
-    return store.transact(plan, purpose="concepts").commits
+    return transact(store, plan, purpose="concepts").commits
 
 
 def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str, ...]:
@@ -185,7 +186,7 @@ def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str,
         message = message._replace(trailers=(*message.trailers, (Trailer.MODEL.value, method)))
         transaction.commit(message, {concept.path: changed.render()})
 
-    return store.transact(plan, purpose="concepts").commits
+    return transact(store, plan, purpose="concepts").commits
 
 
 def _stem(concept: Concept) -> str:

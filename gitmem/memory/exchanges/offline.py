@@ -37,6 +37,7 @@ from gitmem.model.session.replay import hook_events
 from gitmem.model.session.turns import fold
 from gitmem.offline.exchange import tell
 from gitmem.store.history.records import last_version
+from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -166,7 +167,7 @@ def put_exchanges(
         message = _message(session, host, changed, method)
         return len(changed) if transaction.commit(message, changes, when=turns[-1].ended) else 0
 
-    outcome = store.transact(plan, purpose="exchanges")
+    outcome = transact(store, plan, purpose="exchanges")
     return outcome.commits[-1] if outcome.value else None
 
 

@@ -21,6 +21,7 @@ from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus, 
 from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import fact_keywords
 from gitmem.model.message import Message, Op, Trailer, one_line
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -75,7 +76,7 @@ def adopt(store: Store, folder: str) -> Adopted:
     if files is None:
         return Adopted(folder)
     pass_ = _Pass(store, files)
-    outcome = store.transact(pass_.plan, purpose="adopt")
+    outcome = transact(store, pass_.plan, purpose="adopt")
     if outcome.commits:
         known_facts(store)
     return Adopted(folder, tuple(pass_.new), tuple(pass_.changed), tuple(pass_.retired), outcome.commits)

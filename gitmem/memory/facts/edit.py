@@ -14,6 +14,7 @@ from gitmem.model.fact.file import parse_fact, render_fact
 from gitmem.model.fact.find import fact_keywords
 from gitmem.model.message import one_line
 from gitmem.redact.redact import redact
+from gitmem.store.transaction.transact import transact
 from gitmem.text.sentences import split
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ def change_facts(
         if changes:
             transaction.commit(fact_message(subject, changed), changes)
 
-    outcome = store.transact(commit, purpose="fact")
+    outcome = transact(store, commit, purpose="fact")
     known_facts(store)
     return outcome.commits
 

@@ -25,6 +25,7 @@ from gitmem.model.ids import TIME_LENGTH, milliseconds_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
+from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     code = project_code(project, store.context.environ)
     when = turns[-1].ended if turns else store.context.clock()
     lesson = _Lesson(session, host, tuple(findings), tuple(clean), when)
-    outcome = store.transact(_Learning(store, lesson, code).plan, purpose="learn")
+    outcome = transact(store, _Learning(store, lesson, code).plan, purpose="learn")
     known_facts(store)  # so that the next session's start finds them in the cache
     return outcome.commits[-1] if outcome.value else None
 

@@ -16,6 +16,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import raw_path, summary_path
 from gitmem.model.summary import OFFLINE, SCHEMA, Summary, from_answer
 from gitmem.redact.redact import redact
+from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -60,7 +61,7 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
             summarize_archive(transaction, archive, text)
             _keep_raw(transaction, archive, asked.raw, asked.model)
 
-    commits = store.transact(plan, purpose="summarize").commits
+    commits = transact(store, plan, purpose="summarize").commits
     return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None)
 
 
@@ -90,7 +91,7 @@ def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str,
     try:
         summary = read_answer(store, archive, text, parse_reply(reply, SCHEMA), method)
     except ReplyError as error:
-        store.transact(lambda transaction: _keep_raw(transaction, archive, reply, method), purpose="summarize")
+        transact(store, lambda transaction: _keep_raw(transaction, archive, reply, method), purpose="summarize")
         raise RefusedError(
             f"This is no summary: it {error}.",
             f"'gitmem summary schema' prints what one looks like. The reply is kept as {raw_path(archive)}.",
@@ -106,7 +107,7 @@ def _put(store: Store, summary: Summary, session: str = "", *, over: bool = Fals
         if transaction.read(summary.archive) is not None and (over or there is None or method_of(there) == OFFLINE):
             put_summary(transaction, summary, session)
 
-    commits = store.transact(plan, purpose="summarize").commits
+    commits = transact(store, plan, purpose="summarize").commits
     return Improved(summary.archive, _method(store, summary.archive), "", commits[-1] if commits else None)
 
 

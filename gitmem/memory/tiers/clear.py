@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem.model.document.document import Document
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -53,7 +54,7 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
     if dry_run:
         files = _chosen(store, days)
         return Cleared(tuple(files), sum(files.values()), None)
-    edits = store.transact(lambda _: None, purpose="clear", scan=True)
+    edits = transact(store, lambda _: None, purpose="clear", scan=True)
     files = {}
 
     def plan(transaction: Transaction) -> bool:
@@ -69,7 +70,7 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
         message = Message(f"Clear {what} ({count})", ((Trailer.OP.value, Op.CLEAR.value),))
         return bool(files) and transaction.commit(message, changes)
 
-    outcome = store.transact(plan, purpose="clear")
+    outcome = transact(store, plan, purpose="clear")
     commit = outcome.commits[-1] if outcome.value else None
     return Cleared(tuple(files), sum(files.values()), commit, (*edits.notices, *outcome.notices))
 

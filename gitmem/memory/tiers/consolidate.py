@@ -16,6 +16,7 @@ from gitmem.git.history.commits import log
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import daily_path
 from gitmem.model.tiers.consolidation import DAILY, WEEKLY, Step, consolidate, holders_of, plan_consolidation
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -70,7 +71,7 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
             if late():
                 break
             try:
-                outcome = store.transact(partial(_add, step=step), purpose="consolidate")
+                outcome = transact(store, partial(_add, step=step), purpose="consolidate")
             except RefusedError as error:  # of this one: a link in the place of a log, for one
                 refused.add(step.target)
                 notices.append(f"{step.period} is not consolidated: {error.message} {error.remedy}".strip())

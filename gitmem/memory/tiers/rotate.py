@@ -9,6 +9,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.tiers.limits import Limits, needs_rotation
 from gitmem.model.tiers.rotation import outdated_archives, plan_rotation
+from gitmem.store.transaction.transact import transact
 from gitmem.text.tokens import tokens_of_size
 from gitmem.values import Value
 
@@ -32,7 +33,9 @@ class Check(Value):
 
 def check(store: Store) -> tuple[Check, tuple[str, ...]]:
     """Rotate the store's `memory.md` if it is time; returns what was found and notices for the user."""
-    outcome = store.transact(lambda transaction: rotate(transaction, store.config.rotation), purpose="check", scan=True)
+    outcome = transact(
+        store, lambda transaction: rotate(transaction, store.config.rotation), purpose="check", scan=True
+    )
     return outcome.value, outcome.notices
 
 

@@ -33,6 +33,7 @@ from gitmem.model.undo import (
 )
 from gitmem.store.history.dates import parse_date
 from gitmem.store.history.records import Record, last_version, record, resolve
+from gitmem.store.transaction.transact import transact
 from gitmem.text.linemerge import merge_lines
 
 if TYPE_CHECKING:
@@ -96,7 +97,7 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
         return planned
 
     try:
-        outcome = store.transact(plan, purpose="undo")
+        outcome = transact(store, plan, purpose="undo")
     except _DryRunError as stopped:
         return stopped.planned
     done = outcome.value

@@ -16,6 +16,7 @@ from gitmem.model.merge.choose import taken, without_mark
 from gitmem.model.merge.documents import REVIEW, beside_path, is_beside
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.review.waiting import to_review
+from gitmem.store.transaction.transact import transact
 from gitmem.text.linemerge import merge_lines
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
             changes = {path: _choose(store, transaction.read(path) or b"", path, take, sides)}
         return transaction.commit(message, changes)
 
-    outcome = store.transact(plan, purpose="review")
+    outcome = transact(store, plan, purpose="review")
     if not outcome.value:
         raise GitmemError(f"{path} was not changed.", "See 'gitmem review'.")
     return outcome.commits[-1]

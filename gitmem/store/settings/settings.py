@@ -21,6 +21,7 @@ from gitmem.model.paths import CONFIG
 from gitmem.store.settings.agree import write_personal
 from gitmem.store.settings.files import STORES
 from gitmem.store.settings.personal import personal_folder, read_small
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -129,7 +130,7 @@ def set_for_store(store: Store, key: str, value: object | None) -> Changed:
         )
         return transaction.commit(message, {CONFIG: data})
 
-    outcome = store.transact(plan, purpose="config")
+    outcome = transact(store, plan, purpose="config")
     path = os.path.join(store.root, CONFIG)
     if own:  # it would count before what was just set
         own_path = _set_in_own_file(store.context.environ, store.context.home, place, None)

@@ -30,6 +30,7 @@ from gitmem.store.setup.locate import (
 from gitmem.store.setup.merge_driver import install_driver, with_attribute
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
+from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
@@ -246,7 +247,7 @@ def _complete(store: Store) -> None:
             missing[MEMORY] = new_memory(transaction.now)
         transaction.commit(Message("Set up the store", ((Trailer.OP.value, Op.INIT.value),)), missing)
 
-    store.transact(plan, purpose="init")
+    transact(store, plan, purpose="init")
 
 
 def new_memory(now: datetime) -> bytes:

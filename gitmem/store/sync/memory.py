@@ -23,6 +23,8 @@ from gitmem.store.setup.remotes import FETCHED, REFS
 from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_losses, check_rewritten
 from gitmem.store.sync.merge import merge_commits
 from gitmem.store.sync.retry import Options, Step, in_rounds
+from gitmem.store.transaction.fast_forward import fast_forward
+from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -166,7 +168,7 @@ class _Sync:
 
     def _settle(self) -> str:
         """Commit what a person changed by hand, and return where the branch is."""
-        outcome = self._store.transact(lambda _: None, purpose="sync", scan=True)
+        outcome = transact(self._store, lambda _: None, purpose="sync", scan=True)
         self._notices += [notice for notice in outcome.notices if notice not in self._notices]
         tip = self._store.tip
         if tip is None:
@@ -200,7 +202,7 @@ class _Sync:
         if target == local:
             return True
         self._local = None
-        notices = self._store.adopt(local, target, purpose="sync", notes={**notes, **self._held})
+        notices = fast_forward(self._store, local, target, purpose="sync", notes={**notes, **self._held})
         if notices is not None:
             self._held.clear()
         self._notices += notices or ()

@@ -13,7 +13,8 @@ from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.commit.fast_import import TipMovedError, Writer
 from gitmem.git.objects.oid import SHA1_DIGITS
 from gitmem.model.paths import FORMAT
-from gitmem.store.store import PURGING, Outcome
+from gitmem.store.store import PURGING
+from gitmem.store.transaction.outcome import Outcome
 from gitmem.store.upkeep.recovery import recover, remove_litter
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
@@ -41,7 +42,7 @@ def attempt(
     scan: bool,
     meanwhile: Callable[[], object] | None,
 ) -> Outcome[T]:
-    """Run a plan on the present tip and commit what it asks for; see `Store.transact`.
+    """Run a plan on the present tip and commit what it asks for; see `transact`.
 
     What was repaired before is told in `repaired`, which stays true whatever becomes of the attempt.
 

@@ -29,10 +29,37 @@ _BATCH, _BATCH_BYTES = 256, 1 << 24
 _FEW = 8  # files of a sync for which no threads are started
 
 
-def adopt(
+def fast_forward(
+    store: Store,
+    expected: str,
+    new: str,
+    *,
+    purpose: str,
+    notes: Mapping[str, tuple[str | None, str | None]] | None = None,
+) -> tuple[str, ...] | None:
+    """Move the branch from a commit to one that descends from it and exists already, and bring the files along.
+
+    `notes` are other refs that move with it, each from and to a commit (None: nowhere).
+
+    Returns what the user should be told; None, and nothing is done, where the branch is elsewhere by now, or a person
+    has changed one of the files meanwhile: a transaction commits that first.
+
+    Raises:
+        as `gitmem.store.transaction.transact.transact`.
+
+    """
+    with store.saving():
+        branch = store.repository.branch()
+        with store.lock(purpose).acquire(store.config.lock.wait_seconds) as lock:
+            if store.repository.tip(branch) != expected or store.marked() != expected:
+                return None
+            return _follow(store, branch, expected, new, lock=lock, notes=notes or {})
+
+
+def _follow(
     store: Store, branch: str, old: str, new: str, *, lock: Lock, notes: Mapping[str, tuple[str | None, str | None]]
 ) -> tuple[str, ...] | None:
-    """See `Store.adopt`; under the lock, with the branch and the work tree at `old`."""
+    """Bring branch and files to `new`, under the lock, with both at `old`."""
     changes = store.repository.changes(old, new)
     removed = {change.path for change in changes if change.new is None}
     # Where a folder takes the place of a file, the file goes first.

@@ -2,7 +2,7 @@
 
 Reading a file compares the work tree with the tip: what a person changed becomes a commit of its own, ahead of
 all others, and is what the transaction sees. Committing checks names and redacts what is new. The files are then
-written by `Store.transact`.
+written by `gitmem.store.transaction.transact`.
 """
 
 from __future__ import annotations

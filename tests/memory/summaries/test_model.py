@@ -17,6 +17,7 @@ from gitmem.memory.summaries.offline import pending_archives, put_summary, read_
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.paths import raw_path, summary_path
 from gitmem.store.store import Store
+from gitmem.store.transaction.transact import transact
 from tests.own_settings import own_settings
 
 SECRET = "sk-ant-api03-" + "A1b2C3d4" * 11
@@ -262,7 +263,7 @@ def test_what_just_failed_is_not_asked_again_behind_a_hook(asking, model_server)
 
 def test_a_better_summary_stays(asking, model_server):
     mine = read_summary(asking.store, asking.archive)._replace(method="by hand", overall_summary="Mine.")
-    asking.store.transact(lambda transaction: put_summary(transaction, mine), purpose="test")
+    transact(asking.store, lambda transaction: put_summary(transaction, mine), purpose="test")
     improve(asking.store, asking.archive)
     assert read_summary(asking.store, asking.archive).overall_summary == "Mine."
     improve(asking.store, asking.archive, over=True)

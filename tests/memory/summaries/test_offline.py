@@ -19,6 +19,7 @@ from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.paths import summary_path
 from gitmem.store.history.undo import undo
+from gitmem.store.transaction.transact import transact
 from tests.own_settings import own_settings
 
 SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
@@ -76,12 +77,12 @@ def test_an_offline_summary_is_pending_and_a_better_one_is_not_replaced(small, b
     archive = rotated(small)
     assert pending_archives(small.store) == [archive]
     better = read_summary(small.store, archive)._replace(method="a-model", overall_summary="Better.")
-    small.store.transact(lambda transaction: put_summary(transaction, better), purpose="summary")
+    transact(small.store, lambda transaction: put_summary(transaction, better), purpose="summary")
     assert pending_archives(small.store) == []
     assert [(one.archive, one.method) for one in archive_summaries(small.store)] == [(archive, "a-model")]
     tip = small.store.tip
     text = small.text(archive)
-    small.store.transact(lambda transaction: summarize_archive(transaction, archive, text), purpose="summary")
+    transact(small.store, lambda transaction: summarize_archive(transaction, archive, text), purpose="summary")
     assert small.store.tip == tip
     assert read_summary(small.store, archive) == better
 

@@ -21,6 +21,7 @@ from gitmem.store.report.findings import Level, age, count
 from gitmem.store.report.journal import Failure, Journal
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
+from gitmem.store.transaction.transact import transact
 from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -101,7 +102,7 @@ def test_a_name_that_git_knows_is_told(patient, home):
 def test_a_missing_format_file_is_a_warning_and_a_later_version_is_not_opened(patient):
     (patient.root / "FORMAT.md").unlink()
     patient.git("commit", "-qam", "without")
-    patient.store.transact(lambda _: None, purpose="test")
+    transact(patient.store, lambda _: None, purpose="test")
     patient.only("format", Level.WARNING)
     patient.write("FORMAT.md", "---\nversion: 2\n---\n")
     with pytest.raises(StoreFormatError):
@@ -242,7 +243,7 @@ def test_many_packs_are_worth_a_note(patient):
 def test_settings_that_cannot_be_used_are_named_with_their_file(patient):
     patient.write("config.yaml", "lock:\n  kind: mutex\n")
     patient.git("commit", "-qam", "configure")
-    patient.store.transact(lambda _: None, purpose="test")
+    transact(patient.store, lambda _: None, purpose="test")
     (detail,) = patient.only("settings", Level.PROBLEM).details
     assert detail.startswith(f"{patient.root / 'config.yaml'}: lock.kind is one of auto, file, ref")
 

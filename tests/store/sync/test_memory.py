@@ -23,6 +23,7 @@ from gitmem.store.sync import guard
 from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Chance, Options, Step
+from gitmem.store.transaction.transact import transact
 from tests.property.hostile import Objects, Said
 
 if TYPE_CHECKING:
@@ -637,7 +638,7 @@ def test_histories_that_crossed_are_merged_once(pair: tuple[Machine, Machine], b
     for each in pair:
         each.write(f"knowledge/{each.name}.md", f"# {each.name}\n")
         own[each.name] = tmp_path / f"own of {each.name}.git"
-        each.store.transact(lambda _: None, purpose="test", scan=True)
+        transact(each.store, lambda _: None, purpose="test", scan=True)
         bare_git(tmp_path, "clone", "-q", "--bare", str(each.root), str(own[each.name]))
     for each, other in (pair, pair[::-1]):
         each.git("fetch", "-q", str(own[other.name]), "gitmem")

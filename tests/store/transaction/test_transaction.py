@@ -14,6 +14,7 @@ from gitmem.git.worktree.files import MAX_FILE_BYTES
 from gitmem.model.message import Message
 from gitmem.store.transaction import transaction as module
 from gitmem.store.transaction.redaction import changed_lines, redact_bytes
+from gitmem.store.transaction.transact import transact
 from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ def message(subject: str = "m") -> Message:
 def run(box):
     """Run a plan; returns its value after what it asked for was committed."""
 
-    def transact(plan, **options):
-        return box.store.transact(plan, purpose="test", **options).value
+    def run_plan(plan, **options):
+        return transact(box.store, plan, purpose="test", **options).value
 
-    return transact
+    return run_plan
 
 
 # Reading
@@ -144,7 +145,7 @@ def test_a_name_that_is_unsafe_is_refused_and_nothing_is_done(box, path, tmp_pat
             transaction.commit(message(), {"good.md": b"x", path: b"x"})
         assert transaction.read("good.md") is None
 
-    assert box.store.transact(plan, purpose="test").commits == ()
+    assert transact(box.store, plan, purpose="test").commits == ()
     assert (box.files(), box.tip()) == (before, tip)
     assert not Path("/etc/gitmem-test").exists()
     assert sorted(item.name for item in tmp_path.iterdir()) == ["project"]
@@ -163,7 +164,7 @@ def test_a_name_that_leads_out_is_not_even_read(box, tmp_path, path):
         with pytest.raises(RefusedError):
             transaction.commit(message(), {path: None})
 
-    assert box.store.transact(plan, purpose="test").commits == ()
+    assert transact(box.store, plan, purpose="test").commits == ()
     assert (tmp_path / "project" / "outside.md").read_bytes() == b"private"
 
 
@@ -350,7 +351,7 @@ def test_secrets_that_are_there_already_are_not_looked_for_again(box):
     box.append("old.md", f"token {OTHER}\n".encode())
     assert SECRET.encode() in box.files()["old.md"]
     assert OTHER.encode() not in box.files()["old.md"]
-    assert box.store.transact(lambda t: t.read("old.md"), purpose="test", scan=True).notices == ()
+    assert transact(box.store, lambda t: t.read("old.md"), purpose="test", scan=True).notices == ()
     box.sound()
 
 

@@ -21,6 +21,7 @@ from gitmem.model.ids import make_id
 from gitmem.model.save_event import Save
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
+from gitmem.store.transaction.transact import transact
 from gitmem.store.upkeep.maintenance import ABANDONED_SECONDS, maintain, needed
 from tests.own_settings import own_file
 
@@ -234,7 +235,7 @@ def test_where_the_lock_is_a_ref_it_is_the_one_of_the_store(home, grown):
     def step(doing):
         if doing == "joining packs":
             with pytest.raises(BusyError, match="maintain"):
-                store.transact(lambda _: None, purpose="save")
+                transact(store, lambda _: None, purpose="save")
             refused.append(True)
 
     maintain(store, step)

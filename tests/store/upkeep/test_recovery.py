@@ -10,6 +10,7 @@ from gitmem.errors import BusyError, NotSavedError
 from gitmem.git.commit.fast_import import Writer
 from gitmem.git.worktree.files import WorkTree
 from gitmem.model.message import Message
+from gitmem.store.transaction.transact import transact
 
 POINTS = (
     "no file is written",
@@ -64,7 +65,7 @@ def saved(box) -> None:
 def test_the_next_command_brings_files_and_index_up_to_the_branch(box, crashed, point, scan):
     crashed(point)
     tip = box.tip()
-    outcome = box.store.transact(lambda _: None, purpose="test", scan=scan)
+    outcome = transact(box.store, lambda _: None, purpose="test", scan=scan)
     assert (outcome.commits, outcome.notices) == ((), ())
     assert box.tip() == tip
     saved(box)
@@ -176,7 +177,7 @@ def test_an_edit_of_the_same_line_stays_beside(box, crashing, content):
     with crashing(UNWRITTEN):
         box.put({"memory.md": b"one\nTWO\n"})
     box.write("memory.md", b"one\n" + content)
-    outcome = box.reopen().transact(lambda _: None, purpose="test", scan=True)
+    outcome = transact(box.reopen(), lambda _: None, purpose="test", scan=True)
     (notice,) = outcome.notices
     beside = [name for name in box.files() if ".edited-" in name]
     assert beside == [notice.rstrip(".").rpartition(" ")[2]]
@@ -322,7 +323,7 @@ def test_what_was_repaired_is_said_though_the_branch_moves_meanwhile(box, crashe
             box.git("commit", "-q", "--allow-empty", "--only", "-m", "race")
         return transaction.commit(Message("ours", ()), {"other.md": b"o\n"})
 
-    outcome = box.store.transact(plan, purpose="test", scan=True)
+    outcome = transact(box.store, plan, purpose="test", scan=True)
     assert len(tries) == 2
     assert outcome.notices == ("memory.md was edited by hand while it was being changed; both were kept.",)
     saved(box)
