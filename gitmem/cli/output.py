@@ -153,7 +153,7 @@ def blame_table(lines: Sequence[Line]) -> str:
 
 
 def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
-    """Return the rotations in the shape of `memory-index.json` (seed `rotation-plan.md` §3)."""
+    """Return the rotations in the shape of `memory-index.json` (spec R7, docs/format.md, Memories of older tools)."""
     return {
         "version": 1,
         "current": MEMORY,

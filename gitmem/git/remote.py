@@ -2,7 +2,7 @@
 
 The user's own configuration counts here, and only here: it says how to reach a remote and with which credentials.
 Nothing is asked unless there is a person (`asks`), no configured refspec, hook, tag or pruning takes part, and what
-comes is checked by git before it is stored (field notes, "Git").
+comes is checked by git before it is stored.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`facts.json` of older tools, in both its shapes, as facts (spec V7; seeds `plugin-design.md`, `l2-l3-l4-design.md`).
+"""`facts.json` of older tools, in both its shapes, as facts (spec V7).
 
 The old one has `decisions`, `patterns` and `issues`, the new one `rules`, `solutions` and `coreLogic`; a file may have
 lists of both. The index of keywords that stands beside them is derived, here too.

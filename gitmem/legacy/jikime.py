@@ -1,4 +1,4 @@
-"""A memory of the session seed (`session-memory-flow.md` §2, §5 to §7): `.jikime/memory/`.
+"""A memory of Jikime: `.jikime/memory/`.
 
 Daily logs and a rolling `MEMORY.md`, which are taken; a buffer of tracked files and a database, which hold nothing that
 the logs do not. The tool writes text as it comes: an item of a log goes on until the next one begins, indented or not,
@@ -35,7 +35,7 @@ _DATABASE = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 
 def plan_jikime_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
-    """Return what becomes of a memory in the session seed's layout."""
+    """Return what becomes of a memory in the layout of Jikime."""
     return plan_files(files, lambda file: _planned(file, limits))
 
 

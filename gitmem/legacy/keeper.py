@@ -1,4 +1,4 @@
-"""A memory of the plugin seed (`plugin-design.md`, "Storage Structure"): `~/.claude/memory-keeper/projects/NAME/`.
+"""A memory of memory-keeper: `~/.claude/memory-keeper/projects/NAME/`.
 
 A rolling memory, `facts.json`, sessions in tiers: a summary and the raw text of each, weeks, months.
 """
@@ -47,7 +47,7 @@ _WEEKS = 53
 
 
 def plan_keeper_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
-    """Return what becomes of a project's memory in the plugin seed's layout."""
+    """Return what becomes of a project's memory in the layout of memory-keeper."""
     return plan_files(files, lambda file: _planned(file, limits))
 
 

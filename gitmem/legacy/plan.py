@@ -1,9 +1,8 @@
 """Memories of older tools as plans (spec R10, V7): what of their files becomes what in a store, with its own dates.
 
 A plan is a list of items, one for each thing a source holds. Nothing here reads a file or a clock: what a source's
-files hold, and when they were changed, is given. Formats: the seeds `rotation-plan.md` (§0.1, §2, §3, §5),
-`plugin-design.md` ("Storage Structure", "Knowledge Facts"), `session-memory-flow.md` (§2, §5 to §7) and
-`l2-l3-l4-design.md` (1.2, 4.2), and files of the tools themselves.
+files hold, and when they were changed, is given. The formats are
+those of files the tools themselves wrote (docs/format.md, Memories of older tools).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A memory in the layout of the rotation seed (`rotation-plan.md` §2, §3, §5): `.claude/memory/`, `.crabshell/memory/`.
+"""A memory with rotated archives: `.claude/memory/`, `.crabshell/memory/`.
 
 `memory.md` (or `logbook.md`, as the tool's later versions call it), archives with a summary in JSON beside them,
 `facts.json`, a person's notes on the project, and normalised transcripts. What the index held, history tells (R7).
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from gitmem.legacy.plan import SourceFile
     from gitmem.model.tiers.limits import Limits
 
-SUMMARIZER = "memory-summarizer"  # the agent of the older tool (seed §5)
+SUMMARIZER = "memory-summarizer"  # the agent of the older tool
 _MEMORIES = ("memory.md", "logbook.md")
 _ARCHIVE = re.compile(r"(?:memory|logbook)[_.-].*\.md")
 _SUMMARY = ".summary.json"
@@ -55,7 +55,7 @@ _ROLES = ("user", "assistant", "summary")
 
 
 def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
-    """Return what becomes of a memory in the rotation seed's layout."""
+    """Return what becomes of a memory with rotated archives."""
     by_path = {file.path: file for file in files}
     return plan_files(by_path.values(), lambda file: _planned(file, by_path, limits))
 
@@ -128,7 +128,7 @@ def _complaint(file: SourceFile) -> str:
 
 
 def _summary(file: SourceFile, archive: str) -> Summary | None:
-    """Return what a summary in JSON says (seed §5), None where it says nothing that can be read."""
+    """Return what a summary in JSON says (spec R5), None where it says nothing that can be read."""
     try:
         given = fields_of(read_json(file.data))
     except ValueError:

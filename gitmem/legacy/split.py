@@ -1,4 +1,4 @@
-"""A rolling memory that is too large, split into archives under the threshold (spec R10; `rotation-plan.md` §0.1).
+"""A rolling memory that is too large, split into archives under the threshold (spec R10).
 
 At `## YYYY-MM-DD` headings; where there is none, at any `## `; with none at all it is one section. Sections are
 grouped as long as they stay under the threshold, one that does not is split by lines, and a line that does not by

@@ -1,4 +1,4 @@
-"""The summary of one archive (spec R5; seed `rotation-plan.md` §5): its structure, its document, and its JSON.
+"""The summary of one archive (spec R5): its structure, its document, and its JSON.
 
 The structured part is the document's front matter, the overall text its body (docs/format.md, kind `summary`). What a
 person changed in the document, or a model wrote, is read tolerantly: what cannot be understood is left out.
@@ -83,7 +83,7 @@ class Summary(Value):
     cost: float | None = None
 
     def to_json(self) -> dict[str, object]:
-        """Return it in the seed's shape."""
+        """Return the summary as the JSON object of spec R5."""
         first, last = self.date_range
         return {
             "dateRange": {"first": first or None, "last": last or None},
@@ -209,7 +209,7 @@ SCHEMA = _schema(
     },
     overallSummary=_STRING,
 )
-"""What a model or an agent is to answer: the seed's shape, but for `sectionCount`, which is counted here."""
+"""What a model or an agent is to answer: the object of spec R5, but for `sectionCount`, which is counted here."""
 
 
 def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
@@ -235,7 +235,7 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
 
 
 def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary:
-    """Return what a summary in the seed's shape says of an archive; what is missing or of another form is empty."""
+    """Return what a summary's JSON object (spec R5) says of an archive; what is missing or of another form is empty."""
     days, count = given.get("dateRange"), given.get("sectionCount")
     return cleaned(
         Summary(

@@ -1,4 +1,4 @@
-"""Migration of the layout that the rotation seed (`rotation-plan.md`) describes; other layouts beside it."""
+"""Migration of a memory with rotated archives; other layouts beside it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def root(desk) -> Path:
     return Path(desk.store.root)
 
 
-def seed_layout(folder: Path) -> Path:
+def rotated_layout(folder: Path) -> Path:
     return put(
         folder,
         {
@@ -85,7 +85,7 @@ def seed_layout(folder: Path) -> Path:
 
 
 def test_the_layout_of_the_rotation_seed(desk, legacy, bare_git):
-    seed_layout(legacy)
+    rotated_layout(legacy)
     done = bring(desk, legacy)
     assert [(item.source, item.to) for item in done.brought] == [
         ("memory_20260113_112700.md", "archive/memory_20260113_112700.md"),
@@ -102,7 +102,7 @@ def test_the_layout_of_the_rotation_seed(desk, legacy, bare_git):
 
 
 def test_the_original_dates_are_the_authors(desk, legacy, bare_git):
-    seed_layout(legacy)
+    rotated_layout(legacy)
     bring(desk, legacy)
     said = bare_git(root(desk), "log", "--format=%ad %s", "--date=iso-strict", "--grep=Migrate")
     assert said.splitlines() == [
@@ -115,7 +115,7 @@ def test_the_original_dates_are_the_authors(desk, legacy, bare_git):
 
 
 def test_the_summary_in_json_becomes_the_archives(desk, legacy):
-    seed_layout(legacy)
+    rotated_layout(legacy)
     bring(desk, legacy)
     summary = read_summary(desk.store, "archive/memory_20260113_112700.md")
     assert summary.to_json() == SUMMARY
@@ -124,7 +124,7 @@ def test_the_summary_in_json_becomes_the_archives(desk, legacy):
 
 
 def test_done_again_it_adds_nothing_and_the_source_is_untouched(desk, legacy):
-    seed_layout(legacy)
+    rotated_layout(legacy)
     put(legacy, {"facts.json": {"decisions": [{"id": "d001", "content": "uv"}]}})
     before = snapshot(legacy)
     bring(desk, legacy)
@@ -138,7 +138,7 @@ def test_done_again_it_adds_nothing_and_the_source_is_untouched(desk, legacy):
 
 
 def test_a_dry_run_says_the_same_and_does_nothing(desk, legacy):
-    seed_layout(legacy)
+    rotated_layout(legacy)
     tip = desk.store.tip
     said = bring(desk, legacy, dry_run=True)
     assert desk.store.tip == tip
@@ -176,7 +176,7 @@ def large(days: int = 12, lines: int = 300) -> bytes:
 
 
 def test_a_memory_over_the_threshold_is_split_by_its_days(desk, legacy, bare_git):
-    """R10 and §0.1: every part under the threshold, named after its last day, with a summary asked for; none lost."""
+    """Spec R10: every part under the threshold, named after its last day, with a summary asked for; none lost."""
     data = large()
     put(legacy, {"memory.md": data})
     bring(desk, legacy)

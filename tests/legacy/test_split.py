@@ -46,12 +46,12 @@ def test_characters_stay_whole_where_a_line_is_cut(data):
 
 @pytest.mark.parametrize("size, count", [(94_996, 1), (94_997, 2), (95_000, 2)])
 def test_the_threshold_is_that_of_a_rotation(size, count):
-    """23,749 tokens are one part, 23,750 are not (seed §11.3)."""
+    """23,749 tokens are one part, 23,750 are not (spec R2)."""
     assert len(split_memory(b"a line\n" * (size // 7) + b"x" * (size % 7), Limits(), TODAY)) == count
 
 
 def test_days_are_grouped_as_long_as_they_fit():
-    """The seed's example (§0.1): chunks of whole days, each named after its last one."""
+    """Chunks of whole days, each named after its last one."""
     data = b"".join(map(day, range(1, 5)))
     parts = split_memory(data, Limits(threshold_tokens=110), TODAY)  # 104 tokens: two days of 50
     assert [part.day for part in parts] == ["2026-01-02", "2026-01-04"]
@@ -71,7 +71,7 @@ def test_within_a_day_other_headings_split_nothing():
 
 
 def test_without_days_any_heading_splits():
-    """§0.1, edge case: the date's form does not fit."""
+    """A heading whose date has another form begins no day (spec R10)."""
     data = b"".join(f"## Session {number}\n{'x' * 200}\n".encode() for number in range(4))
     parts = split_memory(data, SMALL, TODAY)
     assert [part.data[:12] for part in parts] == [f"## Session {number}".encode() for number in range(4)]
@@ -79,7 +79,7 @@ def test_without_days_any_heading_splits():
 
 
 def test_without_headings_it_is_one_section_split_by_lines():
-    """§0.1, edge cases: no header; a section that is itself too large."""
+    """A section that is too large is split by lines (spec R10)."""
     parts = split_memory(b"a line of ten\n" * 60, SMALL, TODAY)
     assert len(parts) == 3
     assert all(part.data.endswith(b"\n") for part in parts)

@@ -1,4 +1,4 @@
-"""The numbers and edge cases of the seed `rotation-plan.md` §11, each under the name it has there."""
+"""Rotation's numbers and edge cases, end to end (spec R1 to R13)."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ def index(desk, environ) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("text, tokens", [("Hello World", 3), ("가나다라마바사아자차", 8)])
-def test_11_1_estimate_tokens(text, tokens):
+def test_estimate_tokens(text, tokens):
     assert estimate_tokens(text) == tokens
 
 
-def test_11_1_estimate_tokens_from_file_of_100_kb_is_about_25_000():
+def test_estimate_tokens_from_file_of_100_kb_is_about_25_000():
     assert tokens_of_size(100 * KB) == 25_000
 
 
-def test_11_1_extract_tail_by_tokens_of_1000_lines_and_2500_tokens_is_about_100_lines():
+def test_extract_tail_by_tokens_of_1000_lines_and_2500_tokens_is_about_100_lines():
     text = "".join(f"line {number:04d} ".ljust(99, "x") + "\n" for number in range(1000))
     assert tail_of_lines(text, 2_500).count("\n") == 100
 
@@ -61,7 +61,7 @@ def test_11_1_extract_tail_by_tokens_of_1000_lines_and_2500_tokens_is_about_100_
 # -- 11.2 scenarios
 
 
-def test_11_2_a_a_normal_rotation(desk, environ):
+def test_a_normal_rotation(desk, environ):
     data = write_memory(desk, b"## Test\n" * (120 * KB // 8))
     result, _ = check(desk.store)
     (archive,) = (root(desk) / "archive").iterdir()
@@ -72,13 +72,13 @@ def test_11_2_a_a_normal_rotation(desk, environ):
     assert pending_archives(desk.store) == [result.archive]  # what `summaryGenerated: false` was for
 
 
-def test_11_2_b_under_the_threshold(desk):
+def test_under_the_threshold(desk):
     write_memory(desk, b"## Test\n" * (50 * KB // 8))
     assert check(desk.store)[0].archive is None
     assert not (root(desk) / "archive").exists()
 
 
-def test_11_2_c_a_session_is_told_which_summaries_are_to_be_written(desk):
+def test_a_session_is_told_which_summaries_are_to_be_written(desk):
     write_memory(desk, b"- the loader reads its settings in layers\n" * 3 * KB)
     archive = check(desk.store)[0].archive
     told = session_start(desk.store, (), None, pending_archives(desk.store))
@@ -89,19 +89,19 @@ def test_11_2_c_a_session_is_told_which_summaries_are_to_be_written(desk):
 # -- 11.3 edge cases
 
 
-def test_11_3_an_empty_memory_does_not_rotate(desk):
+def test_an_empty_memory_does_not_rotate(desk):
     write_memory(desk, b"")
     assert check(desk.store)[0].archive is None
 
 
 @pytest.mark.parametrize("tokens, rotates", [(23_749, False), (23_750, True), (23_751, True)])
-def test_11_3_the_threshold(desk, tokens, rotates):
+def test_the_threshold(desk, tokens, rotates):
     write_memory(desk, (b"a line of text\n" * tokens)[: tokens * 4])
     assert (check(desk.store)[0].archive is not None) is rotates
 
 
 @pytest.mark.parametrize("syllables, rotates", [(31_665, False), (31_666, True)])
-def test_11_3_a_file_of_hangul_only(desk, syllables, rotates):
+def test_a_file_of_hangul_only(desk, syllables, rotates):
     """Three bytes a syllable: 94,995 of them are 23,749 tokens, 94,998 are 23,750."""
     write_memory(desk, ("가" * syllables).encode())
     result, _ = check(desk.store)
@@ -109,7 +109,7 @@ def test_11_3_a_file_of_hangul_only(desk, syllables, rotates):
     assert (result.archive is not None) is rotates
 
 
-def test_11_3_an_index_that_is_damaged_is_no_harm(desk, environ):
+def test_an_index_that_is_damaged_is_no_harm(desk, environ):
     """There is none: what it held is derived, and one of an older tool's is passed over."""
     write_memory(desk, b"- one line\n" * 20 * KB)
     check(desk.store)
@@ -131,7 +131,7 @@ def test_11_3_an_index_that_is_damaged_is_no_harm(desk, environ):
 # -- 11.4 the whole cycle, but for the agent's part
 
 
-def test_11_4_from_five_tool_uses_to_the_next_session(desk, environ):
+def test_from_five_tool_uses_to_the_next_session(desk, environ):
     assert Config().save.interval == 5
     write_memory(desk, b"# Memory\n\n## Recent Context\n\n" + b"- the parser caches its tokens now\n" * 3 * KB)
     done = save(desk.store, desk.save("what comes after it lands in the new file"))

@@ -67,7 +67,7 @@ def test_the_document_is_front_matter_and_a_text():
     ]
 
 
-def test_the_json_is_the_seeds():
+def test_the_json_has_the_fields_of_spec_r5():
     value = FULL.to_json()
     assert list(value) == ["dateRange", "sectionCount", "themes", "keyDecisions", "issues", "overallSummary"]
     assert value["dateRange"] == {"first": "2026-01-10", "last": "2026-01-13"}

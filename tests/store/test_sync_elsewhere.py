@@ -1,4 +1,4 @@
-"""Sync over real servers, in a project's own repository, and where rivals failed, each as users reported it."""
+"""Sync over real servers, in a project's own repository, and failures that users of other tools reported."""
 
 from __future__ import annotations
 
@@ -281,7 +281,7 @@ def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project
     assert "refs/heads/gitmem" in bare_git(upstream, "for-each-ref")
 
 
-# Where rivals failed (field notes: concurrency, machines, privacy)
+# Failures that users of other memory tools reported: concurrency, machines, privacy
 
 
 def test_rival_two_sessions_append_and_one_append_is_lost(pair: tuple[Machine, Machine]):  # noqa: F811

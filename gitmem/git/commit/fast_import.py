@@ -1,4 +1,4 @@
-"""Commits through `git fast-import`, moved onto a branch by compare-and-swap (design §3).
+"""Commits through `git fast-import`, moved onto a branch by compare-and-swap (docs/format.md, Order of writes).
 
 A `Writer` reads files at the tip it was given and writes commits on top of it; nothing of them is visible before
 `finish`, which has fast-import sync the objects, and then moves the branch from exactly that tip:

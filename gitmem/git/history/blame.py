@@ -1,7 +1,7 @@
 """Which commit wrote a line: `git blame`, parsed by GitPython.
 
 GitPython starts git with the caller's environment, and its `Repo(...)` reads `GIT_DIR`, `GIT_COMMON_DIR` and others
-before it looks at the path it was given: inside a hook it finds another repository, or none (field-notes §2). So its
+before it looks at the path it was given: inside a hook it finds another repository, or none. So its
 parser is used on a repository object that was never searched for, and whose every git process is started by
 `gitmem.git.process.run`. Importing it takes 85 ms: this module is imported where a line is to be blamed, and nowhere
 else.

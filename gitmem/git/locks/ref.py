@@ -1,7 +1,7 @@
 """The lock that is a git ref, for what several machines share.
 
 The ref `refs/gitmem/lock` moves by compare-and-swap from a blob that says "free" to a blob that names the holder, and
-back. It is never deleted: git removes the empty folder of a deleted ref under the feet of others (design §3). The next
+back. It is never deleted: git removes the empty folder of a deleted ref under the feet of others. The next
 holder replaces a dead or silent one by the same compare-and-swap.
 """
 

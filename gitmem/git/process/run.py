@@ -1,6 +1,6 @@
 """The one way to start git: nothing of the caller's environment, configuration or hooks can change a result.
 
-field-notes §2 lists what bit others. Three walls:
+Three walls:
 
 - the environment: every `GIT_*` variable is dropped but for a short list, and what git must know is set explicitly;
 - the user's and the system's configuration are not read (unless asked, for network operations);
@@ -140,7 +140,7 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
     """Copy `environ` so that git finds in it no repository, no identity and no configuration but gitmem's.
 
     With `user_config` the user's and the system's configuration, and the variables that say how to reach a remote,
-    stay: for network operations. Source: field-notes §2.
+    stay: for network operations.
     """
     kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
     clean = {}

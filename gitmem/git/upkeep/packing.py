@@ -1,4 +1,4 @@
-"""Joining the small packs and loose objects that commits leave behind (design §3, "Growth").
+"""Joining the small packs and loose objects that commits leave behind.
 
 Each save leaves a pack of its own; a thousand of them, and a save takes twice as long. Joining them is cheap if it is
 done often: `--geometric` touches the small packs only, and a delta once found is kept. The window is wider than git's

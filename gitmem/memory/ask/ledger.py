@@ -1,4 +1,4 @@
-"""What asking models cost a store, day by day, and the limits of a day (spec R6; field-notes §4, "cost").
+"""What asking models cost a store, day by day, and the limits of a day (spec R6; docs/format.md, Models).
 
 A file a day in the private folder, to which lines are only ever added, each in one write. What a question may cost at
 most is written down before it is asked, and what it did cost after it was answered; whoever finds, by the lines before

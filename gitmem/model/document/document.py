@@ -6,7 +6,7 @@ properties then, taking that header for body would put a second one on top of it
 byte order mark may stand before the first, and a byte that is not UTF-8 survives.
 
 python-frontmatter reads what a header means, but does not find it here: it takes `----` and a fence after blank lines,
-not `...` and no lone CR, and strips the body (field notes, "python-frontmatter").
+not `...` and no lone CR, and strips the body.
 """
 
 from __future__ import annotations

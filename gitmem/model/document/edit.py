@@ -1,7 +1,7 @@
 """Change one value of a YAML mapping and leave every other byte of its text as it is.
 
 Both a document's header and a config.yaml with comments are edited here. Dumping a header again would sort its keys,
-drop its comments and turn `007` into 7 (field notes, "python-frontmatter"), so an edit finds where a value stands,
+drop its comments and turn `007` into 7, so an edit finds where a value stands,
 puts the new one there, and loads the result to see that it says what was asked for and nothing else.
 """
 

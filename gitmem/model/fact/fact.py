@@ -41,7 +41,7 @@ class FactKind(StrEnum):
 
     @property
     def letter(self) -> str:
-        """The letter that ids of this kind begin with: `d`, `p`, `i` as in the seed; a preference's is `f`."""
+        """The letter that ids of this kind begin with: `d`, `p`, `i` as in older tools; a preference's is `f`."""
         return {"preference": "f", "core-logic": "c"}.get(self.value, self.value[0])
 
     @property

@@ -1,8 +1,8 @@
 """What a session says that holds beyond it (spec V4): rules, preferences, decisions, how things are, fixes, commands.
 
-Without a model, and with precision before recall: most sessions say nothing of the kind, and junk is worse than nothing
-(field-notes §4). Taken are what a person states to the agent as standing, what an answer states as decided or open,
-fixes that say what was wrong and were carried out, and commands for tests and the like that worked more than once.
+Without a model, and with precision before recall: most sessions say nothing of the kind, and junk is worse than
+nothing. Taken are what a person states to the agent as standing, what an answer states as decided or open, fixes that
+say what was wrong and were carried out, and commands for tests and the like that worked more than once.
 """
 
 from __future__ import annotations

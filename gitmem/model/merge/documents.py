@@ -1,4 +1,4 @@
-"""Merging is a function: what two machines made of the same memory becomes one, without asking (spec G5, design §3).
+"""Merging is a function: what two machines made of the same memory becomes one, without asking (spec G5).
 
 `merge` is about one file, `merge_trees` about all files that differ. Both are pure, and commutative: it does not matter
 which side is `ours`, so that all machines come to the same bytes. Nothing either side added or changed is lost, and a

@@ -187,7 +187,7 @@ def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
 
 
 def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[Placed]:
-    """Return the lines of the daily log in the seed's form."""
+    """Return the lines of the daily log (docs/format.md, Turns)."""
     entries = []
     if asked:
         entries.append(_line(turn, turn.started, USER_PROMPT, shorten_prompt(asked), "prompt"))

@@ -1,4 +1,4 @@
-"""What an agent's host tells through its hooks, as one value whatever the host (spec J1 to J10, field-notes §1).
+"""What an agent's host tells through its hooks, as one value whatever the host (spec J1 to J10).
 
 The JSON of Claude Code is read, and what Codex sends in the same shape. Nothing of it is trusted: a field of the wrong
 type counts as missing, and texts are bounded.

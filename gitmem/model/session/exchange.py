@@ -196,7 +196,7 @@ SCHEMA: dict[str, object] = {
     "required": ["exchanges"],
     "additionalProperties": False,
 }
-"""What a model is to answer about the exchanges of a session (the seed's shape)."""
+"""What a model is to answer about the exchanges of a session (spec V1)."""
 
 
 def reworded(exchange: Exchange, given: Mapping[str, object]) -> Exchange | None:

@@ -1,7 +1,7 @@
 """What a session holds that nobody said: injected text, commands of the host, restated boot files, trivial turns.
 
-A rival's memory was 97.8 % junk, most of it restated boot files (field-notes §4); and what a memory injects would come
-back into it at the next save. The host's markers are those seen in Claude Code 1.0.98 to 2.1.330 and Codex 0.169.
+Restated boot files fill a memory with what its reader has anyway, and injected memory would come back
+at the next save. The host's markers are those seen in Claude Code 1.0.98 to 2.1.330 and Codex 0.169.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a host's transcript holds, read tolerantly (field-notes §1, "Transcripts").
+"""What a host's transcript holds, read tolerantly (docs/format.md, Transcripts).
 
 The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
 that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.

@@ -1,4 +1,4 @@
-"""Rotation planned as a value (spec R2, R3, P2; seed `rotation-plan.md` §4): what the archive is called, what stays.
+"""Rotation planned as a value (spec R2, R3, P2): what the archive is called, what stays.
 
 The archive is the whole file, byte for byte. What stays, in the order in which it stood:
 

@@ -76,7 +76,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class RotatedFile:
-    """An archive, with what `memory-index.json` held of it (seed `rotation-plan.md` §3).
+    """An archive, with what `memory-index.json` held of it in older tools (spec R7).
 
     `present` says whether it is still in the tree; if not, history has it, and the numbers are those it had. `days`
     are the first and the last day of the entries that it holds and no earlier archive does, None where no line of it

@@ -1,4 +1,4 @@
-"""The merge of two commits, as a commit that is the same on whichever machine it is made (design §3).
+"""The merge of two commits, as a commit that is the same on whichever machine it is made (spec G5).
 
 Parents are sorted, the date is the later one of theirs, the identity is gitmem's, the message says what the parents
 say, and the content is a function of their trees and of what they share. So two machines that merge the same two

@@ -1,4 +1,4 @@
-"""Keeping a store small and quick however long it lives (design §3, "Growth"): never on the way of a save.
+"""Keeping a store small and quick however long it lives: never on the way of a save.
 
 It joins packs and removes what killed processes left unfinished. Nothing it does changes what the store holds, and it
 may be killed at any point: git puts a new pack in place before it removes those it was made of. Writers need not wait;

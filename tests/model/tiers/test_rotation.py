@@ -57,7 +57,7 @@ def is_in_order_in(part, whole):
     return all(any(piece == other for other in remaining) for piece in part)
 
 
-# -- the numbers of the seed's §11
+# -- numbers at the thresholds of spec R1 to R3
 
 
 def test_the_margin_of_five_percent():
