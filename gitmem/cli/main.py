@@ -295,10 +295,10 @@ def _record(journal: Journal, args: argparse.Namespace | None, message: str, tra
 
 
 def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
-    from gitmem.git.process.run import masked
+    from gitmem.text.urls import mask_urls
 
     # Whatever is wrong may be quoted, an address with its password among it that was given in the wrong place.
-    said = {key: masked(value) if isinstance(value, str) else value for key, value in said.items()}
+    said = {key: mask_urls(value) if isinstance(value, str) else value for key, value in said.items()}
     if as_json:
         import json
 

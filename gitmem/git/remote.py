@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitFailedError, GitmemError, RefusedError, UnreachableError
-from gitmem.git.process.run import Git, masked
-from gitmem.git.repository import is_object_id, read_text
+from gitmem.git.process.run import Git
+from gitmem.git.repository import is_object_id
+from gitmem.machine.beneath import read_text
+from gitmem.text.urls import mask_urls
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -77,7 +79,7 @@ class Remote:
     @property
     def shown(self) -> str:
         """Where it is, without a password."""
-        return masked(self.url)
+        return mask_urls(self.url)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +140,9 @@ class Connection:
             said = f"{error.stdout}\n{error.stderr}"
             line = next((line for line in said.splitlines() if line.startswith("!")), "")
             if line and any(words in line for words in _RACES):
-                raise PushRacedError(masked(line)) from None
+                raise PushRacedError(mask_urls(line)) from None
             if line:
-                reason = masked(line.split("\t")[-1])
+                reason = mask_urls(line.split("\t")[-1])
                 raise GitmemError(
                     f"{remote.name} ({remote.shown}) did not take what was pushed: {reason}.",
                     "What came from there is merged here. See that you may push to the branch, then sync again.",
@@ -219,7 +221,7 @@ def check_url(url: str) -> str:
     scheme = "://" in url and not url.lower().startswith(_SCHEMES)
     if bad or helper or scheme:
         raise RefusedError(
-            f"{masked(ascii(url))} is no address of a repository that gitmem goes to.",
+            f"{mask_urls(ascii(url))} is no address of a repository that gitmem goes to.",
             "Use an https, ssh, git or file URL, host:path, or a path.",
         )
     return url
@@ -254,4 +256,4 @@ def _last_line(error: GitFailedError) -> str:
     """Return the line of what git said that tells most."""
     lines = [line for line in error.stderr.splitlines() if line.strip()]
     telling = next((line for line in lines if line.startswith(("fatal:", "error:", "ssh:", "remote:"))), "")
-    return masked(telling or (lines[-1] if lines else error.message))
+    return mask_urls(telling or (lines[-1] if lines else error.message))

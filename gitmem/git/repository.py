@@ -8,7 +8,7 @@ import time
 from functools import cached_property
 
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, UnfinishedError
-from gitmem.machine.beneath import read_regular
+from gitmem.machine.beneath import read_text
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
@@ -93,14 +93,6 @@ def common_dir_of(git_dir: str) -> str:
     """Return the common folder of a git dir: what its `commondir` names, else itself."""
     named = read_text(os.path.join(git_dir, "commondir")).rstrip("\r\n")
     return os.path.normpath(os.path.join(git_dir, named)) if named else git_dir
-
-
-def read_text(path: str) -> str:
-    """Return the content of a small file of git's, "" where it cannot be read."""
-    try:
-        return (read_regular(path, 65536) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-    except OSError:
-        return ""
 
 
 def lock_in_the_way(stderr: str) -> str:

@@ -10,8 +10,9 @@ from collections.abc import Mapping
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
 from gitmem.git.process.run import Git, git_version, git_without_repository
-from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, lock_in_the_way, read_text
+from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, lock_in_the_way
 from gitmem.git.trust import is_at_its_place, is_copy, is_linked, recorded_link
+from gitmem.machine.beneath import read_text
 
 BRANCH = MEMORY_BRANCH
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"

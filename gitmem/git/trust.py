@@ -11,7 +11,8 @@ import os
 
 from gitmem.errors import GitFailedError, RefusedError
 from gitmem.git.process.run import git_without_repository
-from gitmem.git.repository import linked_git_dir, read_text
+from gitmem.git.repository import linked_git_dir
+from gitmem.machine.beneath import read_text
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ import os
 import re
 
 from gitmem.git.process.run import Git
-from gitmem.git.repository import common_dir_of, read_text
+from gitmem.git.repository import common_dir_of
+from gitmem.machine.beneath import read_text
 from gitmem.machine.resources import resource
 
 TYPE_CHECKING = False  # see gitmem.git.process.run

@@ -31,6 +31,7 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 _LIST = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 _PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the folder, where the system has it
 _NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # what systems say of a link, or a file, opened as a folder
+_MOST_TEXT = 65536  # bytes
 # Parts of names that would lead out of the folder or into git's own, or that a system reads as more than a name.
 _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
 _UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
@@ -201,3 +202,11 @@ def read_open(file: BinaryIO, most: int) -> bytes | None:
     """Return at most so many bytes of an open file, None of one that is not regular."""
     status = os.fstat(file.fileno())
     return file.read(min(most, status.st_size)) if stat.S_ISREG(status.st_mode) else None
+
+
+def read_text(path: str) -> str:
+    """Return the content of a small file, "" if it cannot be read."""
+    try:
+        return (read_regular(path, _MOST_TEXT) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+    except OSError:
+        return ""

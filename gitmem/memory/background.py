@@ -11,8 +11,8 @@ import os
 from functools import partial
 
 from gitmem.errors import GitmemError, UnreadableError
-from gitmem.git.locks.base import is_running
-from gitmem.git.repository import read_text
+from gitmem.machine.beneath import read_text
+from gitmem.machine.processes import is_running
 from gitmem.memory.capture.pending import look
 from gitmem.memory.capture.turns import Captured, capture, is_due
 from gitmem.store.report.journal import Failure, Journal

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gitmem.errors import GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
-from gitmem.git.repository import Repository, find_layout, is_object_id, read_text
+from gitmem.git.repository import Repository, find_layout, is_object_id
 from gitmem.git.trust import check_layout
+from gitmem.machine.beneath import read_text
 from gitmem.model.paths import FORMAT, TEMPORARY
 from gitmem.store.settings.personal import read_config, read_small
 from gitmem.store.spool.spool import Spool

@@ -15,7 +15,6 @@ from gitmem.git.repository import (
     common_dir_of,
     find_layout,
     is_object_id,
-    read_text,
 )
 
 if TYPE_CHECKING:
@@ -117,12 +116,6 @@ def test_the_common_folder_of_a_git_folder(tmp_path):
     (tmp_path / "worktrees" / "x").mkdir(parents=True)
     (tmp_path / "worktrees" / "x" / "commondir").write_text("../..\n")
     assert common_dir_of(str(tmp_path / "worktrees" / "x")) == str(tmp_path)
-
-
-def test_what_cannot_be_read_is_nothing(tmp_path):
-    (tmp_path / "text").write_bytes(b"a\xff\n")
-    assert read_text(str(tmp_path / "text")) == "a\udcff\n"
-    assert read_text(str(tmp_path)) == read_text(str(tmp_path / "missing")) == ""
 
 
 @pytest.mark.parametrize(

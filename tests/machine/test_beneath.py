@@ -18,7 +18,7 @@ import pytest
 from gitmem.errors import RefusedError
 from gitmem.git.process.run import Git
 from gitmem.git.worktree.files import WorkTree
-from gitmem.machine.beneath import HANDLES, enter, read_regular
+from gitmem.machine.beneath import HANDLES, enter, read_regular, read_text
 from gitmem.model.paths import TEMPORARY
 from gitmem.search.files import list_files, read_file
 
@@ -197,3 +197,9 @@ def test_a_race_of_many_swaps(make, outside):
         done.set()
         thread.join()
     assert {path.read_bytes() for path in outside.rglob("*.md")} == {SECRET}
+
+
+def test_a_text_that_cannot_be_read_is_empty(tmp_path):
+    (tmp_path / "text").write_bytes(b"a\xff\n")
+    assert read_text(str(tmp_path / "text")) == "a\udcff\n"
+    assert read_text(str(tmp_path)) == read_text(str(tmp_path / "missing")) == ""

@@ -49,7 +49,7 @@ def run_adopt(args: argparse.Namespace, door: Door) -> int:
 
 def adopt_if_changed(store: Store, door: Door) -> None:
     """Mirror the agent's own memory behind its back, if it looks otherwise than when that was done last."""
-    from gitmem.git.repository import read_text
+    from gitmem.machine.beneath import read_text
     from gitmem.memory.facts.adopt import adopt, look_of
 
     folder, seen = _folder(store, door), os.path.join(store.private, _SEEN)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 import time
 from abc import ABC, abstractmethod
 
 from gitmem.errors import BusyError
+from gitmem.machine.processes import is_running, namespace, start_time
 from gitmem.values import Value
 
 TYPE_CHECKING = False
@@ -89,7 +89,7 @@ class Lock(ABC):
         self._purpose = purpose
         self._machine = machine
         self._clock = clock
-        self._place = _place()
+        self._place = namespace()
         self._token = ""
         self._seen: bytes | None = None  # the record of the holder being waited for
         self._seen_at = 0.0
@@ -163,7 +163,7 @@ class Lock(ABC):
         return BusyError(f"The store is held by {holder}.", "Try again when it is done.")
 
     def _record(self, beat: float) -> bytes:
-        started = _process(os.getpid())[1]
+        started = start_time(os.getpid())
         holder = Holder(
             self._machine, os.getpid(), started, self._place, self._token, self._purpose, self._clock.wall(), beat
         )
@@ -177,41 +177,6 @@ class Lock(ABC):
         return now - (self._seen_at if beat is None else min(beat, self._seen_at)) >= STALE_SECONDS
 
 
-def _place() -> str:
-    """Name this boot of this machine and this namespace of process ids; "" where the system does not tell."""
-    try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
-            return f"{file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
-    except OSError:
-        return ""
-
-
-def _process(pid: int) -> tuple[str, str]:
-    """Return state and start time of a process, as proc(5) has them; ("", "") where that cannot be read."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rpartition(b")")[2].split()  # the name before it may hold anything
-        return fields[0].decode(), fields[19].decode()
-    except (OSError, IndexError):
-        return "", ""
-
-
 def alive(holder: Holder) -> bool:
-    """Tell whether a holder of this very place runs; a process that got its number later is not it."""
-    return is_running(holder.pid) and _process(holder.pid)[1] in {"", holder.started}
-
-
-def is_running(pid: int) -> bool:
-    """Tell whether a process runs; one whose parent has not taken note of its end does not.
-
-    What cannot be told counts as running: a number that is no process's, and on Windows any, where to ask is to end it.
-    """
-    if pid <= 0 or sys.platform == "win32":
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        pass
-    return _process(pid)[0] not in {"Z", "X"}
+    """Return whether a holder in this namespace still runs; a later process with its number does not count."""
+    return is_running(holder.pid) and start_time(holder.pid) in {"", holder.started}

@@ -346,15 +346,9 @@ def _command(args: tuple[str, ...]) -> str:
 
 
 def _readable(stderr: bytes) -> str:
-    return masked(stderr.decode("utf-8", "replace").strip())[-STDERR_LIMIT:]
+    from gitmem.text.urls import mask_urls
 
-
-def masked(text: str) -> str:
-    """Return a text without what stands before an `@`, or behind a `?`, in the URLs in it: passwords and tokens."""
-    import re  # not where all goes well
-
-    text = re.sub(r"://[^\s'\"]*@", "://***@", text)
-    return re.sub(r"(://[^\s'\"?]*\?)[^\s'\"]+", r"\1***", text)
+    return mask_urls(stderr.decode("utf-8", "replace").strip())[-STDERR_LIMIT:]
 
 
 def _end(process: Running) -> bytes:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from gitmem.git.repository import read_text
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, RefusalError
 from gitmem.llm.models import make_model
 from gitmem.llm.protocol import cost_of, fenced
 from gitmem.llm.replies import ReplyError, parse_reply
+from gitmem.machine.beneath import read_text
 from gitmem.memory.ask.ledger import Asking, Ledger, Limits, Spent, SpentError, day_of
 from gitmem.memory.headers import FOLDER
 from gitmem.redact.redact import redact

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from gitmem.git.locks.base import is_running
+from gitmem.machine.processes import is_running
 from gitmem.model.session.events import HookEvent, HookKind, parse_payload
 from gitmem.model.session.turns import Turn, fold
 from gitmem.store.spool.hooks import HookSpool

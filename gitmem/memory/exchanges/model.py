@@ -12,9 +12,9 @@ import os
 from datetime import datetime, timedelta
 from functools import partial
 
-from gitmem.git.repository import read_text
 from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError
+from gitmem.machine.beneath import read_text
 from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ask import ask, is_worth_asking, without_secrets
 from gitmem.memory.capture.session_end import read_records

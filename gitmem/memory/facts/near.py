@@ -16,8 +16,8 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
-from gitmem.git.repository import read_text
 from gitmem.llm.embedders import make_embedder
+from gitmem.machine.beneath import read_text
 from gitmem.memory.headers import FOLDER
 from gitmem.search.units.cut import FIELD
 from gitmem.search.units.units import Units

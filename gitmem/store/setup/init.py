@@ -8,9 +8,10 @@ from enum import Enum
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.git.locks.choose import open_lock
 from gitmem.git.process.run import Git
-from gitmem.git.repository import find_layout, read_text
+from gitmem.git.repository import find_layout
 from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make_repository, make_root
 from gitmem.git.trust import ask_git, check_owner, is_linked
+from gitmem.machine.beneath import read_text
 from gitmem.machine.resources import read_resource
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY

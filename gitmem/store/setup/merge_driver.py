@@ -11,8 +11,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.git.repository import read_text
 from gitmem.git.setup import run_past_lock
+from gitmem.machine.beneath import read_text
 from gitmem.model.merge.documents import Status, merge
 
 if TYPE_CHECKING:

@@ -7,7 +7,6 @@ import shutil
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.process.run import masked
 from gitmem.git.refs import move_ref
 from gitmem.git.remote import Connection, check_url
 from gitmem.git.setup import check_out, make_root
@@ -17,6 +16,7 @@ from gitmem.store.setup.remotes import DEFAULT, add_remote
 from gitmem.store.sync.guard import check_extent, check_incoming
 from gitmem.store.sync.memory import fetch_memory, note_synced
 from gitmem.store.sync.merge import merge_bases
+from gitmem.text.urls import mask_urls
 
 if TYPE_CHECKING:
     from gitmem.git.remote import Remote
@@ -40,7 +40,7 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
     if not made.new and store.tip not in {None, root}:
         raise GitmemError(
             f"This project has a store already, at {store.root}.",
-            f"'gitmem remote add {masked(url)}' and 'gitmem sync' bring the two together.",
+            f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' bring the two together.",
         )
     try:
         remote = add_remote(store, DEFAULT, url)

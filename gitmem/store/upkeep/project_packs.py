@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from gitmem.git.repository import read_text
+from gitmem.machine.beneath import read_text
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from gitmem.errors import BusyError, RefusedError
 from gitmem.git.commit.branch import clear_left_move
 from gitmem.git.commit.fast_import import CRASH_REPORT
 from gitmem.git.objects.oid import blob_id
-from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind, read_text
+from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind
 from gitmem.git.worktree.index import DRAFT, clear_left_lock
+from gitmem.machine.beneath import read_text
 from gitmem.store.upkeep.project_packs import listed_packs
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
