@@ -15,7 +15,7 @@
 [ "$GITMEM_HOOKS" = off ] && exit 0
 set -C
 
-# Where the spool is, by the rules of gitmem.store.setup.locate (docs/format.md, "Where a store is"), from the current folder,
+# Where the spool is, by the rules of gitmem.store.locate (docs/format.md, "Where a store is"), from the current folder,
 # else from the host's project folder. What is rarer than a work tree and a linked work tree is left to gitmem: `ask`.
 d= ask=
 [ -d "$HOME/.gitmem/projects" ] && ask=1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gitmem.store.settings.personal import personal_folder
+from gitmem.store.config.personal import personal_folder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

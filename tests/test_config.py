@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gitmem.config import RULES, Config, Origin, Untrusted, is_harmless, parse_value, settings
 from gitmem.machine.resources import read_resource
-from gitmem.store.settings.files import MAX_BYTES, MAX_TRACKED_BYTES, load_config
+from gitmem.store.config.files import MAX_BYTES, MAX_TRACKED_BYTES, load_config
 
 ROOT = Path(__file__).resolve().parents[1]
 DEFAULTS = {
@@ -319,7 +319,7 @@ def test_a_setting_that_there_is_not_is_refused():
 
 def test_files_without_settings_load_no_yaml():
     code = (
-        "import sys; from gitmem.store.settings.files import load_config; "
+        "import sys; from gitmem.store.config.files import load_config; "
         "from gitmem.machine.resources import read_resource;"
         "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')));"
         "sys.exit('yaml' in sys.modules)"

@@ -14,9 +14,9 @@ import pytest
 
 from gitmem.hosts.shim import ANSWER, DELIVER, command
 from gitmem.machine.context import Context
-from gitmem.store.report.journal import Journal
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.upkeep.journal import Journal
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gitmem.machine.programs import own_command
 from gitmem.machine.resources import resource
-from gitmem.store.settings.personal import personal_folder
+from gitmem.store.config.personal import personal_folder
 
 _SETTINGS = "rotation:\n  threshold_tokens: 700\n  carryover_tokens: 200\n"
 _START = {"hook_event_name": "SessionStart", "session_id": "the-next-session", "source": "startup"}

@@ -50,11 +50,11 @@ class Door(Value):
 
     def settings_taken_over(self) -> tuple[str, ...]:
         """Move the person's settings out of a place that a store may track, once; returns what to tell them."""
-        from gitmem.store.settings.personal import is_left_behind
+        from gitmem.store.config.personal import is_left_behind
 
         if not is_left_behind(self.environ, self.home()):
             return ()
-        from gitmem.store.settings.takeover import take_over
+        from gitmem.store.config.takeover import take_over
 
         return take_over(self.environ, self.home())
 
@@ -70,7 +70,7 @@ class Door(Value):
 
         """
         from gitmem.errors import StoreNotFoundError
-        from gitmem.store.setup.locate import find_store, is_store, user_store
+        from gitmem.store.locate import find_store, is_store, user_store
 
         if args.user:
             found = user_store(self.home())
@@ -108,7 +108,7 @@ class Door(Value):
 
                 self.notices(settle(store).notices)
         except GitmemError as error:
-            from gitmem.store.report.journal import Failure, Journal
+            from gitmem.store.upkeep.journal import Failure, Journal
 
             Journal(store.private).record(Failure(now(), f"drain before {args.command}", error.message))
             self.notices((f"{error.message} {error.remedy}".strip(),))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from gitmem.cli.door import Door
-    from gitmem.store.report.journal import Journal
+    from gitmem.store.upkeep.journal import Journal
 
 
 class Command(Value):
@@ -280,7 +280,7 @@ def _journal(door: Door, args: argparse.Namespace | None) -> Journal | None:
     if args is None:
         return None
     try:
-        from gitmem.store.report.journal import Journal
+        from gitmem.store.upkeep.journal import Journal
 
         return Journal(door.open(args).private)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
@@ -289,7 +289,7 @@ def _journal(door: Door, args: argparse.Namespace | None) -> Journal | None:
 
 def _record(journal: Journal, args: argparse.Namespace | None, message: str, trace: str = "") -> bool:
     from gitmem.cli.door import now
-    from gitmem.store.report.journal import Failure
+    from gitmem.store.upkeep.journal import Failure
 
     return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
 

@@ -81,7 +81,7 @@ def _told(memory: Memory, what: str, error: Exception, remedy: str) -> Exception
         where = f" ({error.filename})" if error.filename else ""
         return ToolError(clean(f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store."))
     with contextlib.suppress(Exception):
-        from gitmem.store.report.journal import Failure, Journal
+        from gitmem.store.upkeep.journal import Failure, Journal
 
         store = memory.open()
         trace = "".join(traceback.format_exception(error))

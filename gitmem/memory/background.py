@@ -15,9 +15,9 @@ from gitmem.machine.beneath import read_text
 from gitmem.machine.processes import is_running
 from gitmem.memory.capture.pending import look
 from gitmem.memory.capture.turns import Captured, capture, is_due
-from gitmem.store.report.journal import Failure, Journal
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.transaction.transact import transact
+from gitmem.store.upkeep.journal import Failure, Journal
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

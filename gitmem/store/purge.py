@@ -21,11 +21,12 @@ from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.purge.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
 from gitmem.redact.redact import redact
-from gitmem.store.rewrite.apply import apply, locked, oldest_found, refs_of
-from gitmem.store.rewrite.journal import Journal
+from gitmem.store.rewrite.apply import apply, locked, oldest_found
+from gitmem.store.rewrite.progress import Journal
 from gitmem.store.rewrite.records import MOST_UNASKED, answer, followed_at, record_path
 from gitmem.store.setup.remotes import remotes
 from gitmem.store.transaction.transact import transact
+from gitmem.store.upkeep.refs import refs_of
 
 if TYPE_CHECKING:
     import re

@@ -15,7 +15,7 @@ from gitmem.cli.commands import init
 from gitmem.cli.door import Door
 from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
-from gitmem.store.report.journal import Journal
+from gitmem.store.upkeep.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"

@@ -13,10 +13,10 @@ from gitmem.memory.capture import session_end
 from gitmem.memory.capture.pending import IDLE, look
 from gitmem.memory.capture.tail import context_used, in_context
 from gitmem.model.entry.entry import find_entries
-from gitmem.store.report.journal import Journal
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transcripts import transcripts
+from gitmem.store.upkeep.journal import Journal
 from tests.own_settings import own_settings
 
 ALIVE, DEAD = 4711, 4712

@@ -22,11 +22,11 @@ from gitmem.model.entry.entry import find_entries, render_entry
 from gitmem.model.session.entries import remember
 from gitmem.model.session.events import HookEvent, HookKind, parse_payload
 from gitmem.model.session.turns import fold
-from gitmem.store.report.journal import Journal
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.upkeep import background
+from gitmem.store.upkeep.journal import Journal
 
 AT = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 HOSTILE = [

@@ -12,12 +12,12 @@ from gitmem.git.remote import Connection
 from gitmem.store.health.doctor import QUICK, examine
 from gitmem.store.history.origin import blame
 from gitmem.store.history.records import difference, shown
-from gitmem.store.report.findings import Level
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.setup.remotes import add_remote
 from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Options
+from gitmem.store.upkeep.findings import Level
 
 if TYPE_CHECKING:
     from pathlib import Path

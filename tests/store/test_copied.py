@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
+from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.setup.init import Place, init_store
-from gitmem.store.setup.locate import find_project, find_store, home_store
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 

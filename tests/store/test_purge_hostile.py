@@ -10,13 +10,13 @@ import pytest
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.model.purge.purge import make_record
 from gitmem.store.health.doctor import QUICK, examine
-from gitmem.store.report.findings import Level
 from gitmem.store.review.purges import answer_purge, preview_purge, waiting_purges
-from gitmem.store.rewrite.journal import read_state
+from gitmem.store.rewrite.progress import read_state
 from gitmem.store.setup.init import Place
 from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.retry import Options
+from gitmem.store.upkeep.findings import Level
 from tests.store.rewrite.test_apply import SECRET, clean, files_with, purge
 from tests.store.sync.test_memory import Machine, converge, machine, pair, remote  # noqa: F401
 

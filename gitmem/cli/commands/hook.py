@@ -223,7 +223,7 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:
     """Return the store of the first of these folders that has one, else of the project the session began in."""
-    from gitmem.store.setup.locate import find_store
+    from gitmem.store.locate import find_store
 
     for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
         if os.path.isabs(folder) and "\0" not in folder:
@@ -274,7 +274,7 @@ def _log(door: Door, message: str) -> None:
     """Write to the log of the store, if there is one; a failure of that is nobody's."""
     try:
         from gitmem.cli.door import now
-        from gitmem.store.report.journal import Failure, Journal
+        from gitmem.store.upkeep.journal import Failure, Journal
 
         root = _find(door, ())
         if root is not None:
@@ -298,7 +298,7 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.memory.replay import find_transcripts, replay
-    from gitmem.store.report.findings import count
+    from gitmem.store.upkeep.findings import count
 
     paths = [os.path.join(door.cwd, name) for name in args.transcripts]
     missing = [path for path in paths if not os.path.exists(path)]

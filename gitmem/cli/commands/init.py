@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.config import Untrusted
-    from gitmem.store.settings.settings import Found
+    from gitmem.store.setup.settings import Found
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
@@ -115,8 +115,8 @@ def run_config(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.cli.commands import trust
-    from gitmem.store.settings.personal import read_config
-    from gitmem.store.settings.settings import check_key, find_settings
+    from gitmem.store.config.personal import read_config
+    from gitmem.store.setup.settings import check_key, find_settings
 
     if args.key in trust.WORDS:
         return trust.run(args, door)
@@ -143,7 +143,7 @@ def run_config(args: argparse.Namespace, door: Door) -> int:
 
 
 def _change(args: argparse.Namespace, door: Door) -> int:
-    from gitmem.store.settings.settings import read_value, set_for_all, set_for_store
+    from gitmem.store.setup.settings import read_value, set_for_all, set_for_store
 
     value = None if args.unset else read_value(args.key, args.value)
     if args.user:

@@ -22,7 +22,7 @@ from gitmem.hosts.install import (
     plan_unregister,
 )
 from gitmem.machine.programs import SCRIPTS_TOO, find_program
-from gitmem.store.report.findings import Finding, Level
+from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ def _prepare_store(args: argparse.Namespace, door: Door) -> None:
 
 def _manifest(args: argparse.Namespace, door: Door, scope: Scope) -> Manifest | None:
     """Return where it is recorded what was written: with the project's store, or with what is the person's."""
-    from gitmem.store.setup.locate import HOME_HOSTS, user_store
+    from gitmem.store.locate import HOME_HOSTS, user_store
 
     if scope is Scope.USER:
         return Manifest(os.path.join(user_store(door.home()), HOME_HOSTS, _MANIFEST))

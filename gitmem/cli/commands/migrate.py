@@ -60,7 +60,7 @@ def run_migrate(args: argparse.Namespace, door: Door) -> int:
 def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
     from gitmem.legacy.plan import Kind
     from gitmem.legacy.read import Source, find_sources, kind_of
-    from gitmem.store.setup.locate import find_project
+    from gitmem.store.locate import find_project
 
     if args.source:
         folder = os.path.join(door.folder(args), os.path.expanduser(args.source))

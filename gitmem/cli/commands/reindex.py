@@ -90,7 +90,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     """Make what is missing, and what becomes so meanwhile; what fails is written to the log, once."""
     from gitmem.search.vectors.cache import is_news
     from gitmem.search.vectors.fill import fill
-    from gitmem.store.report.journal import Failure, Journal
+    from gitmem.store.upkeep.journal import Failure, Journal
 
     if embedder is None:
         return ExitCode.OK
@@ -115,7 +115,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
 
 
 def _words(embedder: Embedder, filled: Filled) -> str:
-    from gitmem.store.report.findings import count as counted
+    from gitmem.store.upkeep.findings import count as counted
 
     cost = f", about ${filled.cost:.4f}" if filled.cost else ""
     made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "none was missing"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.terminal import Progress
 from gitmem.errors import ExitCode
-from gitmem.store.report.findings import count
+from gitmem.store.upkeep.findings import count
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from gitmem.memory.ask.ask import Spending
     from gitmem.search.vectors.fill import Overview
     from gitmem.store.health.status import Status
-    from gitmem.store.report.findings import Finding
     from gitmem.store.sync.all import RemoteState
+    from gitmem.store.upkeep.findings import Finding
     from gitmem.store.upkeep.maintenance import Maintenance
 
 _KILO = 1000
@@ -135,7 +135,7 @@ def run_doctor(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.cli.commands.install import examine_host, examine_server
     from gitmem.store.health.doctor import DEEP, FULL, examine
-    from gitmem.store.report.findings import Level
+    from gitmem.store.upkeep.findings import Level
 
     store = door.open(args)
     with Progress(door.err) as progress:

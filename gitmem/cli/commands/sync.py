@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode, UsageError
-from gitmem.store.report.findings import count
 from gitmem.store.sync.guard import Accept
+from gitmem.store.upkeep.findings import count
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
@@ -73,9 +73,9 @@ def _background(args: argparse.Namespace, door: Door) -> int:
     """Sync behind a hook: failures go to the log, but for being offline."""
     from gitmem.cli.door import now
     from gitmem.errors import UnreachableError
-    from gitmem.store.report.journal import Failure, Journal
     from gitmem.store.sync.all import sync_in_background
     from gitmem.store.sync.retry import Options
+    from gitmem.store.upkeep.journal import Failure, Journal
 
     store = door.settled(args)
     for error in sync_in_background(store, Options()):

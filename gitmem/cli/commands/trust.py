@@ -8,10 +8,10 @@ from gitmem.cli.consent import agreed
 from gitmem.config import value_of
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.model.document.scalars import flow
-from gitmem.store.report.findings import count
-from gitmem.store.settings.agree import agree, withdraw
-from gitmem.store.settings.personal import personal_folder, read_agreed
-from gitmem.store.settings.settings import check_key
+from gitmem.store.config.agree import agree, withdraw
+from gitmem.store.config.personal import personal_folder, read_agreed
+from gitmem.store.setup.settings import check_key
+from gitmem.store.upkeep.findings import count
 
 if TYPE_CHECKING:
     import argparse

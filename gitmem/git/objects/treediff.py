@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from gitmem.git.objects.reader import Objects
+    from gitmem.git.process.run import Git
 
+Tree = dict[str, tuple[str, str]]  # mode and object id by path
 Entries = dict[bytes, tuple[str, str]]  # mode and object id by name
 
 _FOLDER = "40000"
@@ -117,3 +119,13 @@ def _compare(
         old_mode, old = before or ("000000", None)
         new = None if after is None else after[1]
         changes.append((path, PathChange(os.fsdecode(path), old, new, kept[0], old_mode)))
+
+
+def read_tree(git: Git, commit: str) -> Tree:
+    """Return the files of a commit, with mode and object id; submodules and links among them."""
+    tree = {}
+    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+        meta, _, path = line.partition(b"\t")
+        mode, _, oid = meta.decode().split()
+        tree[os.fsdecode(path)] = (mode, oid)
+    return tree

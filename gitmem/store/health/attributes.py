@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
 from gitmem.git.upkeep.integrity import known_files
-from gitmem.store.report.findings import Finding, Level
+from gitmem.store.upkeep.findings import Finding, Level
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

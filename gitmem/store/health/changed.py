@@ -21,8 +21,8 @@ from gitmem.store.health.files import broken_headers, conflicts, conflicts_findi
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitmem.store.report.findings import Finding
     from gitmem.store.store import Store
+    from gitmem.store.upkeep.findings import Finding
 
 _FILE = "examined.json"
 _MAX_BYTES = 1 << 20

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitmemError
 from gitmem.store.health import files, repository
 from gitmem.store.health.attributes import check_attributes
-from gitmem.store.report.findings import Finding, Level
 from gitmem.store.review.purges import check_purges
+from gitmem.store.upkeep.findings import Finding, Level
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

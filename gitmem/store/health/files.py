@@ -19,10 +19,10 @@ from gitmem.git.upkeep.integrity import known_files
 from gitmem.model.document.document import Document
 from gitmem.model.paths import check_path, fold
 from gitmem.redact.redact import redact
-from gitmem.store.report.findings import Finding, Level, age, count
-from gitmem.store.report.journal import Journal
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.transaction.redaction import readings
+from gitmem.store.upkeep.findings import Finding, Level, age, count
+from gitmem.store.upkeep.journal import Journal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -15,8 +15,8 @@ from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.upkeep.integrity import damages, lock_files, missing_of, staged_paths
 from gitmem.git.upkeep.packing import loose_estimate, pack_names
 from gitmem.model.paths import FORMAT
-from gitmem.store.report.findings import Finding, Level, age, count
 from gitmem.store.store import FORMAT_VERSION, format_version
+from gitmem.store.upkeep.findings import Finding, Level, age, count
 from gitmem.store.upkeep.maintenance import needed
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from gitmem.model.tiers.limits import Limits
 from gitmem.store.health.changed import check_documents
 from gitmem.store.health.doctor import QUICK, examine
 from gitmem.store.history.records import records
-from gitmem.store.report.findings import Finding, Level
 from gitmem.store.review.waiting import ToReview, to_review
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.sync.all import RemoteState, states
+from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.text.tokens import tokens_of_size
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from gitmem.errors import NotFoundError
 from gitmem.git.refs import read_refs
 from gitmem.git.upkeep.rewrite import find, history
 from gitmem.model.purge.purge import Replacer
-from gitmem.store.report.findings import Finding, Level, count
-from gitmem.store.rewrite.apply import follow, refs_of, seek_texts
-from gitmem.store.rewrite.journal import read_state
+from gitmem.store.rewrite.apply import follow, seek_texts
+from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.records import read_records, record_path
 from gitmem.store.setup.remotes import FETCHED
+from gitmem.store.upkeep.findings import Finding, Level, count
+from gitmem.store.upkeep.refs import refs_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import NotFoundError
+from gitmem.git.objects.treediff import read_tree
 from gitmem.model.document.document import Document
 from gitmem.model.merge.documents import REVIEW, is_beside
-from gitmem.store.sync.merge import read_tree
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

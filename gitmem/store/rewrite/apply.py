@@ -13,26 +13,26 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError
-from gitmem.git.refs import move_refs
+from gitmem.git.locks.heartbeat import beating
 from gitmem.git.upkeep.rewrite import contents, find, history, rewrite
 from gitmem.model.purge.purge import Record, Replacer
 from gitmem.model.purge.seek import Seeker
-from gitmem.store.rewrite.journal import Journal, read_state, write_state
+from gitmem.store.rewrite.finish import Applied, finish
 from gitmem.store.rewrite.judge import Judgement, judge
+from gitmem.store.rewrite.progress import Journal, read_state, write_state
 from gitmem.store.rewrite.records import answer, followed, followed_at, look_at_records
-from gitmem.store.transcripts.transcripts import on_a_branch
 from gitmem.store.upkeep.recovery import recover, remove_litter
+from gitmem.store.upkeep.refs import refs_of
 
 if TYPE_CHECKING:
     from gitmem.git.locks.choose import Lock
     from gitmem.git.upkeep.rewrite import Found, Written
     from gitmem.store.store import Store
 
-_OURS = "refs/gitmem/"
 _FETCHED = "refs/gitmem/fetched/"
 _STASH = "refs/stash"
 
@@ -49,16 +49,6 @@ class Cleaned:
     texts: frozenset[bytes]
     records: tuple[str, ...]
     removed: int
-
-
-@dataclass(slots=True)
-class Applied:
-    """What purging a store came to: refs that moved, commits written again, objects read afterwards, what to tell."""
-
-    refs: int = 0
-    commits: int = 0
-    objects: int = 0
-    notices: list[str] = field(default_factory=list)
 
 
 def clean_commits(
@@ -178,16 +168,12 @@ def sweep(store: Store) -> None:
 @contextlib.contextmanager
 def locked(store: Store) -> Iterator[Lock]:
     """Hold the store's lock for as long as a purge takes."""
-    from gitmem.store.upkeep.maintenance import beating
-
     with store.lock("purge").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
         yield lock
 
 
 def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable[bytes] = ()) -> Applied:
     """Take what records name out of a store, for good; under the store's lock, with the work tree settled."""
-    from gitmem.store.rewrite.finish import finish
-
     branch = store.repository.branch()
     refs = refs_of(store)
     stash = _stashed(store) if _STASH in refs else []
@@ -219,16 +205,12 @@ def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable
 
 def resume(store: Store, lock: Lock) -> Applied | None:
     """Finish a purge that was cut off; under the store's lock. None where it had not come to anything."""
-    from gitmem.store.upkeep.maintenance import beating
-
     with beating(lock):
         remove_litter(store, store.repository.branch())
         return _resume(store, lock)
 
 
 def _resume(store: Store, lock: Lock) -> Applied | None:
-    from gitmem.store.rewrite.finish import finish
-
     journal = Journal.read(store.private)
     tip = store.tip
     records = followed_at(store, tip, *(new for _, new in journal.moves.values()))
@@ -242,35 +224,10 @@ def _resume(store: Store, lock: Lock) -> Applied | None:
     return apply(store, lock, records)
 
 
-def refs_of(store: Store) -> dict[str, tuple[str, str]]:
-    """Return the refs that are gitmem's to move: what each points to, and the commit that is ("": none).
-
-    In a repository of the store's own all are.
-    """
-    mine = [] if store.own_repository else [store.repository.branch(), _OURS, *on_a_branch(store)]
-    form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
-    said = store.repository.git.run("for-each-ref", form, *mine).decode("utf-8", "surrogateescape")
-    found = {}
-    for line in said.splitlines():
-        facts, _, name = line.partition("\0")
-        oid, kind, peeled, peeled_kind, symbolic = (facts.split(" ") + [""] * 5)[:5]
-        commit = oid if kind == "commit" else peeled if peeled_kind == "commit" else ""
-        if not symbolic:
-            found[name] = (oid, commit)
-    return found
-
-
 def _stashed(store: Store) -> list[tuple[str, str]]:
     from gitmem.git.upkeep.expunge import stashed
 
     return stashed(store.repository.git) if store.own_repository else []
-
-
-def move(store: Store, journal: Journal) -> bool:
-    """Move the refs of a journal that have not moved yet, all at once; False where somebody moved one meanwhile."""
-    now = {ref: oid for ref, (oid, _) in refs_of(store).items()}
-    left = {ref: step for ref, step in journal.moves.items() if now.get(ref) != step[1]}
-    return move_refs(store.repository.git, left, "gitmem purge")
 
 
 def oldest_found(walked: Sequence[Written], found: Found) -> list[str]:

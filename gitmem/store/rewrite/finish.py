@@ -11,19 +11,20 @@ import contextlib
 import os
 import shutil
 from collections.abc import Collection, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.objects.oid import blob_id
+from gitmem.git.refs import move_refs
 from gitmem.git.upkeep.expunge import every_object, forget_moves, remove_unreachable, stash_again
 from gitmem.git.worktree.index import follow_tip
 from gitmem.model.paths import TEMPORARY
 from gitmem.model.purge.purge import Record, Replacer
 from gitmem.model.purge.seek import Seeker
-from gitmem.store.rewrite.apply import Applied, move
-from gitmem.store.rewrite.journal import Journal, read_state, write_state
+from gitmem.store.rewrite.progress import Journal, read_state, write_state
 from gitmem.store.store import PURGING
+from gitmem.store.upkeep.refs import refs_of
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -39,10 +40,20 @@ _DERIVED = (
 _LISTED = 5
 
 
+@dataclass(slots=True)
+class Applied:
+    """What purging a store came to: refs that moved, commits written again, objects read afterwards, what to tell."""
+
+    refs: int = 0
+    commits: int = 0
+    objects: int = 0
+    notices: list[str] = field(default_factory=list)
+
+
 def finish(store: Store, journal: Journal, records: Collection[Record], known: Collection[bytes]) -> Applied:
     """Do what a journal says, and remove it; `known` are the texts, as far as they are known here."""
     done = Applied(refs=len(journal.moves))
-    if not move(store, journal):
+    if not _move(store, journal):
         raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command goes on.")
     state = read_state(store.private)
     # Of records that came from elsewhere nothing more is sought: it would have to be judged.
@@ -67,6 +78,13 @@ def finish(store: Store, journal: Journal, records: Collection[Record], known: C
     write_state(store.private, replace(state, records=journal.records, clean=()).with_clean(clean))
     Journal.remove(store.private)
     return done
+
+
+def _move(store: Store, journal: Journal) -> bool:
+    """Move the refs of a journal that have not moved yet, all at once; False where somebody moved one meanwhile."""
+    now = {ref: oid for ref, (oid, _) in refs_of(store).items()}
+    left = {ref: step for ref, step in journal.moves.items() if now.get(ref) != step[1]}
+    return move_refs(store.repository.git, left, "gitmem purge")
 
 
 def _bring_up_files(store: Store, journal: Journal, seeker: Seeker, done: Applied) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gitmem.git.objects.treediff import read_tree
 from gitmem.git.upkeep.expunge import objects
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_entries
@@ -19,7 +20,6 @@ from gitmem.model.entry.kinds import TIMELINE, MemoryType
 from gitmem.model.entry.log import sections
 from gitmem.model.paths import CONFIG, FORMAT, PURGED
 from gitmem.model.purge.purge import MARKER, Replacer
-from gitmem.store.sync.merge import read_tree
 
 if TYPE_CHECKING:
     from gitmem.git.upkeep.rewrite import Written

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.git.history.commits import blobs
 from gitmem.model.paths import PURGED
 from gitmem.model.purge.purge import MAX_BYTES, Record, read_record
-from gitmem.store.rewrite.journal import State, read_state, write_state
+from gitmem.store.rewrite.progress import State, read_state, write_state
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

@@ -15,8 +15,8 @@ from gitmem.machine.beneath import read_text
 from gitmem.machine.resources import read_resource
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
-from gitmem.store.settings.agree import begin_personal
-from gitmem.store.setup.locate import (
+from gitmem.store.config.agree import begin_personal
+from gitmem.store.locate import (
     HOME_HOSTS,
     HOME_PROJECTS,
     STORE_FOLDER,

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gitmem.git.worktree.files import MAX_FILE_BYTES
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY, PURGED
-from gitmem.store.settings.files import MAX_BYTES
+from gitmem.store.config.files import MAX_BYTES
 
 
 class Arrival(NamedTuple):

@@ -15,7 +15,7 @@ from gitmem.store.setup.init import Place, complete_store, make_store
 from gitmem.store.setup.remotes import DEFAULT, add_remote
 from gitmem.store.sync.guard import check_extent, check_incoming
 from gitmem.store.sync.memory import fetch_memory, note_synced
-from gitmem.store.sync.merge import merge_bases
+from gitmem.store.transaction.merge import merge_bases
 from gitmem.text.urls import mask_urls
 
 if TYPE_CHECKING:

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from gitmem.git.objects.treediff import read_tree
 from gitmem.model.document.document import Document
 from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, PURGED, SUMMARIES
 from gitmem.model.tiers.consolidation import replaced_lines, retold_lines
 from gitmem.model.tiers.rotation import outdated_archives
 from gitmem.store.rewrite.records import followed_paths
-from gitmem.store.sync.merge import read_tree
 
 if TYPE_CHECKING:
+    from gitmem.git.objects.treediff import Tree
     from gitmem.store.store import Store
-    from gitmem.store.sync.merge import Tree
 
 _SHARE = 3  # more than one part in so many is much
 _FEW_LINES = 2  # that always may go

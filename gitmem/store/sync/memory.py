@@ -16,14 +16,14 @@ from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.rewrite.apply import clean_incoming, follow, sweep
-from gitmem.store.rewrite.journal import read_state
+from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.records import news, unfollowed
 from gitmem.store.setup.merge_driver import renew_driver
 from gitmem.store.setup.remotes import FETCHED, REFS
 from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_losses, check_rewritten
-from gitmem.store.sync.merge import merge_commits
 from gitmem.store.sync.retry import Options, Step, in_rounds
 from gitmem.store.transaction.fast_forward import fast_forward
+from gitmem.store.transaction.merge import merge_commits
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from gitmem.git.remote import PushRacedError
 from gitmem.store.rewrite.apply import clean_incoming, sweep
 from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.sync.guard import check_extent, check_losses
-from gitmem.store.sync.merge import MergeCommit
 from gitmem.store.sync.retry import Options, in_rounds
-from gitmem.store.transcripts.transcripts import REF, bring_over, merged, other_files
+from gitmem.store.transaction.merge import MergeCommit
+from gitmem.store.transcripts.transcripts import bring_over, merged
+from gitmem.store.upkeep.refs import REF, other_files
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

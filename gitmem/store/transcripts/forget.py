@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BusyError, RefusedError
 from gitmem.git.commit.fast_import import REGULAR, NewCommit, Signature, Writer
 from gitmem.git.identity import GITMEM
+from gitmem.git.locks.heartbeat import beating
 from gitmem.git.refs import move_ref, move_refs, read_refs
 from gitmem.git.setup import make_root
 from gitmem.git.upkeep.expunge import remove_unreachable
 from gitmem.git.upkeep.packing import sizes
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.setup.remotes import FETCHED
-from gitmem.store.transcripts.transcripts import REF, Transcript, sessions, tip_of
-from gitmem.store.upkeep.maintenance import beating
+from gitmem.store.transcripts.transcripts import Transcript, sessions, tip_of
+from gitmem.store.upkeep.refs import REF
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

@@ -22,7 +22,7 @@ from gitmem.git.commit.fast_import import NewCommit, Signature, TipLockedError, 
 from gitmem.git.history.commits import fork
 from gitmem.git.identity import IdentityLookup
 from gitmem.git.objects.oid import blob_id
-from gitmem.git.refs import move_refs, read_refs
+from gitmem.git.refs import move_refs
 from gitmem.git.repository import clear_left_behind
 from gitmem.git.setup import make_root
 from gitmem.git.worktree.files import MAX_FILE_BYTES
@@ -30,7 +30,8 @@ from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import check_path, slug
 from gitmem.redact.redact import redact
 from gitmem.store.store import PURGING
-from gitmem.store.sync.merge import MergeCommit, merge_commits, read_tree
+from gitmem.store.transaction.merge import MergeCommit, merge_commits
+from gitmem.store.upkeep.refs import FOLDER, REF, SUFFIX, on_a_branch
 
 if TYPE_CHECKING:
     from gitmem.git.history.commits import Fork
@@ -38,11 +39,7 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.store.store import Store
 
-FOLDER = "sessions"
-SUFFIX = ".l1.jsonl"
-REF = "refs/gitmem/l1"
 ATTEMPTS = 50  # with the lock held, only a person's git command or a fetch can move the ref
-_REGULAR = "100644"
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
 _READABLE = 12  # characters that stay of an id which cannot be a name: few, so that what it makes is itself a name
@@ -149,35 +146,12 @@ def bring_over(store: Store) -> None:
             return
 
 
-def on_a_branch(store: Store) -> dict[str, str]:
-    """Return the branch on which an older gitmem keeps transcripts, and its tip; nothing where there is none.
-
-    It begins as every store does and holds transcripts alone.
-    """
-    git = store.repository.git
-    found = read_refs(git, "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1")
-    return {
-        branch: tip
-        for branch, tip in found.items()
-        if store.repository.is_ancestor(make_root(git), tip) and not other_files(store, tip)
-    }
-
-
 def merged(store: Store, both: Fork) -> MergeCommit:
     """Return a commit with the transcripts of two."""
     ours, theirs = both.tips
     if theirs in both.bases:
         return MergeCommit(ours, (), {})
     return MergeCommit(theirs, (), {}) if ours in both.bases else merge_commits(store, both)
-
-
-def other_files(store: Store, commit: str) -> list[str]:
-    """Return the paths of a commit that are no transcripts."""
-    return [
-        path
-        for path, (mode, _) in read_tree(store.repository.git, commit).items()
-        if mode != _REGULAR or not path.startswith(f"{FOLDER}/") or not path.endswith(SUFFIX)
-    ]
 
 
 def file_name(session: str) -> str:

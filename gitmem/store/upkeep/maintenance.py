@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError
-from gitmem.git.locks.choose import Lock, LockKind, open_lock
+from gitmem.git.locks.choose import LockKind, open_lock
+from gitmem.git.locks.heartbeat import beating
 from gitmem.git.upkeep.packing import (
     Sizes,
     fresh_packs,
@@ -30,14 +30,13 @@ from gitmem.git.upkeep.packing import (
     unfinished_files,
     write_commit_graph,
 )
-from gitmem.store.sync.holds import remove_abandoned
+from gitmem.store.upkeep.holds import remove_abandoned
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 MAX_LOOSE = 2000
 ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file has lost its writer
-_BEAT_SECONDS = 15.0  # well under what makes a lock's holder seem dead
 _FOLDER = "maintenance"
 
 
@@ -146,25 +145,6 @@ def _alone(store: Store, folder: str) -> Iterator[None]:
             yield
     finally:
         lock.release()
-
-
-@contextlib.contextmanager
-def beating(lock: Lock) -> Iterator[None]:
-    """Show that the holder of a lock lives, for as long as it takes."""
-    done = threading.Event()
-    heart = threading.Thread(target=_beat, args=(lock, done), daemon=True)
-    heart.start()
-    try:
-        yield
-    finally:
-        done.set()
-        heart.join()
-
-
-def _beat(lock: Lock, done: threading.Event) -> None:
-    while not done.wait(_BEAT_SECONDS):
-        with contextlib.suppress(OSError, GitmemError):  # the next one may succeed
-            lock.heartbeat()
 
 
 def _keep(packs: str, kept: str) -> None:

@@ -22,9 +22,9 @@ from gitmem.cli.door import Door, real_door
 from gitmem.cli.main import main
 from gitmem.memory.capture import pending
 from gitmem.model.entry.entry import find_entries
-from gitmem.store.report.journal import Journal
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
+from gitmem.store.upkeep.journal import Journal
 from gitmem.text.tokens import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
-from gitmem.store.report.journal import Journal
+from gitmem.store.upkeep.journal import Journal
 
 ROOT = Path(__file__).resolve().parents[3]
 

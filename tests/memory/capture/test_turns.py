@@ -14,9 +14,9 @@ from gitmem.memory.save import save
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import TIME_LENGTH
-from gitmem.store.report.journal import Journal
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
+from gitmem.store.upkeep.journal import Journal
 from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"

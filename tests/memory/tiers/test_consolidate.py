@@ -14,7 +14,7 @@ from gitmem.memory.tiers.consolidate import consolidate_due, due
 from gitmem.model.entry.log import entry_ids
 from gitmem.store.history.records import read_at, resolve
 from gitmem.store.history.undo import undo
-from gitmem.store.report.journal import Journal
+from gitmem.store.upkeep.journal import Journal
 from tests.memory.conftest import SEOUL, Clock
 from tests.memory.tiers.test_rotate import configured
 

@@ -17,11 +17,11 @@ from gitmem.store.health import doctor
 from gitmem.store.health.doctor import DEEP, FULL, QUICK, examine
 from gitmem.store.health.files import check_conflicts
 from gitmem.store.health.status import read_status
-from gitmem.store.report.findings import Level, age, count
-from gitmem.store.report.journal import Failure, Journal
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transaction.transact import transact
+from gitmem.store.upkeep.findings import Level, age, count
+from gitmem.store.upkeep.journal import Failure, Journal
 from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"

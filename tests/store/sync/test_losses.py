@@ -19,7 +19,8 @@ from gitmem.store.setup.remotes import find_remote
 from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.retry import Options
 from gitmem.store.sync.transcripts import REMOTE_REF, sync_transcripts
-from gitmem.store.transcripts.transcripts import REF, put, read
+from gitmem.store.transcripts.transcripts import put, read
+from gitmem.store.upkeep.refs import REF
 from tests.own_settings import own_settings
 from tests.store.sync.test_memory import NOON, Machine, converge, machine, pair, remote  # noqa: F401
 

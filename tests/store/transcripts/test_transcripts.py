@@ -21,7 +21,8 @@ from gitmem.store.purge import plan_purge, purge
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.transcripts import transcripts
 from gitmem.store.transcripts.forget import forget_transcripts
-from gitmem.store.transcripts.transcripts import REF, file_name, put, read, sessions
+from gitmem.store.transcripts.transcripts import file_name, put, read, sessions
+from gitmem.store.upkeep.refs import REF
 
 STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
 SESSION = "1b4e51f0-77a1-4c3e-9d55-2f0f6c1b7a10"

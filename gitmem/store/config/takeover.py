@@ -17,10 +17,10 @@ from gitmem.config import USER, is_harmless, shown, value_of
 from gitmem.errors import GitmemError
 from gitmem.model.document.edit import YamlTextError, set_value
 from gitmem.model.paths import CONFIG
-from gitmem.store.settings.agree import write_personal
-from gitmem.store.settings.files import load_config
-from gitmem.store.settings.personal import inside_store, personal_folder, read_small
-from gitmem.store.setup.locate import is_store, user_store
+from gitmem.store.config.agree import write_personal
+from gitmem.store.config.files import load_config
+from gitmem.store.config.personal import inside_store, personal_folder, read_small
+from gitmem.store.locate import is_store, user_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

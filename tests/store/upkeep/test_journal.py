@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gitmem.store.report.journal import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, Failure, Journal
+from gitmem.store.upkeep.journal import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, Failure, Journal
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=timezone(timedelta(hours=9)))
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from gitmem.store.settings.personal import personal_folder, read_agreed
+from gitmem.store.config.personal import personal_folder, read_agreed
 
 
 @pytest.mark.parametrize(

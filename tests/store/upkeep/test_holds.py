@@ -11,9 +11,9 @@ from gitmem.git.remote import Connection
 from gitmem.store.setup.init import Place
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.sync.clone import clone_store
-from gitmem.store.sync.holds import new_hold, remove_abandoned
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Options, Step
+from gitmem.store.upkeep.holds import new_hold, remove_abandoned
 from gitmem.store.upkeep.maintenance import maintain
 
 if TYPE_CHECKING:

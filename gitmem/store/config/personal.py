@@ -12,8 +12,8 @@ import sys
 
 from gitmem.machine.beneath import read_regular
 from gitmem.model.paths import CONFIG
-from gitmem.store.settings.files import is_comments, load_config
-from gitmem.store.setup.locate import STORE_FOLDER, user_store
+from gitmem.store.config.files import is_comments, load_config
+from gitmem.store.locate import STORE_FOLDER, user_store
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.p
 
 
 def is_left_behind(environ: Mapping[str, str], home: str) -> bool:
-    """Say whether the person's settings are still where gitmem once kept them (`gitmem.store.settings.takeover`)."""
+    """Say whether the person's settings are still where gitmem once kept them (`gitmem.store.config.takeover`)."""
     if os.path.lexists(os.path.join(personal_folder(environ, home), CONFIG)):
         return False
     data = read_small(os.path.join(user_store(home), CONFIG))

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 from gitmem.git.commit.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature, Writer
 from gitmem.git.history.commits import commits, empty_tree
 from gitmem.git.identity import GITMEM
+from gitmem.git.objects.treediff import Tree, read_tree
 from gitmem.model.merge.trees import merge_trees
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import fold
-from gitmem.store.sync.holds import new_hold
+from gitmem.store.upkeep.holds import new_hold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
 
 _MOST_BASES = 16  # of a history crossed more often than any sync makes, the rest is left out
 _DEPTH = 8  # of bases that were merged for want of one
-
-Tree = dict[str, tuple[str, str]]  # mode and object id by path
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,16 +197,6 @@ def _with_parents(path: str) -> list[str]:
 
 def _folded(name: str) -> str:
     return name.lower() if name.isascii() else fold(name)
-
-
-def read_tree(git: Git, commit: str) -> Tree:
-    """Return the files of a commit, with mode and object id; submodules and links among them."""
-    tree = {}
-    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
-        meta, _, path = line.partition(b"\t")
-        mode, _, oid = meta.decode().split()
-        tree[os.fsdecode(path)] = (mode, oid)
-    return tree
 
 
 def _read(repository: Repository, entries: Mapping[str, tuple[str, str]]) -> dict[str, bytes]:

@@ -18,9 +18,9 @@ from gitmem.model.document.edit import YamlTextError, remove_value, set_value
 from gitmem.model.document.scalars import flow
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG
-from gitmem.store.settings.agree import write_personal
-from gitmem.store.settings.files import STORES
-from gitmem.store.settings.personal import personal_folder, read_small
+from gitmem.store.config.agree import write_personal
+from gitmem.store.config.files import STORES
+from gitmem.store.config.personal import personal_folder, read_small
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:

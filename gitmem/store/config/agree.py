@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.model.paths import CONFIG
-from gitmem.store.settings.personal import TRUST, inside_store, personal_folder, read_trust
+from gitmem.store.config.personal import TRUST, inside_store, personal_folder, read_trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

@@ -1,0 +1,35 @@
+"""Shows that the holder of a lock lives, while it does something that takes long."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.git.locks.choose import Lock
+
+_BEAT_SECONDS = 15.0  # well under what makes a lock's holder seem dead
+
+
+@contextlib.contextmanager
+def beating(lock: Lock) -> Iterator[None]:
+    """Show that the holder of a lock lives, for as long as it takes."""
+    done = threading.Event()
+    heart = threading.Thread(target=_beat, args=(lock, done), daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        done.set()
+        heart.join()
+
+
+def _beat(lock: Lock, done: threading.Event) -> None:
+    while not done.wait(_BEAT_SECONDS):
+        with contextlib.suppress(OSError, GitmemError):  # the next one may succeed
+            lock.heartbeat()

@@ -1,0 +1,1 @@
+"""Settings files: the store's, the person's own, and what the person agreed to."""

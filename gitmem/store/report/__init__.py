@@ -1,1 +1,0 @@
-"""What went wrong: the log of failures, and findings of checks."""

@@ -1,1 +1,0 @@
-"""Settings: the person's, the store's, and what the person agreed to."""
