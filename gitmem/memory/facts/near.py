@@ -15,20 +15,13 @@ import statistics
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitmemError
-from gitmem.llm.embedders import make_embedder
 from gitmem.machine.beneath import read_text
 from gitmem.memory.headers import FOLDER
-from gitmem.search.units.cut import FIELD
-from gitmem.search.units.units import Units
-from gitmem.search.vectors.cache import Cache
-from gitmem.search.vectors.chunks import chunks
-from gitmem.search.vectors.file import Comparison
+from gitmem.search.vectors.likeness import compare_documents
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.llm.protocol import Embedder
     from gitmem.model.fact.fact import Fact
     from gitmem.store.store import Store
 
@@ -64,40 +57,22 @@ def _read(path: str) -> dict[str, list[str]]:
 
 def _compare(store: Store, facts: Sequence[Fact], new: Sequence[str]) -> Mapping[str, list[str]]:
     """Return, for each of the new facts that has a vector, those near it."""
-    try:
-        embedder = make_embedder(store.config.embedding, store.context.environ)
-    except GitmemError:  # what is wrong with it a search says
+    paths = {fact.path: fact.id for fact in facts}
+    ids = set(new)
+    likeness = compare_documents(store, list(paths), [path for path, one in paths.items() if one in ids])
+    if likeness is None:
         return {}
-    vectors = Cache(store.private, embedder.name, embedder.model).open() if embedder else None
-    if embedder is None or vectors is None:
-        return {}
-    try:
-        rows = vectors.rows()
-        places = {fact.id: rows[key] for fact in facts if (key := _key(store, fact)) in rows}
-        found = {}
-        for one in (one for one in new if one in places):
-            others = [other for other in places if other != one]
-            cosines = Comparison(vectors, vectors.vector(places[one])).cosines([places[other] for other in others])
-            found[one] = _nearest(dict(zip(others, cosines, strict=True)), embedder)
-    finally:
-        vectors.close()
-    return found
+    return {
+        paths[path]: _nearest({paths[other]: cosine for other, cosine in cosines.items()}, likeness.calibration)
+        for path, cosines in likeness.cosines.items()
+    }
 
 
-def _key(store: Store, fact: Fact) -> bytes:
-    """Return the key of the vector of what a fact says: of the first part of its body."""
-    try:
-        units = Units(fact.path, store.read(fact.path) or b"")
-    except (GitmemError, OSError):
-        return b""
-    return next((chunk.key() for chunk in chunks(units) if units.unit(chunk.index).kind != FIELD), b"")
-
-
-def _nearest(cosines: Mapping[str, float], embedder: Embedder) -> list[str]:
-    """Return those of the facts that are near by their cosines, the nearest few."""
+def _nearest(cosines: Mapping[str, float], calibration: tuple[float, float] | None) -> list[str]:
+    """Return the few facts whose cosines say that they are near, the nearest first."""
     if not cosines:
         return []
     middle = statistics.median(cosines.values())
-    low, high = embedder.calibration or (middle, middle + (1 - middle) * _SAME)
+    low, high = calibration or (middle, middle + (1 - middle) * _SAME)
     near = [one for one, cosine in cosines.items() if cosine >= low + (high - low) * _NEAR]
     return nlargest(_NEAREST, near, key=lambda one: (cosines[one], one))

@@ -18,7 +18,7 @@ from itertools import chain
 
 from gitmem.search.files import File
 from gitmem.search.vectors.chunks import VERSION
-from gitmem.search.vectors.file import Vectors, head_bytes, mean_of, record_bytes
+from gitmem.search.vectors.file import Vectors, head_bytes, record_bytes
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -29,8 +29,6 @@ FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
 MOST_MODELS = 2  # the vectors of those used last are kept
 NOWHERE = 0xFFFFFFFF  # the row of a chunk that has no vector yet
-_GROWN = 4  # times as many vectors as the mean was taken of, and it is taken anew
-_MEAN_OF = 2_000
 _QUIET_SECONDS = 3600.0
 
 
@@ -99,9 +97,9 @@ class Cache:
         if there is None or there.layout.dimensions != len(vectors[0][1]):
             if there is not None:
                 there.close()
-            self._write(mean_of([vector for _, vector in vectors]), len(vectors), vectors)
+            self._write(vectors)
             return
-        data = b"".join(record_bytes(key, vector, there.mean) for key, vector in vectors)
+        data = b"".join(record_bytes(key, vector) for key, vector in vectors)
         descriptor = os.open(self._vectors, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         try:
             # What a killed process left of a record would put all that follows out of step.
@@ -114,15 +112,12 @@ class Cache:
             os.close(descriptor)
 
     def tidy(self, wanted: Callable[[bytes], bool]) -> bool:
-        """Write the file anew if that is worth it; True if so, and then the map is of other vectors.
-
-        That is where half of it is not wanted any more, torn or a copy, or where the mean is of few of them.
-        """
+        """Write the file anew if half of it is unwanted, torn or a copy; True if so: the map is then out of date."""
         there = self.open()
         if there is None:
             return False
         rows = {key: row for key, row in there.rows().items() if wanted(key)}
-        if len(rows) * 2 >= there.count and len(rows) <= there.counted * _GROWN:
+        if len(rows) * 2 >= there.count:
             return False
         try:
             self._keep(there, rows)
@@ -132,11 +127,9 @@ class Cache:
 
     def _keep(self, there: Vectors, rows: Mapping[bytes, int]) -> None:
         if rows:
-            sample = list(rows.values())[:: max(len(rows) // _MEAN_OF, 1)]
-            mean = mean_of([there.vector(row) for row in sample])
             vectors = [(key, there.vector(row)) for key, row in rows.items()]
             there.close()
-            self._write(mean, len(rows), vectors)
+            self._write(vectors)
         else:
             there.close()
             self.remove()
@@ -159,10 +152,10 @@ class Cache:
                     with contextlib.suppress(OSError):
                         os.unlink(os.path.join(self.folder, name[:-4] + suffix))
 
-    def _write(self, mean: Sequence[float], counted: int, vectors: Iterable[tuple[bytes, Sequence[float]]]) -> None:
+    def _write(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
-        records = (record_bytes(key, vector, mean) for key, vector in vectors)
-        _replace(self._vectors, chain([head_bytes(mean, counted)], records))
+        records = (record_bytes(key, vector) for key, vector in vectors)
+        _replace(self._vectors, chain([head_bytes(len(vectors[0][1]))], records))
 
 
 def is_news(private: str, place: str, trouble: str) -> bool:

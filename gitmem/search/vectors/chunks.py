@@ -11,6 +11,7 @@ import re
 
 from gitmem.search.units.cut import ENTRY, FIELD, HEADING
 from gitmem.search.units.units import first_line
+from gitmem.search.vectors.file import KEY_BYTES
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 VERSION = 1  # of the way a file is cut: vectors of another way are not found
 BYTES = 1_600  # 400 tokens (gitmem.text.tokens), which is less than the 512 most models read
-KEY_BYTES = 16
 _LEAST = 0.5  # of a full chunk, before a place to cut is taken
 _WORD = r"\w"
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import time
+from heapq import nlargest
 
 from gitmem.errors import GitmemError
 from gitmem.llm.embedders import make_embedder
 from gitmem.search.files import list_files
 from gitmem.search.vectors.cache import Cache
-from gitmem.search.vectors.file import Comparison
+from gitmem.search.vectors.file import cosines, is_comparable
 from gitmem.store.upkeep.background import start
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -43,7 +44,7 @@ class Similar:
     ) -> None:
         self._count = vectors.count
         self._mapped = mapped
-        self._compared = Comparison(vectors, query)
+        self._cosines = cosines(vectors, query, range(self._count))
         self._rows: dict[str, dict[int, list[int]]] = {}
         self._low, self._high = self._range(calibration)
 
@@ -56,11 +57,12 @@ class Similar:
                     if row < self._count:
                         rows.setdefault(unit, []).append(row)
         there = self._rows[path].get(index)
-        return max(map(self._calibrated, self._compared.cosines(there))) if there else None
+        return max(self._calibrated(self._cosines[row]) for row in there) if there else None
 
     def nearest(self, count: int) -> list[tuple[File, int]]:
         """Return the units in which the nearest chunks stand, each as its file and its index, the nearest first."""
-        places = {row: place for place, row in enumerate(self._compared.nearest(count))}
+        rows = nlargest(count, range(self._count), key=self._cosines.__getitem__)
+        places = {row: place for place, row in enumerate(rows)}
         best: dict[tuple[File, int], int] = {}
         for mapped in self._mapped.values():
             for unit, row in zip(mapped.units, mapped.rows, strict=True):
@@ -80,7 +82,7 @@ class Similar:
         """
         if calibration and self._count < _TELLING:
             return calibration
-        cosines = sorted(self._compared.cosines(range(0, self._count, max(self._count // _SAMPLE, 1))))
+        cosines = sorted(self._cosines[:: max(self._count // _SAMPLE, 1)])
         low = cosines[len(cosines) // 2] if cosines else 0.0
         return low, low + max(1 - low, _LEAST_SPAN) * _REACH
 
@@ -134,6 +136,9 @@ class Asked:
             return None
         if vectors.layout.dimensions != len(vector):
             self.problem = f"{self._embedder.name} gives other vectors than it did: 'gitmem reindex --afresh'."
+            return None
+        if not is_comparable(vectors):
+            self.problem = f"{vectors.count:,} vectors take too long to compare without numpy: 'pip install numpy'."
             return None
         now = {file.path: file for file in list_files(self._store.root)}
         mapped = {path: one for path, one in cache.read_map(vectors.number).items() if now.get(path) == one.file}

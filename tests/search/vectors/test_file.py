@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import os
 import random
+import struct
 import sys
 
 import pytest
@@ -10,7 +11,9 @@ import pytest
 from gitmem.search.files import File
 from gitmem.search.vectors import file as module
 from gitmem.search.vectors.cache import NOWHERE, Cache, Mapped, is_news
-from gitmem.search.vectors.file import Comparison
+from gitmem.search.vectors.file import cosines, is_comparable
+
+FORMAT_1 = b"gitmem-v" + struct.pack("<IIII8s", 1, 2, 0, 0, b"12345678") + bytes(8)
 
 
 def unit(numbers):
@@ -73,27 +76,28 @@ def test_cosines_are_right_to_the_second_digit(cache, how):
     added = some(50)
     cache.add(added)
     query = added[3][1]
-    compared = Comparison(cache.open(), query)
-    assert compared.cosines([]) == []
-    for row, value in enumerate(compared.cosines(range(50))):
-        assert value == pytest.approx(cosine(query, added[row][1]), abs=0.01)
-    assert compared.nearest(1) == [3]
-    assert sorted(compared.nearest(1000)) == list(range(50))
-
-
-def test_of_many_the_nearest_are_found(cache, how, monkeypatch):
-    monkeypatch.setattr(module, "_EXACT", 100)
-    monkeypatch.setattr(module, "_LOOSELY", 200)
-    added = some(2000)
-    cache.add(added[:50])
-    cache.add(added[50:])
     there = cache.open()
-    hit = 0
-    for seed in range(20):
-        _, query = some(1, seed=seed + 100)[0]
-        best = sorted(range(2000), key=lambda row: -cosine(query, added[row][1]))[:10]
-        hit += len(set(Comparison(there, query).nearest(10)) & set(best))
-    assert hit > 120  # of 200
+    assert cosines(there, query, []) == []
+    values = cosines(there, query, range(50))
+    for row, value in enumerate(values):
+        assert value == pytest.approx(cosine(query, added[row][1]), abs=0.01)
+    assert max(range(50), key=values.__getitem__) == 3
+    assert cosines(there, query, [9, 3]) == pytest.approx([values[9], values[3]], abs=1e-6)
+
+
+def test_numpy_compares_many_vectors_block_by_block(cache, how, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", 7)
+    added = some(50)
+    cache.add(added)
+    values = cosines(cache.open(), added[3][1], range(50))
+    assert values == pytest.approx([cosine(added[3][1], vector) for _, vector in added], abs=0.01)
+
+
+def test_more_vectors_than_a_search_may_wait_for_take_numpy(cache, how, monkeypatch):
+    cache.add(some(10))
+    assert is_comparable(cache.open())
+    monkeypatch.setattr(module, "_MOST_LOOPED", 9 * 48)
+    assert is_comparable(cache.open()) == (how == "numpy")
 
 
 def test_a_torn_record_is_none_and_what_is_added_after_it_is_whole(cache, how):
@@ -111,8 +115,7 @@ def test_a_torn_record_is_none_and_what_is_added_after_it_is_whole(cache, how):
         file.write(b"\0" * 30)
     there = cache.open()
     assert set(there.rows()) == {added[0][0], added[1][0], added[3][0]}
-    assert Comparison(there, added[2][1]).cosines([2]) == [-1.0]
-    assert Comparison(there, added[2][1]).nearest(4)[-1] == 2
+    assert cosines(there, added[2][1], [2]) == [-1.0]
 
 
 def test_zeros_that_a_power_cut_leaves_are_no_vectors(cache, how):
@@ -122,10 +125,10 @@ def test_zeros_that_a_power_cut_leaves_are_no_vectors(cache, how):
     there = cache.open()
     assert there.count == 4
     assert len(there.rows()) == 2
-    assert Comparison(there, some(1)[0][1]).cosines([2, 3]) == [-1.0, -1.0]
+    assert cosines(there, some(1)[0][1], [2, 3]) == [-1.0, -1.0]
 
 
-@pytest.mark.parametrize("damage", [b"", b"x", b"gitmem-v", b"gitmem-v" + b"\xff" * 500, bytes(5000)])
+@pytest.mark.parametrize("damage", [b"", b"x", b"gitmem-v", b"gitmem-v" + b"\xff" * 500, bytes(5000), FORMAT_1])
 def test_a_file_that_is_none_is_not_used_and_begun_anew(cache, damage):
     cache.add(some(2))
     with open(path_of(cache, ".vec"), "wb") as file:
@@ -166,14 +169,6 @@ def test_what_is_not_wanted_goes_once_it_is_half_of_all(cache):
     assert cosine(there.vector(2), added[2][1]) > 0.999
     assert cache.tidy(lambda _: False)
     assert cache.open() is None
-
-
-def test_the_mean_is_taken_anew_when_there_are_many_more(cache):
-    cache.add(some(2))
-    cache.add(some(30)[2:])
-    assert cache.tidy(lambda _: True)
-    assert cache.open().counted == 30
-    assert not cache.tidy(lambda _: True)
 
 
 FILES = [

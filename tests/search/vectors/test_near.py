@@ -147,6 +147,15 @@ def test_a_missing_key_is_said(near):
     assert "OPENAI_API_KEY" in without(near, "flour")
 
 
+def test_too_many_vectors_without_numpy_leave_the_hits_of_the_words(near, monkeypatch):
+    filled(near)
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.setattr("gitmem.search.vectors.file._MOST_LOOPED", 10)
+    found = answer(near.store, "flour")
+    assert [hit.start for hit in found.hits] == [4]
+    assert "pip install numpy" in found.without_vectors
+
+
 def test_a_hand_edit_is_found_at_once_by_its_words_and_its_old_vectors_are_not_used(near):
     filled(near)
     near.put("daily/2026/11/2026-11-20.md", LOG.replace("automobile", "violin"))
