@@ -9,8 +9,10 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
@@ -22,7 +24,6 @@ from gitmem.store.store import Store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
-    from pathlib import Path
 
     from gitmem.machine.context import Context
 
@@ -137,6 +138,18 @@ def bare_git() -> RunsGit:
         return run.stdout.decode("utf-8", "surrogateescape").strip()
 
     return git
+
+
+@pytest.fixture
+def folder_for_all() -> Iterator[Path]:
+    """Give a folder that other users can reach, unlike pytest's."""
+    folder = Path(tempfile.mkdtemp(prefix="gitmem-"))
+    folder.chmod(0o777)
+    yield folder
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+    shutil.rmtree(folder)
 
 
 class StoreCopies:

@@ -41,6 +41,15 @@ class Clock:
         return self.now
 
 
+def listing(folder: Path) -> dict[str, tuple[int, ...]]:
+    """List a folder with everything about its files that a write would change."""
+    listed = {}
+    for path in [folder, *sorted(folder.rglob("*"))]:
+        status = path.lstat()
+        listed[str(path)] = (status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return listed
+
+
 def make_context(environ: Mapping[str, str], home: Path) -> Context:
     return Context(environ, str(home), "box", Clock())
 

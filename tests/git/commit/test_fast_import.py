@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,6 +21,7 @@ from gitmem.git.commit.fast_import import (
     quote_path,
 )
 from gitmem.git.process.run import Git
+from tests.as_root import as_nobody, fill, give, root_needed, small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -639,30 +638,11 @@ def test_no_process_is_left_after_a_finish(git):
 
 # Disks
 
-root_needed = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else, or mount"
-)
-
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m,mode=755", "none", str(folder)]
-    if shutil.which("mount") is None or subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("mounting a small file system is not allowed here")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-def fill(disk: Path, room: int) -> None:
-    with (disk / "filler").open("ab", buffering=0) as file:
-        try:
-            while True:
-                file.write(b"x" * 4096)
-        except OSError:
-            file.truncate(max(file.tell() - room * 4096, 0))
+    with small_disk(tmp_path / "disk") as folder:
+        yield folder
 
 
 @root_needed
@@ -671,7 +651,7 @@ def fill(disk: Path, room: int) -> None:
 def test_a_full_disk(disk, bare_git, own, room):
     git = make_repository(disk / "store", bare_git)
     base = put(git, None, {"a": b"0"})
-    fill(disk, room)
+    filler = fill(disk, room)
     content = os.urandom(200_000)
     failed = None
     try:
@@ -690,7 +670,7 @@ def test_a_full_disk(disk, bare_git, own, room):
         assert all(name.startswith("tmp_") for name in litter(git))
     else:
         assert litter(git) == []
-    (disk / "filler").unlink()
+    filler.unlink()
     put(git, tip_of(git), {"a": b"after"})
     assert tree(git, REF) == {"a": (REGULAR, b"after")}
     git.run("fsck", "--strict", "--no-dangling")
@@ -707,47 +687,15 @@ def test_a_read_only_disk(disk, bare_git):
     sound(git)
 
 
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that other users can reach, unlike pytest's."""
-    folder = Path(tempfile.mkdtemp(prefix="gitmem-"))
-    folder.chmod(0o777)
-    yield folder
-    subprocess.run(["chmod", "-R", "u+rwx", str(folder)], check=False)
-    shutil.rmtree(folder)
-
-
-def as_nobody(work: Callable[[], str]) -> str:
-    """Do something in a process of another user's, whom modes bind, and return what it says."""
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.setgroups([])
-            os.setgid(65534)
-            os.setuid(65534)
-            said = work()
-        except BaseException as error:  # noqa: BLE001  # all of it is what the parent wants to know
-            said = f"{type(error).__name__}: {error}"
-        os.write(writing, said.encode())
-        os._exit(0)
-    os.close(writing)
-    with open(reading, "rb") as file:
-        said = file.read().decode()
-    os.waitpid(pid, 0)
-    return said
-
-
 @root_needed
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @pytest.mark.parametrize("own", [True, False])
 @pytest.mark.parametrize("closed", ["objects", "objects/pack", "refs/heads"])
-def test_a_folder_that_is_not_ours_to_write(open_folder, bare_git, closed, own):
-    git = make_repository(open_folder / "store", bare_git)
+def test_a_folder_that_is_not_ours_to_write(folder_for_all, bare_git, closed, own):
+    git = make_repository(folder_for_all / "store", bare_git)
     base = put(git, None, {"a": b"0"})
     git_dir = Path(str(git.git_dir))
-    for path in (open_folder / "store", *(open_folder / "store").rglob("*")):
-        os.chown(path, 65534, 65534)
+    give(folder_for_all / "store")
     targets = [git_dir / closed, *((git_dir / "objects").glob("*") if closed == "objects" else [])]
     for path in targets:
         path.chmod(0o555)

@@ -17,13 +17,11 @@ from gitmem.machine.resources import read_resource
 from gitmem.store.locate import find_project, find_store, home_store
 from gitmem.store.setup.init import Place, init_store, new_memory
 from gitmem.store.store import Store
+from tests.as_root import as_nobody, give, root_needed
 
 ROOT = Path(__file__).resolve().parents[3]
 FILES = {".gitattributes", ".gitignore", "FORMAT.md", "config.yaml", "memory.md"}
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links, modes and signals as POSIX has them")
-root_needed = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can become somebody else, or mount"
-)
 
 
 @pytest.fixture
@@ -168,29 +166,11 @@ def test_the_home_folder_is_no_project(home, init, bare_git):
 
 @root_needed
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-def test_a_folder_that_is_not_ours_to_write(init, context):
-    import tempfile
-
-    with tempfile.TemporaryDirectory(prefix="gitmem-") as name:
-        os.chmod(name, 0o555)
-        reading, writing = os.pipe()
-        pid = os.fork()
-        if pid == 0:
-            os.setgid(65534)
-            os.setuid(65534)
-            try:
-                init(name)
-                said = "made"
-            except BaseException as error:  # noqa: BLE001  # all of it is what the parent wants to know
-                said = f"{type(error).__name__}: {error}"
-            os.write(writing, said.encode())
-            os._exit(0)
-        os.close(writing)
-        with open(reading, "rb") as file:
-            said = file.read().decode()
-        os.waitpid(pid, 0)
-        assert said == f"NotSavedError: The store could not be made at {name}/.gitmem: Permission denied."
-        assert os.listdir(name) == []
+def test_a_folder_that_is_not_ours_to_write(init, folder_for_all):
+    folder_for_all.chmod(0o555)
+    result = as_nobody(lambda: str(init(folder_for_all)))
+    assert result == f"NotSavedError: The store could not be made at {folder_for_all}/.gitmem: Permission denied."
+    assert os.listdir(folder_for_all) == []
 
 
 # On a branch of the project's repository
@@ -481,8 +461,7 @@ def test_variables_of_a_hook_lead_nowhere(project, tmp_path, context, boxes, bar
 @root_needed
 @pytest.mark.parametrize("place", [Place.PROJECT, Place.BRANCH])
 def test_a_project_that_belongs_to_somebody_else(project, init, boxes, bare_git, place):
-    for path in (project, *project.rglob("*")):
-        os.lchown(path, 65534, 65534)
+    give(project)
     before = sorted((str(path), path.stat().st_mtime_ns) for path in project.rglob("*"))
     with pytest.raises(RefusedError, match="belongs to another user"):
         init(project, place)
@@ -490,8 +469,7 @@ def test_a_project_that_belongs_to_somebody_else(project, init, boxes, bare_git,
     bare_git(project.parent, "config", "--global", "--add", "safe.directory", str(project))
     box = boxes(init(project, place).store.root)
     box.append("memory.md", b"saved\n", scan=True)
-    for path in (project, *project.rglob("*")):
-        os.lchown(path, 0, 0)
+    give(project, 0)
     box.sound()
 
 

@@ -1,0 +1,229 @@
+"""The user's own git between two saves, and operations they left unfinished."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+
+import pytest
+
+from gitmem.errors import UnfinishedError
+
+# The user's own git, between two saves
+
+
+def test_a_commit_of_the_user_s(box):
+    box.write("memory.md", b"mine\n")
+    box.write("new.md", b"new\n")
+    box.git("add", "-A")
+    box.git("commit", "-qm", "mine")
+    outcome = box.append("memory.md", b"saved\n", scan=True)
+    assert len(outcome.commits) == 1
+    assert box.subjects()[:2] == ["append", "mine"]
+    assert box.files()["memory.md"] == b"mine\nsaved\n"
+    box.sound()
+
+
+def test_a_commit_of_the_user_s_and_a_later_edit_on_top(box):
+    """What differs from their commit is an edit of theirs, not something to be merged with it."""
+    for again in (b"mine, again\n", b"mine\nand more\n"):
+        box.write("memory.md", b"mine\n")
+        box.git("commit", "-qam", "mine")
+        box.write("memory.md", again)
+        box.git("add", "memory.md")
+        outcome = box.append("memory.md", b"saved\n")
+        assert outcome.notices == ()
+        assert box.tree("HEAD~1")["memory.md"] == again
+        assert box.files()["memory.md"] == again + b"saved\n"
+        box.sound()
+
+
+def test_a_commit_of_the_user_s_that_they_then_undo_in_the_files(box):
+    box.put({"memory.md": b"one\n"})
+    box.write("memory.md", b"mine\n")
+    box.git("commit", "-qam", "mine")
+    box.git("checkout", "HEAD~1", "--", "memory.md")
+    box.append("memory.md", b"saved\n")
+    assert box.files()["memory.md"] == b"one\nsaved\n"
+    box.sound()
+
+
+def test_an_amended_commit(box):
+    box.put({"memory.md": b"one\n"})
+    box.write("memory.md", b"one\nmine\n")
+    box.git("commit", "-qa", "--amend", "-m", "amended")
+    box.append("memory.md", b"saved\n", scan=True)
+    assert box.subjects()[:2] == ["append", "amended"]
+    assert box.files()["memory.md"] == b"one\nmine\nsaved\n"
+    box.sound()
+
+
+@pytest.mark.parametrize("how", ["--soft", "--mixed"])
+def test_a_reset_that_keeps_the_files(box, how):
+    box.put({"memory.md": b"one\n", "x.md": b"x\n"})
+    before = box.tip()
+    box.put({"memory.md": b"two\n", "x.md": None, "new.md": b"n\n"})
+    box.git("reset", "-q", how, before)
+    outcome = box.append("memory.md", b"saved\n", scan=True)
+    assert outcome.notices == ()
+    assert box.subjects()[:3] == ["append", "Edit by hand: memory.md, new.md, x.md", "put"]
+    assert box.files()["memory.md"] == b"two\nsaved\n"
+    assert box.files()["new.md"] == b"n\n"
+    box.sound()
+
+
+def test_a_hard_reset(box):
+    box.put({"memory.md": b"one\n"})
+    box.put({"memory.md": b"two\n"})
+    box.git("reset", "-q", "--hard", "HEAD~1")
+    box.append("memory.md", b"saved\n", scan=True)
+    assert box.files()["memory.md"] == b"one\nsaved\n"
+    assert box.subjects()[:2] == ["append", "put"]
+    box.sound()
+
+
+def test_a_revert(box):
+    box.put({"memory.md": b"one\n"})
+    box.put({"memory.md": b"two\n"})
+    box.git("revert", "--no-edit", "HEAD")
+    box.append("memory.md", b"saved\n", scan=True)
+    assert box.files()["memory.md"] == b"one\nsaved\n"
+    box.sound()
+
+
+def test_a_checkout_of_a_file(box):
+    box.put({"memory.md": b"one\n"})
+    box.write("memory.md", b"never mind\n")
+    box.git("checkout", "--", "memory.md")
+    assert len(box.append("memory.md", b"saved\n", scan=True).commits) == 1
+    assert box.files()["memory.md"] == b"one\nsaved\n"
+    box.sound()
+
+
+def test_a_stash(box):
+    box.put({"memory.md": b"one\n"})
+    box.write("memory.md", b"one\nstashed\n")
+    box.git("stash")
+    box.put({"other.md": b"x\n"}, scan=True)
+    box.git("stash", "pop")
+    box.settle()
+    assert box.files()["memory.md"] == b"one\nstashed\n"
+    box.sound()
+
+
+def test_a_pull(box, tmp_path, boxes, bare_git):
+    box.put({"memory.md": b"one\n"})
+    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(box.root), "other")
+    other = boxes(tmp_path / "other")
+    other.append("memory.md", b"theirs\n", scan=True)
+    other.sound()
+    box.git("pull", "-q", "--ff-only", str(other.root), "gitmem")
+    box.append("memory.md", b"ours\n", scan=True)
+    assert box.files()["memory.md"] == b"one\ntheirs\nours\n"
+    box.sound()
+    other.put({"theirs.md": b"t\n"})
+    box.git("pull", "-q", "--no-rebase", "--no-edit", str(other.root), "gitmem")
+    box.append("memory.md", b"more\n", scan=True)
+    assert box.files()["theirs.md"] == b"t\n"
+    box.sound()
+
+
+def test_an_index_entry_that_went_astray_is_brought_back_by_a_scan(box):
+    """Else the user's next plain commit would take memory back."""
+    box.put({"memory.md": b"one\n", "x.md": b"x\n"})
+    stale = box.git("rev-parse", "HEAD~1:memory.md")
+    box.git("update-index", "--cacheinfo", f"100644,{stale},memory.md")
+    box.git("rm", "-q", "--cached", "x.md")
+    assert box.status() != ""
+    assert box.settle().commits == ()
+    box.sound()
+
+
+# Operations of the user's that are unfinished
+
+
+def _merge(box):
+    box.git("merge", "other")
+
+
+def _rebase(box):
+    box.git("rebase", "other")
+
+
+def _cherry_pick(box):
+    box.git("cherry-pick", "other")
+
+
+def _revert(box):
+    box.git("revert", "HEAD~1")
+
+
+def _bisect(box):
+    box.git("bisect", "start", "HEAD", "HEAD~2")
+
+
+def _detach(box):
+    box.git("checkout", "-q", "--detach")
+
+
+def _switch(box):
+    box.git("switch", "-q", "other")
+
+
+@pytest.mark.parametrize(
+    "begin, end",
+    [
+        (_merge, ("merge", "--abort")),
+        (_rebase, ("rebase", "--abort")),
+        (_cherry_pick, ("cherry-pick", "--abort")),
+        (_revert, ("revert", "--abort")),
+        (_bisect, ("bisect", "reset")),
+        (_detach, ("switch", "-q", "gitmem")),
+        (_switch, ("switch", "-q", "gitmem")),
+    ],
+)
+def test_nothing_is_written_while_an_operation_of_the_user_s_is_unfinished(box, begin, end):
+    box.git("config", "merge.gitmem.driver", "false")  # it would leave nothing to be finished
+    box.put({"memory.md": b"one\n"})
+    box.git("switch", "-q", "-c", "other")
+    box.write("memory.md", b"theirs\n")
+    box.git("commit", "-qam", "theirs")
+    box.git("switch", "-q", "gitmem")
+    box.put({"memory.md": b"two\n"})
+    box.put({"memory.md": b"three\n"})
+    with contextlib.suppress(AssertionError):  # a conflict
+        begin(box)
+    box.store.spool.deliver({"waits": True})
+    before, tip = box.files(), box.tip()
+    for scan in (False, True):
+        with pytest.raises(UnfinishedError) as caught:
+            box.put({"new.md": b"x"}, scan=scan)
+        assert caught.value.exit_code == 7
+        assert caught.value.remedy
+    assert (box.files(), box.tip()) == (before, tip)
+    assert len(box.store.spool.names()) == 1
+    box.git(*end)
+    box.put({"new.md": b"x"}, scan=True)
+    assert box.files()["memory.md"] == b"three\n"
+    box.sound()
+
+
+def test_an_operation_that_begins_while_one_waits_for_the_lock(box):
+    lock = box.store.lock("somebody else").acquire(5)
+    failed = []
+
+    def wait() -> None:
+        try:
+            box.put({"new.md": b"x"})
+        except UnfinishedError as error:
+            failed.append(error)
+
+    waiter = threading.Thread(target=wait)
+    waiter.start()
+    box.git("checkout", "-q", "--detach")
+    time.sleep(0.2)
+    lock.release()
+    waiter.join()
+    assert len(failed) == 1
+    assert "new.md" not in box.files()
