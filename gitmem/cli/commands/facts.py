@@ -82,15 +82,15 @@ def run_facts(args: argparse.Namespace, door: Door) -> int:
 
 def project_folder(store: Store, args: argparse.Namespace, door: Door) -> str:
     """Return the folder of the project whose code facts speak of: the store's, else the one the command is in."""
-    from gitmem.memory.start.project import work_tree_of
+    from gitmem.project.work_tree import work_tree_of
 
     folder = os.path.dirname(store.root)
     return folder if work_tree_of(folder)[0] else door.folder(args)
 
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.memory.facts.code import project_code
     from gitmem.memory.facts.index import in_force, known_facts
+    from gitmem.project.code import project_code
 
     every = known_facts(store)
     code = project_code(project_folder(store, args, door), store.context.environ)
@@ -114,8 +114,8 @@ def _nothing(args: argparse.Namespace, in_git: bool) -> str:
 
 
 def _show(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.memory.facts.code import project_code
     from gitmem.memory.facts.edit import read_fact
+    from gitmem.project.code import project_code
     from gitmem.text.terminal import plain
 
     fact = read_fact(store, known)

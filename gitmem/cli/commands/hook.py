@@ -126,11 +126,11 @@ def _take(door: Door) -> None:
 
 def _answer_start(door: Door, root: str, payload: dict[str, object], late: Callable[[], bool]) -> None:
     """Tell a session what earlier ones left, unless it still knows (spec R8)."""
-    from gitmem.memory.start.project import ProjectQuestions
+    from gitmem.project.state import ProjectQuestions
 
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
-    with ProjectQuestions(folder, door.environ, _private(door, root)) as questions:
+    with ProjectQuestions(folder, door.environ) as questions:
         from gitmem.memory.capture.pending import glance
         from gitmem.memory.start.start import MARKER, session_start
 

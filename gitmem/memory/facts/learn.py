@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
 from gitmem.memory.capture.turns import boot_lines, redacted
-from gitmem.memory.facts.code import project_code
 from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
@@ -25,15 +24,16 @@ from gitmem.model.ids import TIME_LENGTH, milliseconds_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
+from gitmem.project.code import project_code
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitmem.memory.facts.code import ProjectCode
     from gitmem.model.entry.entry import Entry
     from gitmem.model.session.turns import Turn
+    from gitmem.project.code import ProjectCode
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 

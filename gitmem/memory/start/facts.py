@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.memory.headers import Header, Late
-    from gitmem.memory.start.project import ProjectState
+    from gitmem.project.state import ProjectState
     from gitmem.store.store import Store
 
 MOST_READ = 200  # facts not known yet that a session's start reads; the others are read behind its back
@@ -26,6 +26,7 @@ _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "p
 _AT_HAND, _MOST_AT_HAND = 0.5, 3.0  # for each word or file of a fact that what is worked on names
 _FEWEST = 1.0
 _MOST_FILES = 100  # of a fact that git is asked about
+_SECONDS = 0.3  # for git's answer; without it no fact is marked
 _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 
 
@@ -96,15 +97,10 @@ def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) ->
     asked = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MOST_FILES]
     if not asked or not project:
         return {}
-    from gitmem.memory.facts.code import SECONDS_AHEAD, ask_ahead, changed, names_of, project_code
+    from gitmem.project.code import project_code
 
-    known, names = project.objects(), names_of(asked)
-    if known.keys() != set(names):
-        ask_ahead(store.private, names)
-    if known.keys() >= set(names):
-        return changed(asked, known)
     code = project_code(project.root, store.context.environ)
-    return code.changed_since(asked, seconds=SECONDS_AHEAD, known=known) if code else {}
+    return code.changed_since(asked, seconds=_SECONDS) if code else {}
 
 
 def _lines(facts: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> list[str]:

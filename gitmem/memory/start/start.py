@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.memory.headers import Late
-    from gitmem.memory.start.project import ProjectState
     from gitmem.model.entry.log import Section
     from gitmem.model.session.turns import Turn
+    from gitmem.project.state import ProjectState
     from gitmem.store.store import Store
 
 LAST_LINES = 50  # of memory.md (spec R8)

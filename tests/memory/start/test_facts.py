@@ -9,16 +9,15 @@ import pytest
 
 from gitmem.memory import headers
 from gitmem.memory.background import tend
-from gitmem.memory.facts import code as projectcode
 from gitmem.memory.start import facts
 from gitmem.memory.start.concept import concept_at_hand
 from gitmem.memory.start.facts import told_facts
-from gitmem.memory.start.project import ProjectQuestions
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
 from gitmem.model.ids import make_id
 from gitmem.model.session.exchange import Exchange
+from gitmem.project.state import ProjectQuestions, ProjectState
 
 
 @pytest.fixture
@@ -52,7 +51,7 @@ def told(desk, project: Path | None = None) -> str:
     """Return what a session is told of facts when it starts."""
     if project is None:
         return "\n".join(told_facts(desk.store, "", None).lines)
-    with ProjectQuestions(str(project), desk.store.context.environ, desk.store.private) as questions:
+    with ProjectQuestions(str(project), desk.store.context.environ) as questions:
         state = questions.answer()
         assert state is not None
         return "\n".join(told_facts(desk.store, "", state).lines)
@@ -68,17 +67,7 @@ def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
     assert sum("since changed" in line for line in lines) == 1
 
 
-def test_git_is_asked_ahead_about_what_was_told_the_last_time(desk, code, bare_git, monkeypatch):
-    first = told(desk, code)
-    monkeypatch.setattr(projectcode.Git, "run", lambda *_, **__: pytest.fail("git was asked again"))
-    assert told(desk, code) == first
-    (code / "src 한글.py").write_text("two\n")
-    commit_all(code, bare_git)
-    assert "since changed: src 한글.py" in told(desk, code)
-
-
-def test_what_was_not_asked_ahead_is_asked_then(desk, code, bare_git):
-    told(desk, code)
+def test_a_file_that_was_added_and_removed_since_is_marked(desk, code, bare_git):
     (code / "src 한글.py").write_text("two\n")
     (code / "new.py").write_text("one\n")
     commit_all(code, bare_git)
@@ -92,28 +81,22 @@ def test_what_was_not_asked_ahead_is_asked_then(desk, code, bare_git):
     ]
 
 
-@pytest.mark.parametrize("names", [b"", b"\0\0", b"no end", b"HEAD:a\nHEAD:b\0", b"\xff\0", b"x" * 1_000_000])
-def test_whatever_stands_in_the_cache_of_names(desk, code, names):
-    expected = told(desk, code)
-    Path(desk.store.private, "known", "asked").write_bytes(names)
-    assert told(desk, code) == expected
-
-
-def test_a_git_that_does_not_answer_is_left(desk, code, tmp_path):
+def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tmp_path, monkeypatch):
     if os.name != "posix":
         pytest.skip("a stand-in for git is a shell script")
-    told(desk, code)
+    (code / "src 한글.py").write_text("two\n")
+    commit_all(code, bare_git)
+    state = ProjectState(str(code), "main", 0, ())
+    assert "since changed" in "".join(told_facts(desk.store, "", state).lines)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "bin" / "git").chmod(0o755)
-    environ = desk.store.context.environ
-    slow = {**environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{environ['PATH']}"}
-    with ProjectQuestions(str(code), slow, desk.store.private) as questions:
-        ahead = questions._ahead
-        assert ahead.answer() == {}
-        pid = ahead._process.pid
-    with pytest.raises(ProcessLookupError):
-        os.kill(pid, 0)
+    context = desk.store.context
+    path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
+    monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
+    lines = told_facts(desk.store, "", state).lines
+    assert len(lines) == 2
+    assert "since changed" not in "".join(lines)
 
 
 def test_what_is_edited_by_hand_is_told_as_it_is_now(desk):

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from gitmem.memory.save import save
-from gitmem.memory.start.project import ProjectState
 from gitmem.memory.start.start import MARKER, session_start
 from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.entry.kinds import MemoryType
@@ -15,6 +14,7 @@ from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
 from gitmem.model.ids import make_id
 from gitmem.model.session.turns import Failure, Turn
+from gitmem.project.state import ProjectState
 from gitmem.store.store import Store
 from gitmem.text.tokens import estimate_tokens
 from tests.own_settings import own_settings

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.memory.facts.code import project_code
-from gitmem.memory.start.project import ProjectQuestions, ProjectState, work_tree_of
+from gitmem.project.state import ProjectQuestions, ProjectState
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,11 +30,12 @@ def test_a_project(project, environ, bare_git):
     state = ask(project, environ)
     assert (state.root, state.branch, state.changed) == (str(project), "main", 0)
     assert [commit.split(" ", 1)[1] for commit in state.commits] == ["커밋 4", "커밋 3", "커밋 2"]
-    assert state.lines()[0] == f"{project}, on main, nothing changed since the last commit"
+    assert state.lines()[0] == f"{project}, on main, no changed files since the last commit"
     (project / "a b.txt").write_text("x")
     bare_git(project, "add", ".")
     (project / "not added").write_text("x")
     assert ask(project, environ).changed == 1
+    assert "1 changed file since the last commit" in ask(project, environ).lines()[0]
 
 
 def test_from_a_folder_within_and_from_a_linked_work_tree(project, environ, bare_git, tmp_path):
@@ -60,7 +60,6 @@ def test_a_repository_without_a_commit(tmp_path, environ, bare_git):
 
 def test_no_repository(tmp_path, environ):
     assert ask(tmp_path, environ) is None
-    assert work_tree_of(str(tmp_path / "no" / "such")) == ("", "")
 
 
 @pytest.mark.parametrize("folder", ["/a\0b", "\ud800", "/" + "x" * 5_000, "/no/such", "/dev/null"])
@@ -78,10 +77,8 @@ def test_a_repository_that_is_broken(project, environ):
 def test_a_project_of_another_user(project, environ, bare_git):
     os.lchown(project / ".git", 65534, 65534)
     assert ask(project, environ) is None
-    assert project_code(str(project), environ) is None
     bare_git(project.parent, "config", "--global", "--add", "safe.directory", str(project))
     assert ask(project, environ).branch == "main"
-    assert project_code(str(project), environ).root == str(project)
 
 
 def test_a_leaked_git_environment_is_not_asked(project, environ, tmp_path, bare_git):
@@ -103,7 +100,7 @@ def test_a_git_that_does_not_answer_is_left(project, environ, tmp_path):
     slow = {**environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{environ['PATH']}"}
     with ProjectQuestions(str(project), slow) as questions:
         assert questions.answer() is None
-        asked = [process.pid for process in questions._asked]
+        asked = [process.pid for process in questions._processes]
     for pid in asked:
         with pytest.raises(ProcessLookupError):
             os.kill(pid, 0)

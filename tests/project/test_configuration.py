@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.git.process import run
-from gitmem.memory.facts.code import project_code
-from gitmem.memory.start.project import ProjectQuestions
 from gitmem.model.fact.fact import Fact, FactKind
+from gitmem.project.code import project_code
+from gitmem.project.state import ProjectQuestions
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are POSIX shell")
@@ -222,7 +222,7 @@ def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_g
     memory = trap.project / ".gitmem" / "memory.md"
     memory.write_text(memory.read_text() + "\nBy hand.\n")
     answer = gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "SessionStart"}).encode())
-    assert b"1 changed files" in answer
+    assert b"1 changed file since" in answer
     gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "UserPromptSubmit", "prompt": "go"}).encode())
     gitmem("hook", "claude", "--drain")
     gitmem("remote", "add", str(tmp_path / "remote.git"))

@@ -1,0 +1,88 @@
+"""The state of the project a session works in (docs/spec.md, J1): branch, changed files, last commits."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from gitmem.errors import GitmemError
+from gitmem.git.process.run import Git, filters_off
+from gitmem.git.process.spawn import ExpiredError
+from gitmem.git.repository import common_dir_of
+from gitmem.git.trust import check_owner
+from gitmem.project.work_tree import work_tree_of
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Self
+
+    from gitmem.git.process.spawn import Running
+
+SECONDS = 0.3  # for all questions together; without an answer by then the project is left out
+_COMMITS = 3
+_MAX_SUBJECT = 300  # characters of a line that `git log` prints
+_COMMANDS = (
+    ("symbolic-ref", "--short", "--quiet", "HEAD"),
+    ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"),
+    ("log", f"-{_COMMITS}", "--format=%h %s"),
+)
+
+
+class ProjectState(Value):
+    """A project's root, branch ("" if HEAD is detached), number of changed files, and last commits."""
+
+    root: str
+    branch: str
+    changed: int
+    commits: tuple[str, ...]
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the state as lines of the text a session starts with."""
+        count = f"{self.changed} changed file{'s' if self.changed > 1 else ''}" if self.changed else "no changed files"
+        where = f"{self.root}, on {self.branch or 'no branch'}, {count} since the last commit"
+        return (where, *(f"- {commit}" for commit in self.commits))
+
+
+class ProjectQuestions:
+    """Runs git commands in the work tree of a folder, all at once, in the background.
+
+    As a context manager it ends those that still run.
+    """
+
+    def __init__(self, folder: str, environ: Mapping[str, str]) -> None:
+        self._processes: list[Running] = []
+        self._root = ""
+        with contextlib.suppress(GitmemError, OSError, ValueError):  # ValueError: a name that no folder can have
+            self._root, git_dir = work_tree_of(folder)
+            if git_dir:
+                check_owner(environ, git_dir, self._root)
+                git = Git(git_dir, self._root, environ)
+                off = filters_off(git, common_dir_of(git_dir), SECONDS)
+                self._processes += (git.spawn(*command, env=off) for command in _COMMANDS)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for process in self._processes:
+            if process.returncode is None:
+                process.kill()
+                process.communicate()
+
+    def answer(self) -> ProjectState | None:
+        """Return the state; None if there is no repository, or git does not answer in time."""
+        if len(self._processes) < len(_COMMANDS):
+            return None
+        end = time.monotonic() + SECONDS
+        try:
+            outputs = [
+                process.communicate(timeout=max(end - time.monotonic(), 0.0))[0].decode("utf-8", "replace")
+                for process in self._processes
+            ]
+        except (OSError, ExpiredError):
+            return None
+        branch, status, log = outputs
+        commits = tuple(line[:_MAX_SUBJECT] for line in log.splitlines())
+        return ProjectState(self._root, branch.strip(), len(status.splitlines()), commits)
