@@ -31,6 +31,7 @@ CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 _LIST = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 _PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the folder, where the system has it
 _NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # what systems say of a link, or a file, opened as a folder
+MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
 _MOST_TEXT = 65536  # bytes
 # Parts of names that would lead out of the folder or into git's own, or that a system reads as more than a name.
 _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))

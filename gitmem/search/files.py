@@ -6,8 +6,7 @@ import contextlib
 import os
 
 from gitmem.errors import RefusedError
-from gitmem.git.worktree.files import MAX_FILE_BYTES
-from gitmem.machine.beneath import enter, read_open
+from gitmem.machine.beneath import MAX_FILE_BYTES, enter, read_open
 from gitmem.model.paths import ARCHIVE, FORMAT, MEMORY, SUMMARIES
 from gitmem.values import Value
 

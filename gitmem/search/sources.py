@@ -5,7 +5,6 @@ Each source returns what of it is worth ranking, cut into units, and how much of
 
 from __future__ import annotations
 
-import re
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
 from gitmem.search.files import is_searched, list_paths, look_at, read_file
@@ -32,10 +31,8 @@ _SAMPLED_FILES = 24
 _WEIGHED_FILES = 200  # whose sizes tell that of the whole
 _NEIGHBOURS = 3  # lines apart at which two lines count as one place when files are chosen
 _KEPT_CHARACTERS = 16_000_000  # of files that a process keeps read
-_SECONDS = 60.0  # for git to look through history
 _UNDATED = "9999"
-_PER_FILE = "200"  # lines of one transcript
-_HUNK = rb"@@ -([0-9]+)"
+_PER_FILE = 200  # lines of one transcript
 
 
 class Pool(Value):
@@ -212,55 +209,33 @@ def load(root: str, file: File) -> Units:
 
 
 def revision(store: Store, commit: str, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
-    """Look at the files as they were in a commit."""
-    from gitmem.git.history.commits import blobs
+    """Search the files of a commit."""
+    from gitmem.store.history.grep import matching_paths, read_blobs
 
     files = [file for file in store.repository.files(commit) if file.mode[:3] == "100" and is_searched(file.path)]
-    matching = set(_grep(store, commit, literals, "--files-with-matches", "--", "."))
-    found = [file for file in files if file.path in matching and allow(file.path)]
-    contents = blobs(store.repository.git, [file.oid for file in found])
-    read = [Units(file.path, data) for file, data in zip(found, contents, strict=True)]
-    return Pool(read, _times(sum(file.size for file in files), sum(file.size for file in found)))
+    matching = matching_paths(store, commit, literals)
+    matches = [file for file in files if file.path in matching and allow(file.path)]
+    read = [Units(file.path, data) for file, data in zip(matches, read_blobs(store, matches), strict=True)]
+    return Pool(read, _times(sum(file.size for file in files), sum(file.size for file in matches)))
 
 
 def transcripts(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
-    """Look at the raw transcripts; each line of one is a unit."""
+    """Search the raw transcripts; each line of one is a unit."""
+    from gitmem.store.history.grep import matching_lines
     from gitmem.store.transcripts.transcripts import tip_of
 
     tip = tip_of(store)
     if tip is None:
         return Pool([])
-    said = _grep(store, tip, literals, "--line-number", "--max-count", _PER_FILE, "--", "sessions")
     lines: dict[str, list[tuple[int, str]]] = {}
-    for path, number, text in zip(said[::3], said[1::3], said[2::3], strict=False):
-        if allow(path):
-            lines.setdefault(path, []).append((int(number), _told(text)))
+    for line in matching_lines(store, tip, literals, below="sessions", most=_PER_FILE):
+        if allow(line.path):
+            lines.setdefault(line.path, []).append((line.number, _message(line.text)))
     return Pool([Excerpts(path, found) for path, found in sorted(lines.items())])
 
 
-def _grep(store: Store, commit: str, literals: Sequence[str], *options: str) -> list[str]:
-    """Return the fields of what `git grep` prints of a commit: paths, or path, line number and line."""
-    patterns = [word for literal in literals for word in ("-e", literal)]
-    cut = options.index("--")
-    said = store.repository.git.unfiltered.run(
-        *("grep", "--null", "-I", "--ignore-case", "--fixed-strings", "--full-name", *options[:cut], *patterns),
-        *(commit, *options[cut:]),
-        ok=(0, 1),
-        timeout=_SECONDS,
-    )
-    prefix = f"{commit}:".encode()
-    if "--line-number" not in options:
-        return [part.removeprefix(prefix).decode("utf-8", "surrogateescape") for part in said.split(b"\0")[:-1]]
-    fields: list[str] = []
-    for line in said.split(b"\n")[:-1]:
-        path, _, rest = line.partition(b"\0")
-        number, _, text = rest.partition(b"\0")
-        fields += (part.decode("utf-8", "replace") for part in (path.removeprefix(prefix), number, text))
-    return fields
-
-
-def _told(line: str) -> str:
-    """Return what a line of a transcript says: who, and the text of it."""
+def _message(line: str) -> str:
+    """Return a line of a transcript as time, role and text."""
     import json
 
     try:
@@ -272,77 +247,26 @@ def _told(line: str) -> str:
 
 
 def lost(store: Store, literals: Sequence[str], allow: Callable[[str], bool]) -> Pool:
-    """Look at the lines that commits took away and no file has any more."""
-    tip = store.repository.resolve("HEAD")
-    pattern = "|".join(re.sub(r"[][\\.*^$+?(){}|]", r"\\\g<0>", literal) for literal in literals)
-    options = (
-        "--no-renames",
-        "--unified=0",
-        "--no-color",
-        "--no-ext-diff",
-        "--no-textconv",
-        "--format=%x00%H %P%x00%ci",
-    )
-    said = store.repository.git.unfiltered.run(
-        *(
-            "log",
-            "-i",
-            "-G",
-            pattern,
-            "--extended-regexp",
-            "--diff-filter=MD",
-            "--no-merges",
-            "-p",
-            *options,
-            tip,
-            "--",
-        ),
-        timeout=_SECONDS,
-    )
+    """Search the lines that commits removed and that no file has any more."""
+    from gitmem.store.history.grep import removed_lines
+
     present = _present(store)
     lines: dict[tuple[str, str, str], list[tuple[int, str]]] = {}
     seen: set[str] = set()
-    for commit, date, path, number, text in _removed(said):
-        bare = text.strip()
-        known = bare in present or bare in seen
-        if not known and is_searched(path) and allow(path) and any(literal in fold(text) for literal in literals):
+    for line in removed_lines(store, literals):
+        bare, low = line.text.strip(), fold(line.text)
+        if bare in present or bare in seen or not is_searched(line.path) or not allow(line.path):
+            continue
+        if any(literal in low for literal in literals):
             seen.add(bare)
-            lines.setdefault((path, commit, date), []).append((number, text))
+            lines.setdefault((line.path, line.commit, line.date), []).append((line.number, line.text))
     return Pool([Excerpts(path, found, commit, date) for (path, commit, date), found in lines.items()])
 
 
 def _present(store: Store) -> set[str]:
+    """Return the lines of all files, stripped."""
     return {
         line.strip()
         for path in list_paths(store.root)
         for line in read_file(store.root, path).decode("utf-8", "replace").split("\n")
     }
-
-
-def _removed(said: bytes) -> list[tuple[str, str, str, int, str]]:
-    """Return what patches take away: the commit that still had it, when it went, path, line number and line."""
-    found = []
-    for part in _by_commit(said):
-        ids, date, patch = part
-        parents = ids.split()[1:]
-        path, number = "", 0
-        for line in patch.split(b"\n"):
-            if line.startswith(b"--- ") and not number:
-                path = line[4:].rstrip(b"\t").decode("utf-8", "surrogateescape").removeprefix("a/")
-            elif line.startswith(b"diff --git "):
-                path, number = "", 0
-            elif line.startswith(b"@@") and (hunk := re.match(_HUNK, line)):
-                number = int(hunk[1])
-            elif line.startswith(b"-") and number and parents:
-                found.append((parents[0], date[:19], path, number, line[1:].decode("utf-8", "replace").rstrip("\r")))
-                number += 1
-    return found
-
-
-def _by_commit(said: bytes) -> list[tuple[str, str, bytes]]:
-    fields = said.split(b"\0")[1:]
-    commits = []
-    for head, rest in zip(fields[::2], fields[1::2], strict=False):
-        date, _, patch = rest.partition(b"\n")
-        commits.append((head.decode(), date.decode(), patch))
-    return commits

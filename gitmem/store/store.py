@@ -91,6 +91,12 @@ class Store:
             self.repository.git, self.private, kind=self._lock_kind, purpose=purpose, machine=self.context.machine
         )
 
+    def folder_lock(self, folder: str, purpose: str) -> Lock:
+        """Return the lock of a folder of caches, not acquired yet: a file, which no writer of the store waits for."""
+        from gitmem.git.locks.choose import LockKind, open_lock
+
+        return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
+
     def at_rest(self, *, checked: bool = False) -> str | None:
         """Return the tip if the work tree is known to hold it, but for edits by hand; None where a transaction repairs.
 

@@ -12,7 +12,7 @@ import os
 import stat
 
 from gitmem.errors import RefusedError
-from gitmem.machine.beneath import CREATE, enter, in_the_way, split
+from gitmem.machine.beneath import CREATE, MAX_FILE_BYTES, enter, in_the_way, split
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from gitmem.git.worktree.look import Look
     from gitmem.machine.beneath import Folder
 
-MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
 _AT_ONCE = 16  # files that are written and synced at the same time
 
 

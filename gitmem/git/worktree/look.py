@@ -11,8 +11,7 @@ import os
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.objects.oid import blob_id
 from gitmem.git.process.run import failure
-from gitmem.git.worktree.files import MAX_FILE_BYTES
-from gitmem.machine.beneath import enter, read_open
+from gitmem.machine.beneath import MAX_FILE_BYTES, enter, read_open
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:

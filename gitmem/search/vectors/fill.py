@@ -6,7 +6,6 @@ import os
 import time
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.git.locks.choose import LockKind, open_lock
 from gitmem.llm.embedders import choose, make_embedder
 from gitmem.llm.errors import ProviderError
 from gitmem.search.files import list_files, read_file
@@ -103,12 +102,7 @@ def _fill(
 ) -> Filled:
     cache = Cache(store.private, embedder.name, embedder.model)
     os.makedirs(cache.folder, mode=0o700, exist_ok=True)
-    lock = open_lock(
-        *(store.repository.git, cache.folder),
-        purpose="reindex",
-        machine=store.context.machine,
-        kind=LockKind.FILE,  # not the ref, which a writer would have to wait for: a cache may be spoilt
-    )
+    lock = store.folder_lock(cache.folder, "reindex")
     try:
         lock.acquire(0)
     except BusyError as error:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
-from gitmem.git.worktree.files import MAX_FILE_BYTES
+from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY, PURGED
 from gitmem.store.config.files import MAX_BYTES
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.commit.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.identity import GITMEM
-from gitmem.git.worktree.files import MAX_FILE_BYTES
+from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import check_path, fold, is_git_folder
 from gitmem.values import Value

@@ -25,7 +25,7 @@ from gitmem.git.objects.oid import blob_id
 from gitmem.git.refs import move_refs
 from gitmem.git.repository import clear_left_behind
 from gitmem.git.setup import make_root
-from gitmem.git.worktree.files import MAX_FILE_BYTES
+from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import check_path, slug
 from gitmem.redact.redact import redact

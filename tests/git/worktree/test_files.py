@@ -16,8 +16,9 @@ import pytest
 from gitmem.errors import GitFailedError, RefusedError, UnfinishedError
 from gitmem.git.process.run import Git
 from gitmem.git.worktree import files as worktree
-from gitmem.git.worktree.files import MAX_FILE_BYTES, Staged, WorkTree
+from gitmem.git.worktree.files import Staged, WorkTree
 from gitmem.git.worktree.index import clear_left_lock, read_entries, set_entries
+from gitmem.machine.beneath import MAX_FILE_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

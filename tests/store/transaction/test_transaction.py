@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.errors import RefusedError
-from gitmem.git.worktree.files import MAX_FILE_BYTES
+from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.model.message import Message
 from gitmem.store.transaction import transaction as module
 from gitmem.store.transaction.redaction import changed_lines, redact_bytes

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from gitmem.errors import BusyError, GitmemError, RefusedError, UnfinishedError
-from gitmem.git.worktree.files import MAX_FILE_BYTES
+from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.machine.context import Context
 from gitmem.memory.save import save
 from gitmem.model.ids import make_id
