@@ -16,7 +16,7 @@ from gitmem.hosts.shim import ANSWER, DELIVER, command
 from gitmem.machine.context import Context
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.spool.hooks import HookSpool
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -84,7 +84,7 @@ def test_a_hook_with_closed_streams(store, redirect, event):
     assert (status, err) == (0, b"")
     status, _, err = run(store, *GITMEM, "hook", "claude", redirect=redirect, stdin=json.dumps(payload).encode())
     assert (status, err) == (0, b"")
-    assert Journal(store.private).failures() == []
+    assert FailureLog(store.private).failures() == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -107,7 +107,7 @@ def test_time_zones_that_no_clock_can_have(store, bare_git, zone):
     assert run(store, *GITMEM, "hook", "claude", "--drain", TZ=zone)[0] == 0
     assert KOREAN in memory(store)
     assert run(store, *GITMEM, "log", TZ=zone)[0] == 0
-    assert Journal(store.private).failures() == []
+    assert FailureLog(store.private).failures() == []
     assert is_clean(store, bare_git)
 
 

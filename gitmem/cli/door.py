@@ -108,9 +108,9 @@ class Door(Value):
 
                 self.notices(settle(store).notices)
         except GitmemError as error:
-            from gitmem.store.upkeep.journal import Failure, Journal
+            from gitmem.store.upkeep.failures import Failure, FailureLog
 
-            Journal(store.private).record(Failure(now(), f"drain before {args.command}", error.message))
+            FailureLog(store.private).record(Failure(now(), f"drain before {args.command}", error.message))
             self.notices((f"{error.message} {error.remedy}".strip(),))
         return store
 

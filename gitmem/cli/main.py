@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from gitmem.cli.door import Door
-    from gitmem.store.upkeep.journal import Journal
+    from gitmem.store.upkeep.failures import FailureLog
 
 
 class Command(Value):
@@ -276,20 +276,20 @@ def _report_unexpected(error: Exception, door: Door, args: argparse.Namespace | 
     return ExitCode.FAILURE
 
 
-def _journal(door: Door, args: argparse.Namespace | None) -> Journal | None:
+def _journal(door: Door, args: argparse.Namespace | None) -> FailureLog | None:
     if args is None:
         return None
     try:
-        from gitmem.store.upkeep.journal import Journal
+        from gitmem.store.upkeep.failures import FailureLog
 
-        return Journal(door.open(args).private)
+        return FailureLog(door.open(args).private)
     except Exception:  # noqa: BLE001  # no store, or one that is the very trouble
         return None
 
 
-def _record(journal: Journal, args: argparse.Namespace | None, message: str, trace: str = "") -> bool:
+def _record(journal: FailureLog, args: argparse.Namespace | None, message: str, trace: str = "") -> bool:
     from gitmem.cli.door import now
-    from gitmem.store.upkeep.journal import Failure
+    from gitmem.store.upkeep.failures import Failure
 
     return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
 

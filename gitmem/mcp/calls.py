@@ -81,10 +81,10 @@ def _told(memory: Memory, what: str, error: Exception, remedy: str) -> Exception
         where = f" ({error.filename})" if error.filename else ""
         return ToolError(clean(f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store."))
     with contextlib.suppress(Exception):
-        from gitmem.store.upkeep.journal import Failure, Journal
+        from gitmem.store.upkeep.failures import Failure, FailureLog
 
         store = memory.open()
         trace = "".join(traceback.format_exception(error))
         words = f"{type(error).__name__}: {error}"
-        Journal(store.private).record(Failure(store.context.clock(), f"mcp: {what}", words, trace))
+        FailureLog(store.private).record(Failure(store.context.clock(), f"mcp: {what}", words, trace))
     return error

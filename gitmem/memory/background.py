@@ -17,7 +17,7 @@ from gitmem.memory.capture.pending import look
 from gitmem.memory.capture.turns import Captured, capture, is_due
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.transaction.transact import transact
-from gitmem.store.upkeep.journal import Failure, Journal
+from gitmem.store.upkeep.failures import Failure, FailureLog
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class _Steps:
         except Exception as error:  # noqa: BLE001  # whatever it is, it keeps no other step from being done
             known = isinstance(error, GitmemError | OSError)
             said = str(error) if known else f"{type(error).__name__}: {error}"
-            Journal(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", said))
+            FailureLog(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", said))
             return False
         return True
 
@@ -190,7 +190,7 @@ class _Steps:
             self._note("contradiction", why)
 
     def _note(self, what: str, message: str) -> None:
-        Journal(self._store.private).record(Failure(self._store.context.clock(), what, message))
+        FailureLog(self._store.private).record(Failure(self._store.context.clock(), what, message))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
         """Make weeks of old days and months of old weeks, on one machine where several share the memory."""

@@ -13,7 +13,7 @@ from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import Turn, fold
 from gitmem.store.transaction.transact import transact
-from gitmem.store.upkeep.findings import count
+from gitmem.text.quantities import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 

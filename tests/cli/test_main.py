@@ -15,7 +15,7 @@ from gitmem.cli.commands import init
 from gitmem.cli.door import Door
 from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -37,7 +37,7 @@ def gitmem(tmp_path, home, environ):
 
 @pytest.fixture
 def journal(tmp_path):
-    return Journal(str(tmp_path / ".gitmem" / ".git" / "gitmem"))
+    return FailureLog(str(tmp_path / ".gitmem" / ".git" / "gitmem"))
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from gitmem.model.entry.entry import find_entries
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transcripts import transcripts
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 from tests.own_settings import own_settings
 
 ALIVE, DEAD = 4711, 4712
@@ -164,7 +164,7 @@ def test_a_session_without_a_transcript_ends_too(desk, session):
     drain(desk)
     assert waiting(desk) == []
     assert transcripts.sessions(desk.store) == []
-    assert Journal(desk.store.private).failures() == []
+    assert FailureLog(desk.store.private).failures() == []
 
 
 def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, tmp_path, monkeypatch):
@@ -183,7 +183,7 @@ def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, tmp_p
         patch.setattr(session_end, "keep_transcript", fails)
         drain(desk)
     assert waiting(desk) == ["SessionEnd"]
-    (failure,) = Journal(desk.store.private).failures()
+    (failure,) = FailureLog(desk.store.private).failures()
     assert (failure.command, failure.message) == ("hook: session end", "The disk is full.")
     assert [one.session for one in transcripts.sessions(desk.store)] == ["sess-2"]
     assert len(told(desk, "User Prompt")) == 2
@@ -202,13 +202,13 @@ def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, ki
     for number in (1, 2):
         drain(desk)
         assert waiting(desk) == [kind]
-        assert len(Journal(desk.store.private).failures()) == number
+        assert len(FailureLog(desk.store.private).failures()) == number
     drain(desk)
     assert waiting(desk) == []
-    failures = Journal(desk.store.private).failures()
+    failures = FailureLog(desk.store.private).failures()
     assert "It is not tried again. 'gitmem replay" in failures[-1].message
     drain(desk)
-    assert len(Journal(desk.store.private).failures()) == len(failures)
+    assert len(FailureLog(desk.store.private).failures()) == len(failures)
     assert told(desk, "User Prompt") == ["question t-1 of the day"]
     assert not any(Path(desk.store.private, "unread").iterdir())
 
@@ -230,7 +230,7 @@ def test_an_error_nobody_thought_of_is_one_of_them(desk, session, tmp_path, monk
         patch.setattr("gitmem.memory.background.capture", fails)
         drain(desk)
     assert transcripts.read(desk.store, "sess-1")
-    assert "too deep" in Journal(desk.store.private).failures()[0].message
+    assert "too deep" in FailureLog(desk.store.private).failures()[0].message
     drain(desk)
     assert told(desk, "User Prompt") == ["question t-1 of the day"]
     assert waiting(desk) == []
@@ -280,7 +280,7 @@ def test_what_was_learned_is_saved_once_half_of_the_context_is_used(desk, sessio
     drain(desk)
     assert len(told(desk, "Learning")) == 3, "and once more after it was compacted"
     assert ops(desk, bare_git).count("extract") == 3
-    assert Journal(desk.store.private).failures() == []
+    assert FailureLog(desk.store.private).failures() == []
 
 
 def test_it_can_be_switched_off(desk, session):

@@ -26,7 +26,7 @@ from gitmem.store.setup.init import Place, init_store
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.upkeep import background
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 
 AT = datetime(2026, 11, 21, 14, 0, tzinfo=UTC)
 HOSTILE = [
@@ -154,7 +154,7 @@ class Watched:
     def settle(self) -> None:
         store = Store(self.store.root, self.context)
         settle(store, lambda _: False)
-        assert HookSpool(store.private).names() == [], Journal(store.private).failures()
+        assert HookSpool(store.private).names() == [], FailureLog(store.private).failures()
         assert self.git("status", "--porcelain") == ""
         assert self._outside() == self.outside
 
@@ -172,7 +172,7 @@ class Watched:
 
 
 def through_the_door(place: Watched, delivered: list[dict], cut: int) -> None:
-    failures = len(Journal(place.store.private).failures())
+    failures = len(FailureLog(place.store.private).failures())
     for payload in delivered:
         data = json.dumps(payload).encode()
         said = place.deliver(data[:cut] if cut and len(data) > 200 else data)
@@ -181,7 +181,7 @@ def through_the_door(place: Watched, delivered: list[dict], cut: int) -> None:
             assert len(text) < 10_000
             text.encode()
     place.settle()
-    later = Journal(place.store.private).failures()[failures:]
+    later = FailureLog(place.store.private).failures()[failures:]
     assert [failure.message for failure in later if "no JSON object" not in failure.message] == []
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.consent import agreed
 from gitmem.errors import ExitCode, UsageError
-from gitmem.store.upkeep.findings import count
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     import argparse

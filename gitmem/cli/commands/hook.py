@@ -274,11 +274,11 @@ def _log(door: Door, message: str) -> None:
     """Write to the log of the store, if there is one; a failure of that is nobody's."""
     try:
         from gitmem.cli.door import now
-        from gitmem.store.upkeep.journal import Failure, Journal
+        from gitmem.store.upkeep.failures import Failure, FailureLog
 
         root = _find(door, ())
         if root is not None:
-            Journal(_private(door, root)).record(Failure(now(), "hook", message))
+            FailureLog(_private(door, root)).record(Failure(now(), "hook", message))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass
 
@@ -298,7 +298,7 @@ def run_replay(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.memory.replay import find_transcripts, replay
-    from gitmem.store.upkeep.findings import count
+    from gitmem.text.quantities import count
 
     paths = [os.path.join(door.cwd, name) for name in args.transcripts]
     missing = [path for path in paths if not os.path.exists(path)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.consent import agreed
 from gitmem.errors import ExitCode, UsageError
-from gitmem.store.upkeep.findings import count
+from gitmem.text.quantities import count
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:

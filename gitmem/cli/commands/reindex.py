@@ -90,7 +90,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     """Make what is missing, and what becomes so meanwhile; what fails is written to the log, once."""
     from gitmem.search.vectors.cache import is_news
     from gitmem.search.vectors.fill import fill
-    from gitmem.store.upkeep.journal import Failure, Journal
+    from gitmem.store.upkeep.failures import Failure, FailureLog
 
     if embedder is None:
         return ExitCode.OK
@@ -110,12 +110,12 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
     except GitmemError as error:
         problem = str(error)
     if is_news(store.private, "reindex", problem):
-        Journal(store.private).record(Failure(store.context.clock(), "reindex", problem))
+        FailureLog(store.private).record(Failure(store.context.clock(), "reindex", problem))
     return ExitCode.FAILURE if problem else ExitCode.OK
 
 
 def _words(embedder: Embedder, filled: Filled) -> str:
-    from gitmem.store.upkeep.findings import count as counted
+    from gitmem.text.quantities import count as counted
 
     cost = f", about ${filled.cost:.4f}" if filled.cost else ""
     made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "none was missing"

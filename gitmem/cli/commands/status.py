@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.terminal import Progress
 from gitmem.errors import ExitCode
-from gitmem.store.upkeep.findings import count
+from gitmem.text.quantities import count
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode, UsageError
 from gitmem.store.sync.guard import Accept
-from gitmem.store.upkeep.findings import count
+from gitmem.text.quantities import count
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
@@ -75,12 +75,12 @@ def _background(args: argparse.Namespace, door: Door) -> int:
     from gitmem.errors import UnreachableError
     from gitmem.store.sync.all import sync_in_background
     from gitmem.store.sync.retry import Options
-    from gitmem.store.upkeep.journal import Failure, Journal
+    from gitmem.store.upkeep.failures import Failure, FailureLog
 
     store = door.settled(args)
     for error in sync_in_background(store, Options()):
         if not isinstance(error, UnreachableError):
-            Journal(store.private).record(Failure(now(), "sync", f"{error.message} {error.remedy}".strip()))
+            FailureLog(store.private).record(Failure(now(), "sync", f"{error.message} {error.remedy}".strip()))
     return ExitCode.OK
 
 

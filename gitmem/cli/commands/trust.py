@@ -11,7 +11,7 @@ from gitmem.model.document.scalars import flow
 from gitmem.store.config.agree import agree, withdraw
 from gitmem.store.config.personal import personal_folder, read_agreed
 from gitmem.store.setup.settings import check_key
-from gitmem.store.upkeep.findings import count
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     import argparse

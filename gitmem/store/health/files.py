@@ -21,8 +21,9 @@ from gitmem.model.paths import check_path, fold
 from gitmem.redact.redact import redact
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.transaction.redaction import readings
-from gitmem.store.upkeep.findings import Finding, Level, age, count
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
+from gitmem.store.upkeep.findings import Finding, Level
+from gitmem.text.quantities import age, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -183,7 +184,7 @@ def check_spool(store: Store) -> Iterator[Finding]:
 
 def check_log(store: Store) -> Iterator[Finding]:
     """Say what failed lately (spec R12)."""
-    journal = Journal(store.private)
+    journal = FailureLog(store.private)
     since = store.context.clock() - _RECENT
     recent = [failure for failure in journal.failures() if failure.at >= since]
     if not recent:

@@ -16,8 +16,9 @@ from gitmem.git.upkeep.integrity import damages, lock_files, missing_of, staged_
 from gitmem.git.upkeep.packing import loose_estimate, pack_names
 from gitmem.model.paths import FORMAT
 from gitmem.store.store import FORMAT_VERSION, format_version
-from gitmem.store.upkeep.findings import Finding, Level, age, count
+from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.store.upkeep.maintenance import needed
+from gitmem.text.quantities import age, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

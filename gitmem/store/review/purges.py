@@ -14,8 +14,9 @@ from gitmem.store.rewrite.apply import follow, seek_texts
 from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.records import read_records, record_path
 from gitmem.store.setup.remotes import FETCHED
-from gitmem.store.upkeep.findings import Finding, Level, count
+from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.store.upkeep.refs import refs_of
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """The merge driver for those who type `git pull` in a store (spec G5): installed by `init` and `clone`, and taken out.
 
 Only in a store's own repository: a project's configuration is its user's. Where it is not installed, git merges as it
-does any text, and the next gitmem command takes the markers out (gitmem.store.transaction.mending). Where it is, but
+does any text, and the next gitmem command takes the markers out (gitmem.store.transaction.markers). Where it is, but
 `gitmem` is not found or fails, git's own text merge steps in: a driver that merely failed would lose the other side
 without a word.
 """

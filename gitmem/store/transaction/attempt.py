@@ -112,7 +112,7 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
         writer, store.files, now=context.clock(), machine=context.machine, allow=store.config.redaction.allow
     )
     if marked != tip:  # moved by others, perhaps by a plain git merge
-        from gitmem.store.transaction.mending import marked_documents, mend
+        from gitmem.store.transaction.markers import marked_documents, mend
 
         mend(transaction, marked_documents(store, marked, tip))
     return transaction

@@ -18,7 +18,7 @@ from gitmem.git.objects.treediff import Tree, read_tree
 from gitmem.model.merge.trees import merge_trees
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import fold
-from gitmem.store.upkeep.holds import new_hold
+from gitmem.store.upkeep.pending import new_hold
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -30,7 +30,7 @@ from gitmem.git.upkeep.packing import (
     unfinished_files,
     write_commit_graph,
 )
-from gitmem.store.upkeep.holds import remove_abandoned
+from gitmem.store.upkeep.pending import remove_abandoned
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store

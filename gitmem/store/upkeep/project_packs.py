@@ -41,7 +41,7 @@ def join_listed(store: Store) -> None:
         GitFailedError: git failed; the packs are as they were.
 
     """
-    from gitmem.store.upkeep.holds import remove_abandoned  # here and below: a save only reads the list
+    from gitmem.store.upkeep.pending import remove_abandoned  # here and below: a save only reads the list
 
     remove_abandoned(store)
     folder = _folder(store)

@@ -24,7 +24,7 @@ from gitmem.memory.capture import pending
 from gitmem.model.entry.entry import find_entries
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 from gitmem.text.tokens import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -256,7 +256,7 @@ def test_what_can_be_read_is_kept(host, data):
     (prompt,) = host.entries("User Prompt")
     assert prompt.startswith("한글 question ☕")
     assert host.git("status", "--porcelain") == ""
-    assert Journal(str(host.private)).failures() == []
+    assert FailureLog(str(host.private)).failures() == []
 
 
 def test_what_cannot_be_read_keeps_nobody_waiting(host, tmp_path):
@@ -268,7 +268,7 @@ def test_what_cannot_be_read_keeps_nobody_waiting(host, tmp_path):
     assert host.git("status", "--porcelain") == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["프로젝트 one"]
     assert sorted(path.name for path in host.project.iterdir()) == [".git", ".gitmem"]
-    assert "no JSON object" in Journal(str(host.private)).failures()[0].message
+    assert "no JSON object" in FailureLog(str(host.private)).failures()[0].message
 
 
 def test_cut_off_anywhere(host, monkeypatch):
@@ -326,7 +326,7 @@ def test_a_store_that_is_broken_hurts_no_host(host):
     host.turn("p-1", "a question")
     host.drain()
     assert sorted(path for path in host.store.rglob("*") if ".git" not in path.parts) == before
-    assert any("format version 99" in failure.message for failure in Journal(str(host.private)).failures())
+    assert any("format version 99" in failure.message for failure in FailureLog(str(host.private)).failures())
     (host.store / "FORMAT.md").write_bytes(host.git("show", "HEAD:FORMAT.md").encode())
     host.drain()
     assert host.entries("User Prompt") == ["a question"]
@@ -448,7 +448,7 @@ def test_a_session_in_a_folder_of_any_name_is_answered(host, monkeypatch, cwd):
     monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": cwd, "transcript_path": "/a\0b"}
     assert "Use uv" in hook_here(host, json.dumps(payload | {"source": "resume"}).encode())
-    assert Journal(str(host.private)).failures() == []
+    assert FailureLog(str(host.private)).failures() == []
 
 
 def test_a_budget_of_nothing_tells_nothing(host):
@@ -529,7 +529,7 @@ def test_ten_sessions_at_once_two_of_them_in_linked_work_trees(host, tmp_path, b
     for folder in folders[8:]:
         assert not (folder / ".gitmem").exists()
     assert bare_git(host.project, "status", "--porcelain") == ""
-    assert Journal(str(host.private)).failures() == []
+    assert FailureLog(str(host.private)).failures() == []
 
 
 # Large ones
@@ -605,7 +605,7 @@ raise SystemExit("it was waited for")
 def test_what_is_done_behind_a_hook_is_bounded_in_time(host):
     done = subprocess.run([sys.executable, "-c", SLOW], cwd=host.project, env=host.environ, timeout=80, check=False)
     assert done.returncode == 0
-    (failure,) = Journal(str(host.store / ".git" / "gitmem")).failures()
+    (failure,) = FailureLog(str(host.store / ".git" / "gitmem")).failures()
     assert "0.2 s" in failure.message
 
 
@@ -627,7 +627,7 @@ def test_a_session_that_starts_does_not_wait_for_what_hangs(host):
     data = json.dumps(payload).encode()
     done = subprocess.run(code, input=data, cwd=host.project, env=host.environ, timeout=80, check=False)
     assert done.returncode == 0
-    (failure,) = Journal(str(host.store / ".git" / "gitmem")).failures()
+    (failure,) = FailureLog(str(host.store / ".git" / "gitmem")).failures()
     assert "ended after 0.2 s" in failure.message
 
 

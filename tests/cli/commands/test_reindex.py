@@ -11,7 +11,7 @@ import pytest
 
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -119,7 +119,7 @@ def test_what_fails_in_the_background_is_in_the_log_once(gitmem, provider):
     provider.behave = ["status:401:"] * 3
     for _ in range(3):
         assert gitmem("reindex", "--background") == (1, "", "")
-    failures = Journal(str(gitmem.root / ".git" / "gitmem")).failures()
+    failures = FailureLog(str(gitmem.root / ".git" / "gitmem")).failures()
     assert [failure.command for failure in failures] == ["reindex"]
     assert "401" in failures[0].message
 

@@ -16,7 +16,7 @@ from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import TIME_LENGTH
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"
@@ -93,7 +93,7 @@ class Memory:
         """What a detached drain does, each in a process of its own."""
         self.desk.store = Store(self.desk.store.root, self.desk.store.context)
         done = settle(self.desk.store, self.alive.__contains__)
-        assert Journal(self.desk.store.private).failures() == []
+        assert FailureLog(self.desk.store.private).failures() == []
         assert self.git("status", "--porcelain") == ""
         return done
 

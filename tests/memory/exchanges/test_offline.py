@@ -214,9 +214,9 @@ def test_where_the_model_fails_the_offline_ones_stay_and_the_log_says_why(asking
     tend(again(asking), lambda: False)
     assert "Better" not in asking.text(PATH)
     assert len(exchanges(asking.text(PATH))) == 3
-    from gitmem.store.upkeep.journal import Journal
+    from gitmem.store.upkeep.failures import FailureLog
 
-    assert any("401" in one.message for one in Journal(asking.store.private).failures())
+    assert any("401" in one.message for one in FailureLog(asking.store.private).failures())
     model_server.reply = answer
     tend(again(asking), lambda: False)  # not at once again
     assert len(asked(model_server)) == 1

@@ -14,7 +14,7 @@ from gitmem.memory.tiers.consolidate import consolidate_due, due
 from gitmem.model.entry.log import entry_ids
 from gitmem.store.history.records import read_at, resolve
 from gitmem.store.history.undo import undo
-from gitmem.store.upkeep.journal import Journal
+from gitmem.store.upkeep.failures import FailureLog
 from tests.memory.conftest import SEOUL, Clock
 from tests.memory.tiers.test_rotate import configured
 
@@ -203,10 +203,10 @@ def test_a_failure_is_written_to_the_log_and_felt_by_nobody(autumn, monkeypatch)
 
     monkeypatch.setattr(consolidating, "sentences", fail)
     tend(autumn.store, lambda: False)
-    assert len(Journal(autumn.store.private).failures()) == 1
+    assert len(FailureLog(autumn.store.private).failures()) == 1
     tend(autumn.store, lambda: False)  # once a day
-    assert len(Journal(autumn.store.private).failures()) == 1
-    assert "no words" in Journal(autumn.store.private).failures()[-1].message
+    assert len(FailureLog(autumn.store.private).failures()) == 1
+    assert "no words" in FailureLog(autumn.store.private).failures()[-1].message
     assert len(tree(autumn, "daily")) == 5
 
 

@@ -20,8 +20,8 @@ from gitmem.store.health.status import read_status
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transaction.transact import transact
-from gitmem.store.upkeep.findings import Level, age, count
-from gitmem.store.upkeep.journal import Failure, Journal
+from gitmem.store.upkeep.failures import Failure, FailureLog
+from gitmem.store.upkeep.findings import Level
 from tests.own_settings import own_settings
 
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -354,7 +354,7 @@ def test_what_was_kept_aside_is_a_warning(patient):
 
 
 def test_what_failed_in_the_last_days_is_a_warning_with_the_last_of_it(patient):
-    journal = Journal(patient.store.private)
+    journal = FailureLog(patient.store.private)
     now = datetime.now(UTC)
     journal.record(Failure(now - timedelta(days=8), "save", "long ago"))
     assert patient.examine() == {}
@@ -425,17 +425,3 @@ def test_status_of_a_store_without_a_commit(patient):
     status = read_status(patient.store)
     assert (status.commits, status.last_save) == (0, None)
     assert "branch" in {finding.check for finding in status.attention}
-
-
-def test_numbers_and_ages_in_words():
-    assert [count(number, "file") for number in (0, 1, 2, 1234)] == ["0 files", "1 file", "2 files", "1,234 files"]
-    assert [age(seconds) for seconds in (0, 1, 59, 60, 7199, 86_400, 86_400 * 400)] == [
-        "0 seconds",
-        "1 second",
-        "59 seconds",
-        "1 minute",
-        "1 hour",
-        "1 day",
-        "400 days",
-    ]
-    assert age(-5) == "0 seconds"

@@ -13,8 +13,8 @@ from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Options, Step
-from gitmem.store.upkeep.holds import new_hold, remove_abandoned
 from gitmem.store.upkeep.maintenance import maintain
+from gitmem.store.upkeep.pending import new_hold, remove_abandoned
 
 if TYPE_CHECKING:
     from pathlib import Path

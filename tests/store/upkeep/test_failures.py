@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from gitmem.store.upkeep.journal import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, Failure, Journal
+from gitmem.store.upkeep.failures import MAX_BYTES, MAX_MESSAGE, MAX_TRACEBACK, Failure, FailureLog
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=timezone(timedelta(hours=9)))
 SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
@@ -16,7 +16,7 @@ SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 
 @pytest.fixture
 def journal(tmp_path):
-    return Journal(str(tmp_path / "private"))
+    return FailureLog(str(tmp_path / "private"))
 
 
 def test_nothing_is_there_before_the_first_failure(journal, tmp_path):
@@ -106,7 +106,7 @@ def test_a_time_without_a_zone_is_taken_for_local_time(journal):
 
 def test_it_never_raises(tmp_path):
     (tmp_path / "file").write_text("no folder")
-    journal = Journal(str(tmp_path / "file"))
+    journal = FailureLog(str(tmp_path / "file"))
     assert not journal.record(Failure(NOON, "save", "m"))
     assert journal.failures() == []
 
@@ -125,7 +125,7 @@ def test_it_is_private_and_follows_no_link(journal, tmp_path):
 
 
 def write_many(folder, name):
-    journal = Journal(folder)
+    journal = FailureLog(folder)
     for number in range(100):
         journal.record(Failure(NOON, name, f"number {number}", "x y z " * 20))
 
@@ -137,7 +137,7 @@ def test_lines_of_several_processes_do_not_mix(tmp_path):
         process.start()
     for process in processes:
         process.join()
-    found = Journal(str(tmp_path)).failures()
+    found = FailureLog(str(tmp_path)).failures()
     assert len(found) == 300
     for n in range(3):
         messages = [failure.message for failure in found if failure.command == f"process {n}"]

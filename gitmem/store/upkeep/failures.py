@@ -30,7 +30,7 @@ class Failure:
     traceback: str = ""
 
 
-class Journal:
+class FailureLog:
     """The log of one store, by its private folder."""
 
     def __init__(self, private: str) -> None:
