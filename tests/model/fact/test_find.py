@@ -123,6 +123,25 @@ def test_a_statement_is_written_one_way():
     assert as_statement("uv를 쓴다。") == "Uv를 쓴다。"
 
 
+@pytest.mark.parametrize(
+    "said, statement",
+    [
+        ("No version field — the reader guesses the format.", "No version field — the reader guesses the format."),
+        ("and no tabs in YAML", "No tabs in YAML."),
+        ("No, use uv.", "Use uv."),
+        ("no never push to main", "Never push to main."),
+    ],
+)
+def test_a_no_that_negates_stays(said, statement):
+    assert as_statement(said) == statement
+
+
+def test_a_decision_that_begins_with_no_keeps_it():
+    assert found("go", "Decision: **No** version field — old readers reject it.") == [
+        ("decision", "No version field — old readers reject it."),
+    ]
+
+
 def test_files_a_text_names():
     files = ("src/a.py", "lib/b.py", "/tmp/c.py")
     assert files_named("In a.py and lib/b.py, not /tmp/c.py or d.py.", files) == ("src/a.py", "lib/b.py")
