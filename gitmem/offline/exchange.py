@@ -62,8 +62,8 @@ _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
 _ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
 
 
-# Korean words that `gitmem.text.keywords` leaves: what asks for something, and particles after code.
-_NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐|에서|으로|에게|부터|까지|하고|이나|라고)$")
+# Endings of Korean requests: "고쳐줘" is a keyword of `gitmem.text.keywords`, and no topic.
+_NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐)$")
 _PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
 
 

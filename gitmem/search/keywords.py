@@ -8,10 +8,10 @@ from collections import Counter
 from gitmem.model.entry.entry import without_ids
 from gitmem.search.files import list_files
 from gitmem.search.query.query import fold
-from gitmem.search.query.words import hangul_stem, stem, stop_words
 from gitmem.search.sources import load
 from gitmem.search.units.cut import FIELD, HEADING
 from gitmem.search.units.units import first_line
+from gitmem.text.stems import hangul_stem, stem, stop_words
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

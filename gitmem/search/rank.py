@@ -12,7 +12,7 @@ import re
 from math import log
 
 from gitmem.search.query.query import INSIDE, WHOLE, Needle
-from gitmem.search.query.words import stem
+from gitmem.text.stems import stem
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -10,6 +10,7 @@ def stems(text):
 
 def test_forms_of_a_word_are_one_keyword():
     assert len(set(stems("rotation rotated rotations rotating"))) == 1
+    assert len(set(stems("setting settings"))) == 1
     assert len(set(stems("archive archives archived archiving"))) == 1
     assert len(set(stems("잠금을 잠금은 잠금이 잠금에서 잠금으로 잠금"))) == 1
     assert len(set(stems("배포했습니다 배포하기로 배포를 배포한다"))) == 1
@@ -23,6 +24,22 @@ def test_identifiers_and_file_names_are_one_word():
         "fast-import",
         "snake_case",
     ]
+
+
+def test_names_of_two_letters_are_keywords():
+    assert stems("We use uv as it is, and so do CI jobs.") == ["uv", "ci", "job"]
+
+
+def test_a_counter_is_no_keyword():
+    assert stems("연결을 5회로 제한, 3단계에서 회로를 끈다") == ["연결", "제한", "회로", "끈다"]
+
+
+def test_a_particle_behind_code_is_no_keyword():
+    assert stems("`config.yaml`에서 API를 끈다") == ["config.yaml", "api", "끈다"]
+
+
+def test_words_that_end_like_another_keep_their_end():
+    assert stems("string station 로그인 파이프라인을") == ["string", "station", "로그인", "파이프라인"]
 
 
 def test_what_carries_no_topic_is_left_out():

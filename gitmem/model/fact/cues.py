@@ -12,10 +12,11 @@ from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.session.cue_patterns import CUES
 
-# Words at the start of a sentence that a fact leaves out. "No" is one only as an answer: "No version field" says what is.
+# Words at the start of a sentence that a fact leaves out; "no" only as an answer, not as in "No version field".
 OPENING = (
     r"(?:(?:and|but|so|also|please|ok|okay|oh|btw|by the way|again|hey|hmm|well|actually|just|now|yes|fyi|fwiw|note"
-    r"|no(?=[,:;.!]|\s+(?:please|never|always|do not|don't|you|we|i)\b)|그리고|그런데|아니|네|참고로|아)\b[,:;.!]{0,2}\s+){0,4}"
+    r"|no(?=[,:;.!]|\s+(?:please|never|always|do not|don't|you|we|i)\b)"
+    r"|그리고|그런데|아니|네|참고로|아)\b[,:;.!]{0,2}\s+){0,4}"
 )
 _DO_NOT = (
     r"(?:do not|don't) (?:use|commit|push|touch|edit|change|modify|add|create|write|mock|run|install|import|rename"

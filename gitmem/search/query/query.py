@@ -12,7 +12,7 @@ import unicodedata
 from itertools import pairwise
 
 from gitmem.search.query.scripts import HAN, HANGUL, MARKED, UNSPACED, runs
-from gitmem.search.query.words import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
+from gitmem.text.stems import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

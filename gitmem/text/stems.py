@@ -1,7 +1,7 @@
-"""Words of a query and how they change: stop words, a light English stem, Hangul particles and endings.
+"""Stems and stop words, English and Korean: for queries (`gitmem.search`) and for keywords (`gitmem.text.keywords`).
 
-No dictionary and no analyser: what is cut off is short and common, and the stem is looked for as it is, at the
-beginning of a word where words are parted by blanks, anywhere where they are not.
+No dictionary and no analyser: a morphological analyser for Korean takes 80 MB and a second to start. An English stem is
+the beginning of its word, so that it can be searched for as it is. Figures: `bench/retrieval.py`.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ dad father
 """
 _VOWELS = frozenset("aeiouy")
 _SHORTEST_STEM = 3
-# What makes another word of a stem, the longest first; what is left is looked for as the beginning of a word.
+# Suffixes that derive a noun or an adjective, the longest first.
 _DERIVED = (
     *("ization", "isation", "izer", "ation", "ition", "ement", "ment", "ness", "iti", "ion", "able", "ible", "abl"),
     *("ibl", "ance", "ence", "anc", "enc", "ing", "ive", "iv", "ful", "less", "ism", "ist", "al", "er", "or"),
 )
 _SHORTEST_ROOT = 5
 
-# Particles behind a noun and endings of verbs, as they follow a stem; the longest that fits is taken off first.
+# Particles of nouns and endings of verbs; the longest that fits is taken off first.
 _HANGUL_ENDINGS = """
 에서부터 으로부터 에게서는 이라고는 으로서의 으로써의 에서의 으로의 까지의 로부터 에게서 에서는 에서도 에게는 에게도
 으로는 으로도 으로서 으로써 이라는 이라고 이라면 이었던 이었다 이지만 인가요 이란 이나 이며 이고 이다 이던 이자 인지
@@ -61,19 +61,22 @@ _HANGUL_ENDINGS = """
 하자 하던 하다 하면 한다 한다는 했던 했다 했다고 했는데 했는가 했는지 했으며 했으나 했고 했을 했나 해서 해야 해요
 했어요 했습니다 합니다 합니까 할까 할지 할 한 함 해 되었던 되었다 되었는데 되었으며 되었고 되었을 되었는가 되었나 되어
 되는 되고 되며 되게 되지 되던 되다 되면 된다 된 될 됨 됐던 됐다 돼 시켰던 시켰다 시키는 시킨 시켜 당했던 당했다 당한
+하였습니다 하겠습니다 했었다 했지만 되었습니다 됐습니다 됩니다 되도록 으로
 받았던 받았다 받는 받은 스러운 스럽게 적인 적으로 적이 었던 었다 았던 았다 였던 였다 였는데 었는데 았는데 었으며
 았으며 었고 았고 었을 았을 었는가 았는가 었나 았나 었는지 았는지 는가 은가 던가 나요 는지 은지 습니다 습니까 었습니다
 았습니다 으며 으나 으면 아서 어서 도록 면서 려고 려는 기로 기에 기를 기가 기는 던 는데 은데 지만 거나 든지 은 는 이 가
 을 를 의 에 로 와 과 도 만 나 랑 며 고 다 인 란 께 야 여
 """
 _LONGEST_ENDING = 5
+# Loan words that end like the particle 인: login, plugin, design, domain, (pipe)line, chain.
+_LOAN_WORDS = ("로그인", "플러그인", "디자인", "도메인", "라인", "체인")
 _SHORTEST_HANGUL = 2  # syllables that stay of a word
-_ROUNDS = 2  # endings a word may have: 학교+에서+는 is one in the list, 지명수배+되었던+의 is two
+_ROUNDS = 2  # endings taken off a word: 지명수배+되었던+의 has two
 
 
 @cache
 def stop_words() -> frozenset[str]:
-    """Return the words that say nothing about what a query is about."""
+    """Return the words that carry no topic, English and Korean."""
     return frozenset(_ENGLISH_STOP.split()) | frozenset(_KOREAN_STOP.split())
 
 
@@ -89,14 +92,14 @@ def _endings() -> frozenset[str]:
 
 
 def other_forms(word: str) -> tuple[str, ...]:
-    """Return the forms of an English word that its stem does not lead to."""
+    """Return the irregular forms of an English word: "buy" of "bought"."""
     return tuple(form for form in _irregular().get(word, ()) if form != word)
 
 
 def stem(word: str) -> str:
-    """Return what all regular forms of an English word in lower case have in common, as a key.
+    """Return the stem that all regular forms of a lower-case English word share; other words as they are.
 
-    It is a beginning of the word but for a final `y`, which becomes `i` as in the plural: see `literal_of`.
+    It is a prefix of the word, except that a final `y` becomes `i` as in the plural: see `literal_of`.
     """
     if len(word) <= _SHORTEST_STEM or not word.isascii() or not word.isalpha():
         return word
@@ -104,7 +107,7 @@ def stem(word: str) -> str:
 
 
 def root(key: str) -> str:
-    """Return a stem without what makes a noun or an adjective of it: `token` of `tokenization`; else the stem."""
+    """Return a stem without its derivational suffix: `token` of `tokenization`."""
     for suffix in _DERIVED:
         base = key.removesuffix(suffix)
         if base != key and len(base) >= _SHORTEST_ROOT:
@@ -113,7 +116,7 @@ def root(key: str) -> str:
 
 
 def literal_of(word: str, key: str) -> str:
-    """Return the beginning of `word` that all its forms share: what is looked for in the files."""
+    """Return the prefix of `word` that all its forms share, to search files for."""
     return key if word.startswith(key) else key[:-1]
 
 
@@ -132,7 +135,7 @@ def _without_suffix(word: str) -> str:
 
 
 def _final(base: str) -> str:
-    """Bring the end of a stem into one form: `hop(p)`, `mak(e)`, `stori`/`story`."""
+    """Normalise the end of a stem: `hopp` to `hop`, `make` to `mak`, `story` to `stori`."""
     if len(base) <= _SHORTEST_STEM:
         return base
     if base[-1] == base[-2] and base[-1] not in "aeiouls":
@@ -145,14 +148,16 @@ def _final(base: str) -> str:
 
 
 def is_ending(text: str) -> bool:
-    """Say whether Hangul behind a word of another script is but a particle of it: `API를`."""
+    """Say whether a run of Hangul is a particle or an ending alone, as after a Latin word: `API를`."""
     return text in _endings()
 
 
 def hangul_stem(word: str) -> str:
-    """Return a word in Hangul without the particles and endings behind it."""
+    """Return a Hangul word without its particles and endings."""
     endings = _endings()
     for _ in range(_ROUNDS):
+        if word.endswith(_LOAN_WORDS):
+            break
         longest = min(_LONGEST_ENDING, len(word) - _SHORTEST_HANGUL)
         cut = next((size for size in range(longest, 0, -1) if word[-size:] in endings), 0)
         if not cut:
