@@ -1,14 +1,12 @@
-"""Commits through `git fast-import`, moved onto a branch by compare-and-swap (docs/format.md, Order of writes).
+"""Write commits with `git fast-import`, move the branch by compare-and-swap (docs/format.md, "Order of writes").
 
-A `Writer` reads files at the tip it was given and writes commits on top of it; nothing of them is visible before
-`finish`, which has fast-import sync the objects, and then moves the branch from exactly that tip:
-gitmem.git.commit.branch does where it can, `git update-ref` where it cannot. fast-import could move it as well, but not
-as a compare-and-swap: it only refuses to lose commits, and so would take back a `git reset` or the removal of the
-branch that came meanwhile.
+A `Writer` reads files at a given tip and adds commits on top of it. `finish` has fast-import sync their objects, then
+moves the branch from exactly that tip with `git update-ref`. fast-import's own update is no compare-and-swap: it only
+refuses to lose commits, so it would undo a concurrent `git reset` or deletion of the branch.
 
-Nothing points to the new objects until the branch does, and `git gc --prune=now` removes what nothing points to. So
-fast-import is told to finish its pack (`checkpoint`) and not to end yet: beside the pack stands a `.keep`, made before
-the pack was, which fast-import removes at its end; that comes when the branch has moved.
+Until the branch moves nothing points to the new objects, and `git gc --prune=now` removes such objects. So fast-import
+finishes its pack (`checkpoint`) and keeps running: the pack's `.keep`, which it removes at its end, protects the pack
+until the branch has moved.
 """
 
 from __future__ import annotations
@@ -18,8 +16,6 @@ import os
 import time
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
-from gitmem.git.commit.branch import BranchLockedError, BranchMovedError, Move, is_plain
-from gitmem.git.identity import GITMEM
 from gitmem.git.objects.oid import blob_id
 from gitmem.git.process.run import failure
 from gitmem.git.repository import lock_in_the_way
@@ -28,7 +24,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from typing import Self
 
     from gitmem.git.process.run import Git
@@ -60,8 +56,7 @@ _AGAIN = (
     ("core git rejected index",),
     ("cannot create keep file", "File exists"),
 )
-_REASON = "gitmem"  # what the reflog says
-_UPDATE_REF = ("update-ref", "-m", _REASON, "--stdin")
+_UPDATE_REF = ("update-ref", "-m", "gitmem", "--stdin")
 # What update-ref says when the branch is not where it was: elsewhere, there after all, gone.
 _MOVED = (b"but expected", b"already exists", b"unable to resolve reference")
 _UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')
@@ -165,10 +160,9 @@ class Writer:
         self._started = time.time() - 1  # by a file system's clock, which may be a little behind
         self._ids: list[str] = []
         self._awaited = 0
-        self._begun = self._sealed = self._written = self._dismissed = False
+        self._begun = self._sealed = self._written = self._dismissed = self._broke = False
         listing = (f"--export-pack-edges={listed_in}",) if listed_in else ()
         self._process = git.spawn(*_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
-        self._plain = self._own and tip is not None and git.git_dir is not None and is_plain(git.git_dir, ref)
         self._mover: Running | None = None
         self._asked: list[str] = []
         try:
@@ -253,7 +247,7 @@ class Writer:
             # A branch is not fast-import's to move.
             reset = b"" if self._holds else b"reset %s\n" % self._ref.encode()
             self._send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
-            if not self._plain and moves:  # it is ready once the objects are
+            if moves:  # it starts while the objects are synced
                 self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 
     def finish(self) -> tuple[str, ...]:
@@ -266,22 +260,9 @@ class Writer:
 
         """
         self.seal()
-        if not self._plain or not self._begun:
-            return self._finish_by_git()
-        self._read_ids()
-        with self._prepared(self._ids[-1]) as move:
-            if not move.ready:
-                return self._finish_by_git()
-            ids = self.write()
-            reflog = f"{GITMEM.name} <{GITMEM.email}> {int(time.time())} +0000\t{_REASON}"
-            move.finish(reflog.encode())
-        self._dismiss()
-        return ids
-
-    def _finish_by_git(self) -> tuple[str, ...]:
         ids = self.write()
         if ids:
-            self._have_moved(ids[-1])
+            self._move(ids[-1])
             self._dismiss()
         return ids
 
@@ -305,23 +286,8 @@ class Writer:
         self._written = True
         return tuple(self._ids)
 
-    @contextlib.contextmanager
-    def _prepared(self, last: str) -> Iterator[Move]:
-        """Prepare the branch's move while the objects are being synced."""
-        assert self._base is not None
-        assert self._git.git_dir is not None
-        try:
-            with Move(self._git.git_dir, self._ref, self._base, last) as move:
-                yield move
-        except BranchLockedError as error:
-            raise TipLockedError(error.lock) from None
-        except BranchMovedError:
-            raise TipMovedError from None
-        except OSError as error:
-            raise self._not_saved((error.strerror or str(error)).lower()) from error
-
-    def _have_moved(self, last: str) -> None:
-        """Have git move the branch."""
+    def _move(self, last: str) -> None:
+        """Move the branch."""
         mover = self._mover = self._mover or self._git.spawn(*_SYNC, *_UPDATE_REF)
         base = self._base or "0" * len(last)
         _, stderr = mover.communicate(f"update {self._ref} {last} {base}\n".encode())
@@ -366,6 +332,7 @@ class Writer:
         return data
 
     def _died(self) -> Exception:
+        self._broke = True
         _, stderr = self._process.communicate()
         return self._failure(_FAST_IMPORT, self._process.wait(), stderr)
 
@@ -383,7 +350,10 @@ class Writer:
         )
 
     def _remove_unfinished(self) -> None:
-        """Remove the files git could not go on with on a full disk: it leaves them, and the disk is full for ever."""
+        """Remove the temporary files of a fast-import that failed, or a full disk would stay full.
+
+        Not those of one that was only told to end: it finishes its pack, and others may be writing theirs.
+        """
         for folder, _, names in os.walk(f"{self._git.git_dir}/objects"):
             for name in names:
                 path = f"{folder}/{name}"
@@ -406,7 +376,7 @@ class Writer:
         if self._process.returncode:
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
-            if self._own:
+            if self._own and self._broke:
                 self._remove_unfinished()
 
 

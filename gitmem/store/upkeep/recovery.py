@@ -12,7 +12,6 @@ import os
 import time
 
 from gitmem.errors import BusyError, RefusedError
-from gitmem.git.commit.branch import clear_left_move
 from gitmem.git.commit.fast_import import CRASH_REPORT
 from gitmem.git.objects.oid import blob_id
 from gitmem.git.repository import LEFT_BEHIND_SECONDS, clear_left_behind
@@ -188,7 +187,6 @@ def remove_litter(store: Store, branch: str) -> None:
     store.files.clean_temporary()
     git_dir = store.repository.layout.git_dir
     clear_left_lock(git_dir)
-    clear_left_move(git_dir, branch)
     clear_left_behind(os.path.join(git_dir, "HEAD.lock"))
     clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{branch}.lock"))
     litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith((CRASH_REPORT, DRAFT))]

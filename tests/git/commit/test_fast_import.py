@@ -512,6 +512,18 @@ def test_a_branch_that_another_git_holds_is_named(git, locked):
     sound(git)
 
 
+def test_a_writer_that_lost_leaves_the_unfinished_packs_of_others(git):
+    base = put(git, None, {"a": b"0"})
+    theirs = Path(str(git.git_dir)) / "objects" / "pack" / "tmp_pack_theirs"
+    with Writer(git, REF, base) as writer:
+        writer.commit(new({"a": b"1"}))
+        theirs.write_bytes(b"PACK")
+        put(git, base, {"a": b"2"})
+        with pytest.raises(TipMovedError):
+            writer.finish()
+    assert theirs.exists()
+
+
 def test_writers_that_race_lose_nothing(git):
     base = put(git, None, {"log": b""})
     code = (
