@@ -25,6 +25,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
 from gitmem.project.code import project_code
+from gitmem.store.history.records import was_ever_there
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
@@ -148,7 +149,7 @@ class _Learning:
         if there is not None:
             self._add_source(there, one)
             return
-        if self._was_there(made.path):
+        if was_ever_there(self._store.repository, made.path):
             return  # it was taken out, by a person or an undo
         against = [self._read(transaction, fact) for fact in self._against(made)]
         for other in filter(None, against):
@@ -166,10 +167,6 @@ class _Learning:
             if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
                 return self._read(transaction, fact)
         return None
-
-    def _was_there(self, path: str) -> bool:
-        repository = self._store.repository
-        return bool(repository.git.run("rev-list", "--max-count=1", repository.resolve("HEAD"), "--", path))
 
     def _against(self, made: Fact) -> list[Fact]:
         if made.kind not in WEIGHED:

@@ -12,7 +12,6 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
-from gitmem.git.history.commits import log
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import daily_path
 from gitmem.model.tiers.consolidation import DAILY, WEEKLY, Step, consolidate, holders_of, plan_consolidation
@@ -107,18 +106,12 @@ def _files(store: Store, folder: str) -> Iterator[str]:
 
 def _kept(store: Store) -> frozenset[str]:
     """Return the files that a consolidation took out of the tree and whose undo brought back."""
-    from gitmem.model.undo import undone_commits
-    from gitmem.store.history.undo import reversals
+    from gitmem.store.history.undo import undone_with
 
-    repository = store.repository
-    tip = repository.resolve(repository.branch())
-    commits = log(repository.git, tip, trailers={Trailer.OP.value: Op.CONSOLIDATE.value})
-    undone = undone_commits(reversals(repository.git, tip)) if commits else {}
     return frozenset(
         change.path
-        for commit in commits
-        if commit.oid in undone
-        for change in repository.changes(commit.parents[0], commit.oid)
+        for commit in undone_with(store.repository, {Trailer.OP.value: Op.CONSOLIDATE.value})
+        for change in store.repository.changes(commit.parents[0], commit.oid)
         if change.new is None
     )
 

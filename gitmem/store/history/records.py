@@ -206,6 +206,11 @@ def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | 
     return repository.read(f"{removed}^", path) if removed else None
 
 
+def was_ever_there(repository: Repository, path: str, tip: str = HEAD) -> bool:
+    """Return whether a file of this path is, or ever was, in the tree of a commit up to `tip`."""
+    return bool(repository.git.run("rev-list", "--max-count=1", repository.resolve(tip), "--", path))
+
+
 def difference(store: Store, old: str | None, new: str, path: str | None = None) -> Difference:
     """Return what changed between two commits; with no `old`, what `new` changed (of a merge: to its first parent)."""
     repository = store.repository

@@ -37,7 +37,9 @@ from gitmem.store.transaction.transact import transact
 from gitmem.text.linemerge import merge_lines
 
 if TYPE_CHECKING:
+    from gitmem.git.history.commits import Commit
     from gitmem.git.process.run import Git
+    from gitmem.git.repository import Repository
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
@@ -126,6 +128,14 @@ def reversals(git: Git, revision: str) -> list[Reversal]:
         named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
     full = _full(git, {name for names in named.values() for name in names})
     return [Reversal(oid, tuple(full.get(name, name) for name in names)) for oid, names in named.items()]
+
+
+def undone_with(repository: Repository, trailers: Mapping[str, str]) -> list[Commit]:
+    """Return the commits of the branch that have all these trailers and were undone, newest first."""
+    tip = repository.resolve(repository.branch())
+    commits = log(repository.git, tip, trailers=trailers)
+    undone = undone_commits(reversals(repository.git, tip)) if commits else {}
+    return [commit for commit in commits if commit.oid in undone]
 
 
 def _full(git: Git, names: Collection[str]) -> dict[str, str]:
