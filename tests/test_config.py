@@ -248,7 +248,7 @@ def test_a_tracked_file_is_read_up_to_a_size_that_costs_a_hook_little():
 
 def test_of_many_problems_some_are_told():
     problems = of(None, "".join(f"a{number}: 1\n" for number in range(500))).problems
-    assert (len(problems), problems[-1]) == (21, "And 480 more of this kind.")
+    assert (len(problems), problems[-1]) == (21, "And 480 more problems.")
 
 
 def test_a_heading_above_comments_is_no_problem():
@@ -339,4 +339,4 @@ def test_deep_nesting_is_seen_before_values_are_built(text, monkeypatch):
 
     monkeypatch.setattr(yaml, "load", lambda *_, **__: pytest.fail("it was built"))
     [problem] = of(text).problems
-    assert "nests too deep" in problem
+    assert "nests too deeply" in problem

@@ -1,4 +1,4 @@
-"""Where a project's store is (docs/format.md, "Where a store is"). Reads folders; never makes one (spec V8)."""
+"""Find the project of a folder and its store (docs/format.md, "Where a store is"); create nothing (spec V8)."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ _NAMELESS = "project"
 
 
 class Project(Value):
-    """The folder a store belongs to; `common_dir` is its repository's common git folder, None without git."""
+    """A folder that can have a store; `common_dir` is its repository's common git directory, None without git."""
 
     root: str
     common_dir: str | None
 
 
 def user_store(home: str) -> str:
-    """Return where the store of what belongs to the person is."""
+    """Return the path of the person's own store (`gitmem init --user`)."""
     return os.path.join(home, STORE_FOLDER)
 
 
 def find_project(start: str, home: str) -> Project:
-    """Return the project a folder belongs to: the repository around it, else the folder with a store, else itself.
+    """Return the project of a folder: the repository around it, else the nearest folder with a store, else itself.
 
     Raises:
-        RefusedError: the folder is in a linked work tree whose link is not its own.
+        RefusedError: the folder is in a linked work tree that its repository does not know.
 
     """
     start, home = os.path.realpath(start), os.path.realpath(home)
-    elsewhere = _names_elsewhere(home)
+    home_names = _home_store_names(home)
     folder = start
     while True:
         project = None if _is_disconnected_store(folder) else _repository_at(folder)
-        if project is not None and os.path.basename(project.root) != STORE_FOLDER:  # that one is a store's
+        if (
+            project is not None and os.path.basename(project.root) != STORE_FOLDER
+        ):  # else it is a store's own repository
             return project
         if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
             return Project(folder, None)
-        if elsewhere and _store_elsewhere(folder, home, elsewhere):
+        if home_names and _has_home_store(folder, home, home_names):
             return Project(folder, None)
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -51,7 +53,7 @@ def find_project(start: str, home: str) -> Project:
 
 
 def find_store(start: str, home: str) -> str | None:
-    """Return the work tree of the store that belongs to the folder `start`, None where there is none.
+    """Return the work tree of the store for the folder `start`, None if there is none.
 
     Raises:
         RefusedError: as `find_project`.
@@ -61,17 +63,17 @@ def find_store(start: str, home: str) -> str | None:
     if around is not None:
         return around
     project = find_project(start, home)
-    # The folder `.gitmem` in a person's home is theirs, not a project's.
+    # `.gitmem` in the home folder is the person's own store, not a project's.
     if project.root != os.path.realpath(home):
         inside = os.path.join(project.root, STORE_FOLDER)
         if is_store(inside):
             return inside
-    elsewhere = home_store(project, home)
-    return elsewhere if is_store(elsewhere) else None
+    at_home = home_store(project, home)
+    return at_home if is_store(at_home) else None
 
 
 def _store_around(start: str, home: str) -> str | None:
-    """Return the store that a folder is inside of, as after `cd "$(gitmem path)"`."""
+    """Return the store around a folder, as after `cd "$(gitmem path)"`; None if there is none."""
     if STORE_FOLDER not in start.split(os.sep):
         return None
     folder = start
@@ -84,23 +86,23 @@ def _store_around(start: str, home: str) -> str | None:
     return folder if named and is_store(folder) else None
 
 
-def _names_elsewhere(home: str) -> list[str]:
+def _home_store_names(home: str) -> list[str]:
     try:
         return os.listdir(os.path.join(user_store(home), HOME_PROJECTS))
     except OSError:
         return []
 
 
-def _store_elsewhere(folder: str, home: str, names: list[str]) -> bool:
+def _has_home_store(folder: str, home: str, names: list[str]) -> bool:
     from gitmem.model.paths import slug
 
-    begin = f"{slug(os.path.basename(folder)) or _NAMELESS}-"
-    return any(name.startswith(begin) for name in names) and is_store(home_store(Project(folder, None), home))
+    prefix = f"{slug(os.path.basename(folder)) or _NAMELESS}-"
+    return any(name.startswith(prefix) for name in names) and is_store(home_store(Project(folder, None), home))
 
 
 def home_store(project: Project, home: str) -> str:
-    """Return where `init --home` keeps a project's store."""
-    import hashlib  # 3 ms, and most stores are in their project
+    """Return the path where `init --home` keeps a project's store."""
+    import hashlib  # takes 3 ms, and most stores are in their project
 
     from gitmem.model.paths import slug
 
@@ -111,12 +113,12 @@ def home_store(project: Project, home: str) -> str:
 
 
 def is_store(folder: str) -> bool:
-    """Say whether a folder is the work tree of a repository of its own, which is what makes it a store."""
+    """Say whether a folder is a store: the top of a work tree, and no symbolic link."""
     return not os.path.islink(folder) and find_layout(folder) is not None
 
 
 def is_disconnected(folder: str) -> bool:
-    """Say whether the work tree of a store on a branch is linked to a repository that is gone, or not its own."""
+    """Say whether a store on a branch is linked to a repository that is gone, or that is not its own."""
     if not is_linked(folder):
         return False
     layout = find_layout(folder)
@@ -134,7 +136,7 @@ def _repository_at(folder: str) -> Project | None:
     git_dir = linked_git_dir(folder)
     if git_dir is None:
         return _repository_itself(folder)
-    if not _is_git_dir(git_dir):  # its repository is gone, or has been moved
+    if not _is_git_dir(git_dir):  # the repository was removed or moved
         return Project(folder, None)
     common = common_dir_of(git_dir)
     if common != git_dir:
@@ -147,7 +149,7 @@ def _repository_at(folder: str) -> Project | None:
 
 
 def _repository_itself(folder: str) -> Project | None:
-    """Return the project of a bare repository, or of a git folder, that somebody stands in."""
+    """Return the project of a bare repository or git directory, None if `folder` is neither."""
     if not _is_git_dir(folder) or not all(os.path.isdir(os.path.join(folder, name)) for name in ("objects", "refs")):
         return None
     return None if _is_submodule(folder) else Project(_main_work_tree(folder, folder), folder)
@@ -158,10 +160,10 @@ def _is_git_dir(folder: str) -> bool:
 
 
 def _main_work_tree(linked: str, common: str) -> str:
-    """Return the folder that a linked work tree's project is, by where the common git folder is.
+    """Return the project folder of a linked work tree, from the path of the common git directory.
 
-    `project/.git` and the bare `project/.bare` belong to `project`; a bare `project.git` is itself the place, since
-    the folder around it may hold other repositories; a submodule's work trees stand for themselves.
+    `project/.git` and the bare `project/.bare` belong to `project`. A bare `project.git` is its own project folder,
+    since its parent may hold other repositories. A linked work tree of a submodule is a project of its own.
     """
     if _is_submodule(common):
         return linked
@@ -169,7 +171,7 @@ def _main_work_tree(linked: str, common: str) -> str:
 
 
 def _is_submodule(git_dir: str) -> bool:
-    """Say whether a git folder is kept inside another one: git puts those of submodules into `modules/`."""
+    """Say whether a git directory is in the `modules/` folder of another, where git keeps submodules."""
     folder = os.path.dirname(git_dir)
     while folder != (above := os.path.dirname(folder)):
         if os.path.basename(folder) == "modules" and _is_git_dir(above):

@@ -1,4 +1,4 @@
-"""The store: open one, read it, and change it in transactions that lose nothing (docs/format.md, "Order of writes")."""
+"""The store: its repository, work tree, private folder, lock and format (docs/format.md, "Order of writes")."""
 
 from __future__ import annotations
 
@@ -22,23 +22,24 @@ if TYPE_CHECKING:
     from gitmem.git.worktree.files import WorkTree
     from gitmem.machine.context import Context
 
-# What only writing needs is imported where it is: most commands read, and a session's start waits for them.
+# Imports that only writers need are late: most commands read, and a session's start waits for them.
 
 FORMAT_VERSION = 1
 PRIVATE_FOLDER = "gitmem"
-PURGING = "purging"  # in it, while something is taken out of history (gitmem.store.rewrite.apply)
-PACKS = "packs"  # in it, where the repository is the user's project's
-REMOTES_FILE = "remotes"  # in it, where the repository is the user's project's
-MAX_PACKS = 50  # as git's own gc.autoPackLimit; a save leaves one, and takes twice as long among a thousand
-MAX_LISTED = 20  # packs of gitmem's in a project's repository, where git counts all of them to that limit
+PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.store.rewrite.apply)
+PACKS = "packs"  # in the private folder of a store on a branch of its project
+REMOTES_FILE = "remotes"  # likewise
+MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand
+MAX_LISTED = 20  # packs of gitmem in a project's repository, whose own count to git's limit as well
 
 
 class Store:
     """One project's memory. Opening it reads a few small files and starts no process.
 
     Raises:
-        StoreNotFoundError: there is none.
-        RefusedError: it is another user's, or it is linked to a repository that is not its own.
+        StoreNotFoundError: there is no store.
+        RefusedError: it belongs to another user, or is linked to a repository that is not its own.
+        StoreFormatError: it has a format version that this gitmem does not know.
 
     """
 
@@ -53,32 +54,32 @@ class Store:
         self.private = os.path.join(layout.common_dir, PRIVATE_FOLDER)
         self.spool = Spool(os.path.join(self.private, "spool"))
         self.config = read_config(context.environ, context.home, work_tree)
-        self._asked: IdentityLookup | None = None
-        self._lock_kind: LockKind | None = None  # found out once
+        self._identity: IdentityLookup | None = None
+        self._lock_kind: LockKind | None = None  # cached: finding it out tries a file lock
         self.format_document = read_small(os.path.join(work_tree, FORMAT), follow=False) or b""
         self.check_format(self.format_document)
 
     @cached_property
     def files(self) -> WorkTree:
-        """The files of the work tree, as those see them who change them."""
+        """The files of the work tree."""
         from gitmem.git.worktree.files import WorkTree
 
         return WorkTree(self.root, self.repository.git, TEMPORARY)
 
     @property
     def own_repository(self) -> bool:
-        """Whether the repository is the store's own, not the user's project's (`init --branch`)."""
+        """Whether the store has a repository of its own; False on a branch of its project (`init --branch`)."""
         layout = self.repository.layout
         return layout.git_dir == layout.common_dir
 
     @property
     def packs_file(self) -> str:
-        """The file that lists the packs gitmem made, where the repository is the user's project's; else ""."""
+        """The file that lists the packs gitmem made in the project's repository; "" in a repository of its own."""
         return "" if self.own_repository else os.path.join(self.private, PACKS)
 
     @property
     def tip(self) -> str | None:
-        """The commit the memory branch points to now."""
+        """The commit that the memory branch points to, None if it has none yet."""
         return self.repository.tip(self.repository.branch())
 
     def lock(self, purpose: str) -> Lock:
@@ -98,13 +99,13 @@ class Store:
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 
     def at_rest(self, *, checked: bool = False) -> str | None:
-        """Return the tip if the work tree is known to hold it, but for edits by hand; None where a transaction repairs.
+        """Return the tip if the work tree holds it, edits by hand aside; None if a transaction has to repair first.
 
-        With `checked` the format of what the tip holds is looked at, too.
+        With `checked`, check the format version of the tip as well.
 
         Raises:
-            UnfinishedError: the store is in the middle of a git operation of the user's.
-            StoreFormatError: a newer gitmem has migrated the store.
+            UnfinishedError: the user has a git operation in progress in the store.
+            StoreFormatError: a newer gitmem migrated the store.
 
         """
         tip = self.tip
@@ -116,13 +117,13 @@ class Store:
         return tip
 
     def has_remotes(self) -> bool:
-        """Say whether memory is synced with any remote; starts no process."""
+        """Say whether the store has a remote, without starting git."""
         layout = self.repository.layout
         path = os.path.join(*((layout.common_dir, "config") if self.own_repository else (self.private, REMOTES_FILE)))
         return '[remote "' in read_text(path)
 
     def spare_packs(self) -> int:
-        """Count the packs beyond those that need not be joined, by one look; in a project's repository gitmem's own."""
+        """Return the packs beyond the limit (negative if below); in a project's repository count only gitmem's."""
         if self.packs_file:
             return read_text(self.packs_file).count("\n") - MAX_LISTED
         try:
@@ -132,47 +133,47 @@ class Store:
         return sum(name.endswith(".pack") for name in names) - MAX_PACKS
 
     def read(self, path: str) -> bytes | None:
-        """Return a file of the work tree, None where there is none; raises RefusedError for links."""
+        """Return a file of the work tree, None if it is missing; raises RefusedError for a link."""
         return self.files.read(path)
 
     def glance(self, path: str, most: int) -> bytes | None:
-        """Return a file of the work tree; of one with more than so many bytes, lines of its beginning and its end."""
+        """Return a file of the work tree; of one larger than `most` bytes only lines from its beginning and end."""
         return self.files.glance(path, most)
 
     def mark(self, commit: str) -> None:
-        """Note that the work tree holds `commit` (docs/format.md, `checkout`)."""
+        """Record that the work tree holds `commit` (`checkout` in docs/format.md, "Order of writes")."""
         write_mark(self.private, commit)
 
     def marked(self) -> str | None:
-        """Return the commit the work tree was last known to hold."""
+        """Return the commit that the work tree is recorded to hold, None if none is."""
         commit = read_text(os.path.join(self.private, "checkout")).strip()
         return commit if is_object_id(commit) else None
 
     def identity(self) -> IdentityLookup:
-        """Return who commits, asked once: one command has one author, however many transactions it takes."""
+        """Return the lookup of the author, shared by all transactions of a command."""
         from gitmem.git.identity import IdentityLookup
 
-        if self._asked is None or self._asked.expired:
+        if self._identity is None or self._identity.expired:
             layout = self.repository.layout
-            self._asked = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
-        return self._asked
+            self._identity = IdentityLookup(layout.git_dir, layout.work_tree, self.context.environ)
+        return self._identity
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
-        """Raise NotSavedError in place of an OSError: the disk is full, read-only, or not ours to write."""
-        again = "Make room or give access, then try again."
+        """Raise NotSavedError in place of an OSError, as of a disk that is full or read-only."""
+        remedy = "Make room or give access, then try again."
         try:
             yield
         except OSError as error:
-            what = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-            raise NotSavedError(f"Nothing was saved to {self.root}: {what}.", again) from error
+            reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+            raise NotSavedError(f"Nothing was saved to {self.root}: {reason}.", remedy) from error
         except GitmemError as error:
             if isinstance(error.__cause__, OSError) and not isinstance(error, NotSavedError):
-                raise NotSavedError(f"Nothing was saved to {self.root}: {error.message}", again) from error
+                raise NotSavedError(f"Nothing was saved to {self.root}: {error.message}", remedy) from error
             raise
 
     def check_format(self, document: bytes) -> None:
-        """Raise StoreFormatError if this `FORMAT.md` is of a version that this gitmem does not know."""
+        """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
         version = format_version(document)
         if version is not None and version != FORMAT_VERSION:
             raise StoreFormatError(
@@ -182,16 +183,16 @@ class Store:
 
 
 def write_mark(private: str, commit: str) -> None:
-    """Note in a private folder that the work tree holds `commit`."""
+    """Record in a private folder that the work tree holds `commit`."""
     path = os.path.join(private, "checkout")
-    temporary = f"{path}.new"  # one name: what a killed process leaves, the next one uses up
-    with open(temporary, "w", encoding="utf-8") as file:  # a codec that is there already
+    temporary = f"{path}.new"  # always the same name: the next process overwrites what a killed one left
+    with open(temporary, "w", encoding="utf-8") as file:  # UTF-8 is loaded already, ASCII is not
         file.write(commit + "\n")
     os.replace(temporary, path)
 
 
 def format_version(document: bytes) -> int | None:
-    """Return the version a `FORMAT.md` names in its header, None where it names none."""
+    """Return the version that the header of a `FORMAT.md` names, None if it names none."""
     for line in document[:4096].split(b"\n---")[0].split(b"\n"):
         if line.startswith(b"version:"):
             value = line[8:].split(b"#")[0].strip(b" \t\r\"'")

@@ -1,1 +1,1 @@
-"""Settings files: the store's, the person's own, and what the person agreed to."""
+"""Settings files: the store's tracked one, the person's own, and the values they agreed to."""

@@ -1,4 +1,4 @@
-"""Saying yes to values of a store's tracked settings, and taking that back: recorded for this machine alone."""
+"""Record and withdraw the person's agreement to values of a store's tracked settings, on this machine only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.model.paths import CONFIG
-from gitmem.store.config.personal import TRUST, inside_store, personal_folder, read_trust
+from gitmem.store.config.personal import TRUST, is_inside_store, personal_folder, read_trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -20,33 +20,33 @@ if TYPE_CHECKING:
 
 
 def agree(context: Context, root: str, values: Sequence[Untrusted]) -> None:
-    """Record that the person agreed to these values of the store at `root`, in place of others of these settings."""
-    said = {item.key: list(item.value) if isinstance(item.value, tuple) else item.value for item in values}
-    _change(context, root, lambda agreed: {**agreed, **said})
+    """Record that the person agreed to these values of the store at `root`, replacing those agreed to before."""
+    new = {item.key: list(item.value) if isinstance(item.value, tuple) else item.value for item in values}
+    _change(context, root, lambda agreed: {**agreed, **new})
 
 
 def withdraw(context: Context, root: str, keys: Collection[str]) -> None:
-    """Forget what the person agreed to for these settings of the store at `root`."""
+    """Remove the agreement to these settings of the store at `root`."""
     _change(context, root, lambda agreed: {key: value for key, value in agreed.items() if key not in keys})
 
 
-def begin_personal(context: Context) -> None:
-    """Make the person's file of settings, if there is none: what a store of theirs says is no older one of theirs."""
+def make_personal_file(context: Context) -> None:
+    """Create the person's settings file if missing, so that `take_over` leaves the settings of their store alone."""
     path = os.path.join(personal_folder(context.environ, context.home), CONFIG)
     if not os.path.lexists(path):
         write_personal(path, b"# Your own settings, for all stores: 'gitmem config --user' lists and changes them.\n")
 
 
 def write_personal(path: str, data: bytes) -> None:
-    """Write a file of the person's own settings, whole or not at all; through a link to where they keep it.
+    """Write a file in the person's settings folder atomically, following a link to where they keep it.
 
     Raises:
-        RefusedError: it is inside a store.
-        GitmemError: it cannot be written.
+        RefusedError: the file is inside a store.
+        GitmemError: the file cannot be written.
 
     """
     target = os.path.realpath(path)
-    if inside_store(target):
+    if is_inside_store(target):
         raise RefusedError(f"{path} leads into a store, which others may write to.", "Remove the link.")
     temporary = ""
     try:

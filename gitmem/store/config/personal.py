@@ -1,8 +1,6 @@
-"""The person's own settings, and what they agreed to: in a folder of theirs that no store tracks.
+"""The person's own settings folder: `config.yaml`, and `trust.json` with the tracked values they agreed to.
 
-`config.yaml` in it has their settings, `trust.json` the values of stores' tracked files that they said yes to
-(docs/format.md, "Settings"). Neither is read where it turns out to be inside a store: what a sync writes there is not
-the person's.
+See docs/format.md, "Settings". A file that resolves into a store is not read: a sync could have written it.
 """
 
 from __future__ import annotations
@@ -23,20 +21,20 @@ if TYPE_CHECKING:
 
 TRUST = "trust.json"
 _FOLDER = "gitmem"
-_MOST = 1 << 20
+_MAX_BYTES = 1 << 20
 
 
 def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.platform) -> str:
-    """Return the folder of a person's own settings, where people expect such files on their system."""
-    named = environ.get("APPDATA" if platform == "win32" else "XDG_CONFIG_HOME", "")
-    if os.path.isabs(named):  # the XDG specification has relative ones ignored
-        return os.path.join(named, _FOLDER)
-    places = {"win32": ("AppData", "Roaming"), "darwin": ("Library", "Application Support")}
-    return os.path.join(home, *places.get(platform, (".config",)), _FOLDER)
+    """Return the folder of the person's own settings, as the platform's convention has it."""
+    configured = environ.get("APPDATA" if platform == "win32" else "XDG_CONFIG_HOME", "")
+    if os.path.isabs(configured):  # the XDG specification ignores relative paths
+        return os.path.join(configured, _FOLDER)
+    defaults = {"win32": ("AppData", "Roaming"), "darwin": ("Library", "Application Support")}
+    return os.path.join(home, *defaults.get(platform, (".config",)), _FOLDER)
 
 
 def is_left_behind(environ: Mapping[str, str], home: str) -> bool:
-    """Say whether the person's settings are still where gitmem once kept them (`gitmem.store.config.takeover`)."""
+    """Say whether the person's settings are still at their former path (`gitmem.store.config.takeover`)."""
     if os.path.lexists(os.path.join(personal_folder(environ, home), CONFIG)):
         return False
     data = read_small(os.path.join(user_store(home), CONFIG))
@@ -44,34 +42,34 @@ def is_left_behind(environ: Mapping[str, str], home: str) -> bool:
 
 
 def read_config(environ: Mapping[str, str], home: str, root: str | None) -> Config:
-    """Return the settings in force for the store at a work tree, or for none."""
+    """Return the configuration for the store at `root`; for None, the person's own settings alone."""
     folder = personal_folder(environ, home)
     path = os.path.join(folder, CONFIG)
     own = read_small(path)
-    astray = own is not None and inside_store(path)
+    misplaced = own is not None and is_inside_store(path)
     tracked = os.path.join(root, CONFIG) if root is not None else ""
     config = load_config(
-        (path, None if astray else own),
+        (path, None if misplaced else own),
         (tracked, read_small(tracked, follow=False) if root is not None else None),
         store=os.path.realpath(root) if root is not None else "",
         agreed=lambda: read_agreed(folder, root or ""),
     )
-    if astray:
+    if misplaced:
         problem = f"{path} leads into a store, which others may write to, and is not used."
         config = config._replace(problems=(problem, *config.problems))
     return config
 
 
 def read_agreed(folder: str, root: str) -> Mapping[str, object]:
-    """Return the values of a store's tracked settings that the person has agreed to, by setting."""
+    """Return the tracked values of a store that the person agreed to, by setting."""
     return read_trust(folder).get(os.path.realpath(root), {})
 
 
 def read_trust(folder: str) -> dict[str, dict[str, object]]:
-    """Return all that the person has agreed to, by store; nothing where that cannot be read."""
+    """Return the tracked values that the person agreed to, by store; {} if the file is missing or damaged."""
     path = os.path.join(folder, TRUST)
     data = read_small(path)
-    if data is None or inside_store(path):
+    if data is None or is_inside_store(path):
         return {}
     import json
 
@@ -82,16 +80,16 @@ def read_trust(folder: str) -> dict[str, dict[str, object]]:
         return {}
 
 
-def inside_store(path: str) -> bool:
-    """Say whether a file, once its links are followed, is inside a store."""
+def is_inside_store(path: str) -> bool:
+    """Say whether a path resolves to one inside a store."""
     return any(part.casefold() == STORE_FOLDER for part in os.path.realpath(path).split(os.sep))
 
 
 def read_small(path: str, *, follow: bool = True) -> bytes | None:
-    """Return the first megabyte of a file, None where there is none; of a link only with `follow`."""
-    if not follow and os.path.islink(path):  # also where no open can leave links alone
+    """Return up to 1 MiB of a regular file, None if it cannot be read, or is a link and `follow` is false."""
+    if not follow and os.path.islink(path):  # for systems without O_NOFOLLOW
         return None
     try:
-        return read_regular(path, _MOST, follow=follow)
+        return read_regular(path, _MAX_BYTES, follow=follow)
     except OSError:
         return None

@@ -15,7 +15,7 @@ from gitmem.machine.beneath import read_text
 from gitmem.machine.resources import read_resource
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
-from gitmem.store.config.agree import begin_personal
+from gitmem.store.config.agree import make_personal_file
 from gitmem.store.locate import (
     HOME_HOSTS,
     HOME_PROJECTS,
@@ -91,7 +91,7 @@ def make_store(start: str, context: Context, place: Place) -> Made:
     if existing is not None and is_store(existing):
         _check_same(existing, target, place)
     if new and place is Place.USER:
-        begin_personal(context)
+        make_personal_file(context)
     try:
         if place in {Place.PROJECT, Place.BRANCH}:
             _check_owner(project, context)

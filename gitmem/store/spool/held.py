@@ -1,6 +1,6 @@
-"""Events for a store that may not be used (another user's, a copy): kept in the person's own folder until it may.
+"""Hook events for a store that gitmem refuses (another user's, a copy), held in the person's own folder.
 
-Such a store is no place to write them to: another user would read what a session said.
+They are not written to the store itself, where another user could read them.
 """
 
 from __future__ import annotations
@@ -12,21 +12,21 @@ from gitmem.store.locate import HOME_HOSTS, user_store
 from gitmem.store.spool.hooks import HookSpool
 
 _FOLDER = "held"
-_MOST = 1_000  # events of one store: nobody may ever say that it is to be used
+_MAX_EVENTS = 1_000  # of one store, which may stay refused for ever
 
 
 def hold(home: str, root: str, event: str, owner: int, data: bytes) -> None:
-    """Keep an event for the store at `root`, unless a great many are kept for it already."""
+    """Hold an event for the store at `root`, unless `_MAX_EVENTS` are held for it already."""
     spool = _spool(home, root)
-    if len(spool.names()) < _MOST:
+    if len(spool.names()) < _MAX_EVENTS:
         spool.accept(event, owner, data)
 
 
 def release(home: str, root: str, into: HookSpool) -> None:
-    """Move what is kept for the store at `root`, which may be used now, into its spool, with the times it came at."""
+    """Move the events held for the store at `root` into its spool, with their modification times."""
     if not os.path.isdir(os.path.join(user_store(home), HOME_HOSTS, _FOLDER)):
         return
-    import shutil  # as below: hardly ever, and a session's start waits for it
+    import shutil  # late, as below: rarely needed, and a session's start waits for it
 
     held = _spool(home, root)
     names = held.names()

@@ -1,7 +1,7 @@
-"""The spool of what hosts' hooks deliver (docs/format.md, "The spool"): a host's own JSON, a file each.
+"""The spool of hook payloads (docs/format.md, "The spool"): the JSON that a host sends, one file a payload.
 
-A shell can deliver without Python: it makes `<Event>-<process of the host>-<own process>-<n>.json` exclusively. When it
-was made is the file's time. The events of a turn stay until the turn is committed, so nothing of it lives elsewhere.
+A shell can deliver without Python, by exclusive creation of `<Event>-<host's pid>-<own pid>-<n>.json`. The file's
+modification time is the time of the event. The payloads of a turn stay until the turn is committed.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 FOLDER = "hooks"
 _NAME = re.compile(r"[A-Za-z]{1,40}-(?P<owner>[0-9]{1,10})-")
-_UNFIT = re.compile(r"[^A-Za-z]")
-_BEGINNING = "SessionStart-"
+_NOT_LETTERS = re.compile(r"[^A-Za-z]")
+_SESSION_START = "SessionStart-"
 _MAX_TRIES = 1_000
-_MAX_LOOKS = 20
+_MAX_RETRIES = 20  # of a listing that another process changes
 _REMOVED = "removed-"
 
 
 class Delivered(Value):
-    """A payload that was delivered: its file's name, when, and the process id of the host (0: not known)."""
+    """A delivered payload: its file's name, its time, and the host's process id (0 if unknown)."""
 
     name: str
     at: datetime
@@ -42,28 +42,28 @@ class Delivered(Value):
 
 
 class HookSpool(Spool):
-    """The payloads that wait in one store."""
+    """The hook payloads that wait in one store."""
 
     def __init__(self, private: str) -> None:
         super().__init__(os.path.join(private, "spool", FOLDER))
 
     def make(self) -> None:
-        """Make the folder, by which a shell knows that it may deliver here."""
+        """Create the folder, which tells a shell that it may deliver here."""
         for folder in (os.path.dirname(os.path.dirname(self.folder)), os.path.dirname(self.folder), self.folder):
             os.makedirs(folder, mode=0o700, exist_ok=True)
 
     def accept(self, event: str, owner: int, data: bytes) -> str:
-        """Accept a payload as it came; returns its name.
+        """Store a payload byte for byte and return its name.
 
         Raises:
-            RefusedError: it is larger than what could be read back.
-            OSError: it could not be stored; nothing of it remains.
+            RefusedError: it is too large to be read back.
+            OSError: it could not be stored; no file is left.
 
         """
         if len(data) > MAX_EVENT_BYTES:
             raise RefusedError(f"A hook's payload of {len(data):,} bytes is more than gitmem handles.")
         self.make()
-        kind = _UNFIT.sub("", event)[:40] or "Unknown"
+        kind = _NOT_LETTERS.sub("", event)[:40] or "Unknown"
         for number in range(_MAX_TRIES):
             name = f"{kind}-{owner}-{os.getpid()}-{number}.json"
             try:
@@ -74,7 +74,7 @@ class HookSpool(Spool):
         raise OSError(f"no name is free in {self.folder}")
 
     def fits(self, most: int, most_bytes: int) -> bool:
-        """Say whether no more payloads wait than so many, and no more bytes."""
+        """Say whether at most so many payloads with at most so many bytes wait."""
         names, size = self.names(), 0
         for name in names[: most + 1]:
             with contextlib.suppress(OSError):
@@ -82,52 +82,52 @@ class HookSpool(Spool):
         return len(names) <= most and size <= most_bytes
 
     def unfinished(self) -> int:
-        """Count what waits for the end of a turn; that a session has begun waits for nothing."""
-        return sum(not name.startswith(_BEGINNING) for name in self.names())
+        """Count the payloads that wait for the end of a turn, which a session's start does not."""
+        return sum(not name.startswith(_SESSION_START) for name in self.names())
 
     def names(self) -> list[str]:
-        """Return the names of what waits: all that was there at one moment, without what another process is removing.
+        """Return the names of the waiting payloads at one moment, without those another process is removing.
 
-        A folder that files come into while it is listed may show a later one and not an earlier one.
+        The folder is listed until two listings agree: one made while files arrive may miss an earlier one.
         """
-        seen = super().names()
-        for _ in range(_MAX_LOOKS):
-            before, seen = seen, super().names()
-            if seen == before:
+        names = super().names()
+        for _ in range(_MAX_RETRIES):
+            previous, names = names, super().names()
+            if names == previous:
                 break
-        gone = self._forget_removed()
-        return [name for name in seen if name not in gone]
+        removed = self._finish_removals()
+        return [name for name in names if name not in removed]
 
     def delivered(self) -> list[Delivered]:
-        """Return the whole payloads, in no order; see `read`."""
-        return self.read(lambda one: one)
+        """Return the complete payloads, in no order; see `read`."""
+        return self.read(lambda payload: payload)
 
     def read(self, use: Callable[[Delivered], T]) -> list[T]:
-        """Return what `use` makes of each whole payload, in no order; one payload is held at a time.
+        """Return `use(payload)` for each complete payload, in no order, with one payload in memory at a time.
 
-        What lost its writer is moved aside, what is being written is left. `use` may be asked again: where another
-        process removes what was committed meanwhile, half a turn may have been seen, and it is begun anew.
+        Incomplete files are treated as in `event`. If another process removes committed payloads meanwhile, half a
+        turn may have been read: reading starts again, and `use` is called again.
         """
-        for _ in range(_MAX_LOOKS):
+        for _ in range(_MAX_RETRIES):
             names = self.names()
-            found = {name: use(one) for name in names if (one := self._payload(name)) is not None}
-            now = {*self.names()}
-            if now.issuperset(names):
+            results = {name: use(payload) for name in names if (payload := self._payload(name)) is not None}
+            left = {*self.names()}
+            if left.issuperset(names):
                 break
-        return [made for name, made in found.items() if name in now]
+        return [result for name, result in results.items() if name in left]
 
     def _payload(self, name: str) -> Delivered | None:
         event = self.event(name)
         if event is None:
             return None
-        found = _NAME.match(name)
+        parts = _NAME.match(name)
         at = local(datetime.fromtimestamp(event.modified, UTC))
-        return Delivered(name, at, int(found["owner"]) if found else 0, event.content)
+        return Delivered(name, at, int(parts["owner"]) if parts else 0, event.content)
 
     def remove(self, names: list[str]) -> None:
-        """Forget payloads that are committed, all at once: half a turn would be another one.
+        """Remove committed payloads, all at once: half a turn would be read as another turn.
 
-        What is to go is written down first, so that whoever looks meanwhile, or after a crash, takes it as gone.
+        Their names are written to a list first, so that a reader, also one after a crash, takes them as removed.
         """
         if not names:
             return
@@ -140,26 +140,26 @@ class HookSpool(Spool):
         with contextlib.suppress(OSError):
             os.unlink(path)
 
-    def _forget_removed(self) -> set[str]:
-        """Finish what others have begun to remove; returns the names."""
-        gone: set[str] = set()
+    def _finish_removals(self) -> set[str]:
+        """Remove the payloads on the lists of other processes, and return their names."""
+        removed: set[str] = set()
         with contextlib.suppress(OSError):
             for name in os.listdir(self.folder):
                 if name.startswith(_REMOVED) and not name.endswith(".new"):
                     path = os.path.join(self.folder, name)
                     with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
                         names = file.read().split("\n")
-                        gone.update(names)
+                        removed.update(names)
                         super().remove(names)
                         os.unlink(path)
-        return gone
+        return removed
 
     def _parse(self, data: bytes) -> dict[str, object] | None:
         return parse(data)
 
 
 def parse(data: bytes) -> dict[str, object] | None:
-    """Return the JSON object a host wrote, None where it is not whole; what follows it does not count."""
+    """Return the JSON object that a host wrote, ignoring text after it; None if it is incomplete."""
     if len(data) > MAX_EVENT_BYTES:
         return None
     text = data.decode("utf-8", "replace").lstrip("\ufeff \t\r\n")

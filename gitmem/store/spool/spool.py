@@ -1,7 +1,7 @@
-"""The spool: what was accepted and is not committed yet (docs/format.md, "The spool").
+"""The spool of saves that are accepted but not committed yet (docs/format.md, "The spool").
 
-To deliver is to make one small file; no lock, no git, nothing heavy. To drain is to hand what is there, in order of
-arrival, to somebody who commits it, and only then to remove it.
+To deliver an event is to create one small file, without a lock and without git. To drain the spool is to commit its
+events in order of arrival, and to remove each only after its commit.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 MAX_EVENT_BYTES = 64 * 1024 * 1024
-STILL_WRITING_SECONDS = 60.0  # a file that does not parse and has not grown for so long has lost its writer
+STILL_WRITING_SECONDS = 60.0  # after which an incomplete file counts as abandoned
 _SUFFIX = ".json"
 _ASIDE = "aside"
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class Event(Value):
-    """A whole event: the name of its file, what it says, and when the file was written (seconds since 1970)."""
+    """A complete event: its file's name, its content, and the file's modification time (seconds since 1970)."""
 
     name: str
     content: dict[str, object]
@@ -37,19 +37,19 @@ class Event(Value):
 
 
 class Spool:
-    """The events of one store, each a file in `folder`."""
+    """The waiting events of one store, each a file in `folder`."""
 
     def __init__(self, folder: str, now: Callable[[], float] = time.time) -> None:
         self.folder = folder
         self._now = now
-        self._delivered: dict[bytes, dict[str, object]] = {}  # so that one's own event is not parsed: see `deliver`
+        self._delivered: dict[bytes, dict[str, object]] = {}  # saves parsing the events of this process
 
     def deliver(self, content: dict[str, object]) -> str:
-        """Accept an event: it will be committed, whatever happens to this process. Returns its name.
+        """Store an event and return its name; a later process commits it if this one dies.
 
         Raises:
-            RefusedError: it is larger than what could be read back.
-            OSError: it could not be stored; nothing of it remains.
+            RefusedError: it is too large to be read back.
+            OSError: it could not be stored; no file is left.
 
         """
         data = json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -69,36 +69,36 @@ class Spool:
             return name
 
     def names(self) -> list[str]:
-        """Return the names of what waits, in order of arrival."""
+        """Return the names of the waiting events, in order of arrival."""
         try:
             return sorted(name for name in os.listdir(self.folder) if name.endswith(_SUFFIX))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def aside(self) -> list[str]:
-        """Return the names of what could not be read and was kept aside."""
+        """Return the names of the unreadable events that were put aside."""
         try:
             return sorted(os.listdir(os.path.join(self.folder, _ASIDE)))
         except (FileNotFoundError, NotADirectoryError):
             return []
 
     def events(self) -> Iterator[Event]:
-        """Yield the whole events, in order; what lost its writer is moved aside, what is being written is left."""
+        """Yield the complete events, in order of arrival; incomplete files are treated as in `event`."""
         for name in self.names():
             event = self.event(name)
             if event is not None:
                 yield event
 
     def remove(self, names: list[str]) -> None:
-        """Forget events that are committed; one that cannot be removed is met again, and known by its id."""
+        """Remove committed events; one that cannot be removed is recognised later by its id."""
         for name in names:
             with contextlib.suppress(OSError):
                 os.unlink(os.path.join(self.folder, name))
 
     def put_aside(self, name: str) -> None:
-        """Keep an event that cannot be understood, out of the way; nothing that is there already is overwritten."""
+        """Move an unreadable event to the folder `aside`, without overwriting a file there."""
         folder = os.path.join(self.folder, _ASIDE)
-        with contextlib.suppress(OSError):  # it stays where it is, and others are not kept from being saved
+        with contextlib.suppress(OSError):  # if it cannot be moved it stays, and the others are still saved
             os.makedirs(folder, mode=0o700, exist_ok=True)
             target, number = os.path.join(folder, name), 1
             while os.path.lexists(target):
@@ -107,12 +107,15 @@ class Spool:
             os.rename(os.path.join(self.folder, name), target)
 
     def event(self, name: str) -> Event | None:
-        """Return the event in a file, None where it is not whole (yet), is gone, or was moved aside."""
+        """Return the event in a file, None if there is no complete one.
+
+        A file that is still incomplete after `STILL_WRITING_SECONDS`, or is no regular file, is put aside.
+        """
         path = os.path.join(self.folder, name)
         try:
             descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW)
         except OSError as error:
-            # A link, or not ours to read. Too many open files, or a disk that fails, say nothing of the event.
+            # A link, or no permission. Other errors (too many open files, a failing disk) are not the event's fault.
             if error.errno in {errno.ELOOP, errno.EMLINK, errno.EACCES, errno.EPERM, errno.ENXIO}:
                 self.put_aside(name)
             return None
@@ -127,13 +130,13 @@ class Spool:
             return None
         finally:
             os.close(descriptor)
-        # A clock that was set back makes a file of the future; it has lost its writer, too.
+        # `abs`: after the clock was set back, a file dated in the future counts as abandoned, too.
         if content is None and abs(self._now() - status.st_mtime) >= STILL_WRITING_SECONDS:
             self.put_aside(name)
         return None if content is None else Event(name, content, status.st_mtime)
 
     def _write(self, name: str, data: bytes) -> None:
-        """Make a file exclusively; raises FileExistsError where the name is taken, OSError where nothing was stored."""
+        """Create a file exclusively; raises FileExistsError if the name is taken, OSError if the write failed."""
         path = os.path.join(self.folder, name)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW, 0o600)
         try:
@@ -145,7 +148,7 @@ class Spool:
             raise
 
     def _parse(self, data: bytes) -> dict[str, object] | None:
-        """Return what an event says, None where it is not whole: an object ends with what no part of it does."""
+        """Return the content of an event, None if truncated: a prefix of a JSON object does not parse."""
         if len(data) > MAX_EVENT_BYTES:
             return None
         if data in self._delivered:

@@ -106,12 +106,12 @@ def test_who_the_user_is(box, home):
 def test_who_commits_is_asked_once_and_again_where_no_answer_came(box, home, monkeypatch):
     (home / ".gitconfig").write_text("[user]\n\tname = First\n\temail = a@b\n")
     box.put({"memory.md": b"1\n"})
-    first = box.store._asked
+    first = box.store._identity
     box.put({"memory.md": b"2\n"})
-    assert box.store._asked is first
+    assert box.store._identity is first
     first.expired = True
     box.put({"memory.md": b"3\n"})
-    assert box.store._asked is not first
+    assert box.store._identity is not first
 
 
 def test_executables_stay_executable(box):
