@@ -6,6 +6,8 @@ import json
 import math
 import re
 
+from gitmem.text.tokens import estimate_tokens
+
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -113,3 +115,10 @@ def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
 def field(value: object, name: str) -> object:
     """Return a field of a JSON object, None where there is none."""
     return value.get(name) if isinstance(value, dict) else None
+
+
+def counted(reported: object, text: str) -> int:
+    """Return the number of tokens that a provider reports, else an estimate for the text."""
+    if isinstance(reported, int) and not isinstance(reported, bool) and reported >= 0:
+        return reported
+    return estimate_tokens(text)

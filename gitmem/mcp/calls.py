@@ -1,4 +1,4 @@
-"""How every call is run: off the event loop, on a store of its own, with signs of life, and errors put into words."""
+"""Run a call in a thread on a store of its own, report progress, and turn errors into messages for agents."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import anyio.to_thread
 from mcp.server.mcpserver.exceptions import ToolError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError
-from gitmem.mcp.words import clean
+from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 T = TypeVar("T")
-_BEAT = 1.0  # seconds between two signs of life
+_BEAT = 1.0  # seconds between two progress reports
 
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What is served: how its store is opened, anew for each call, and what follows a save.
+    """What is served: how to open the store, once for each call, and what to do after a save.
 
-    `session` is the host's session the server was started for, "" where it is not known.
+    `session` is the host's session that started the server, or "".
     """
 
     open: Callable[[], Store]
@@ -37,20 +37,20 @@ class Memory:
     session: str = ""
 
 
-async def run(memory: Memory, context: Context[None], what: str, work: Callable[[Store], T], remedy: str = "") -> T:
-    """Return what `work` makes of the store; it runs in a thread, and the client hears every second that it does.
+async def run(memory: Memory, context: Context[None], task: str, work: Callable[[Store], T], remedy: str = "") -> T:
+    """Return the result of `work`, run on the store in a thread; report progress to the client every second.
 
-    `what` is being done, in words; `remedy` is what an agent does that asked for what is not there or not allowed.
+    `task` names the work in progress reports; `remedy` replaces the remedy of a NotFoundError or RefusedError.
 
     Raises:
-        ToolError: with words that an agent can act on, in place of an error of gitmem's or of the disk's.
+        ToolError: in place of a GitmemError or OSError, with a message that an agent can act on.
 
     """
     over = anyio.Event()
     results: list[T] = []
     failures: list[Exception] = []  # a task group would wrap them
     async with anyio.create_task_group() as group:
-        group.start_soon(_beat, context, what, over)
+        group.start_soon(_beat, context, task, over)
         try:
             results.append(await anyio.to_thread.run_sync(lambda: work(memory.open())))
         except Exception as error:  # noqa: BLE001  # it is raised below
@@ -58,33 +58,40 @@ async def run(memory: Memory, context: Context[None], what: str, work: Callable[
         finally:
             over.set()
     if failures:
-        raise _told(memory, what, failures[0], remedy)
+        raise _tool_error(memory, task, failures[0], remedy)
     return results[0]
 
 
-async def _beat(context: Context[None], what: str, over: anyio.Event) -> None:
+async def _beat(context: Context[None], task: str, over: anyio.Event) -> None:
     seconds = 0
     while not over.is_set():
         with anyio.move_on_after(_BEAT):
             await over.wait()
         seconds += 1
         if not over.is_set():
-            await context.report_progress(seconds, message=f"{what}: {seconds} s")
+            await context.report_progress(seconds, message=f"{task}: {seconds} s")
 
 
-def _told(memory: Memory, what: str, error: Exception, remedy: str) -> Exception:
-    """Return an error as an agent is told it; one that nobody expected goes into the log of `gitmem doctor` (R12)."""
+def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exception:
+    """Return the error to raise; log an unexpected one for `gitmem doctor` (docs/spec.md R12)."""
     if isinstance(error, GitmemError):
-        asked_wrong = isinstance(error, NotFoundError | RefusedError) and remedy
-        return ToolError(clean(f"{error.message} {remedy if asked_wrong else error.remedy}".strip()))
+        hint = remedy if remedy and isinstance(error, NotFoundError | RefusedError) else error.remedy
+        return ToolError(client_text(f"{error.message} {hint}".strip()))
     if isinstance(error, OSError):
         where = f" ({error.filename})" if error.filename else ""
-        return ToolError(clean(f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store."))
+        return ToolError(
+            client_text(f"{error.strerror or error}{where}. 'gitmem doctor' says what is wrong with the store.")
+        )
     with contextlib.suppress(Exception):
         from gitmem.store.upkeep.failures import Failure, FailureLog
 
         store = memory.open()
         trace = "".join(traceback.format_exception(error))
         words = f"{type(error).__name__}: {error}"
-        FailureLog(store.private).record(Failure(store.context.clock(), f"mcp: {what}", words, trace))
+        FailureLog(store.private).record(Failure(store.context.clock(), f"mcp: {task}", words, trace))
     return error
+
+
+def client_text(text: str) -> str:
+    """Return a text that any client can read: escape what a terminal would obey, replace what JSON cannot hold."""
+    return plain(text).encode("utf-8", "replace").decode()

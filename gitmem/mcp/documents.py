@@ -1,4 +1,4 @@
-"""The documents of memory as resources, and the prompt that recalls (spec J2, P6)."""
+"""The documents of memory as resources, and the prompt `recall` (docs/spec.md J2, P6)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, Annotations, Resource
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
-from gitmem.mcp.words import clean
+from gitmem.mcp.calls import client_text
 from gitmem.model.paths import MEMORY
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
@@ -25,28 +25,28 @@ if TYPE_CHECKING:
 
 _ROOT = "gitmem://store/"
 _MARKDOWN = "text/markdown"
-_LISTED = 100  # documents, the newest; all can be read by the template
-_CANDIDATES = 50  # hits of which those are told that fit
+_LISTED = 100  # newest documents; the template reads any
+_CANDIDATES = 50  # hits from which those that fit are recalled
 _BUDGET = 2_000  # tokens of a recall
 
 
 class DocumentServer(MCPServer[None]):
-    """A server whose resources are the documents that the store has now."""
+    """A server whose resources are the documents of the store."""
 
     memory: Memory
 
     async def list_resources(self) -> list[Resource]:
-        """Return the memory document and the documents changed last."""
+        """Return the memory document and the newest others."""
         return await anyio.to_thread.run_sync(_listed, self.memory)
 
 
 def _listed(memory: Memory) -> list[Resource]:
     try:
         store = memory.open()
-    except StoreNotFoundError:  # hosts ask when they start; there may be one later
+    except StoreNotFoundError:  # hosts list resources when they start, perhaps before `gitmem init`
         return []
     files = sorted(list_files(store.root), key=lambda file: (file.path != MEMORY, -file.modified, file.path))
-    told = [file for file in files if _is_unicode(file.path)][:_LISTED]
+    listed = [file for file in files if _is_unicode(file.path)][:_LISTED]
     return [
         Resource(
             uri=_ROOT + quote(file.path),
@@ -55,34 +55,37 @@ def _listed(memory: Memory) -> list[Resource]:
             size=file.size,
             annotations=Annotations(audience=["assistant"], priority=1.0) if file.path == MEMORY else None,
         )
-        for file in told
+        for file in listed
     ]
 
 
 def add_documents(server: DocumentServer, memory: Memory) -> None:
-    """Add the template of all documents, and the prompt, to a server."""
+    """Add the resource template and the prompt to a server."""
     server.memory = memory
 
     @server.resource(_ROOT + "{+path}", name="document", title="A document of the memory", mime_type=_MARKDOWN)
     def document(path: str) -> str:
         """Any document by its path in the store: memory.md, daily/2026/11/2026-11-21.md, facts/..."""
         try:
-            return clean(read_passage(memory.open(), path).text)
+            return client_text(read_passage(memory.open(), path).text)
         except (NotFoundError, RefusedError) as error:
-            raise ResourceNotFoundError(clean(f"{error.message} {_ROOT}{MEMORY} is the memory document.")) from error
+            raise ResourceNotFoundError(
+                client_text(f"{error.message} {_ROOT}{MEMORY} is the memory document.")
+            ) from error
         except GitmemError as error:
-            raise ResourceError(clean(f"{error.message} {error.remedy}".strip())) from error
+            raise ResourceError(client_text(f"{error.message} {error.remedy}".strip())) from error
 
     @server.prompt(name="recall", title="Recall")
     def recall_prompt(topic: str) -> str:
-        """Put what is remembered about a topic before the agent."""
+        """Give the agent what is remembered about a topic."""
         try:
-            found = recall(topic, answer(memory.open(), topic, limit=_CANDIDATES).hits, _BUDGET)
+            recalled = recall(topic, answer(memory.open(), topic, limit=_CANDIDATES).hits, _BUDGET)
         except GitmemError as error:
-            raise MCPError(INTERNAL_ERROR, clean(f"{error.message} {error.remedy}".strip())) from error
-        if not found.text:
-            return clean(f"Nothing is remembered about {' '.join(topic.split())[:200]!r} so far.")
-        return clean(f"{found.text}\n\nGo on with this in mind; where it matters, look further with memory_search.")
+            raise MCPError(INTERNAL_ERROR, client_text(f"{error.message} {error.remedy}".strip())) from error
+        if not recalled.text:
+            return client_text(f"Nothing is remembered about {' '.join(topic.split())[:200]!r} so far.")
+        more = "Go on with this in mind; where it matters, look further with memory_search."
+        return client_text(f"{recalled.text}\n\n{more}")
 
 
 def _is_unicode(path: str) -> bool:

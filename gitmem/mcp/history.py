@@ -1,11 +1,11 @@
-"""`memory_history`: who learned a line, when, in which session, and what it was before (spec G3)."""
+"""`memory_history`: who wrote a line, when, in which session, and its earlier versions (docs/spec.md G3)."""
 
 from __future__ import annotations
 
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from gitmem.mcp.words import clean
+from gitmem.mcp.calls import client_text
 from gitmem.search.units.passage import read_passage
 from gitmem.store.history.lines import versions
 from gitmem.store.history.origin import blame
@@ -16,40 +16,40 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 5
-MAX_LINES = 60  # that are told about at once
+MAX_LINES = 60  # of one answer
 _MAX_BEFORE = 20  # lines of one earlier version
 _SHORT = 10  # characters of an object id
 _SHOWN = 300  # characters of a line
 
 
 def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: int = LIMIT) -> str:
-    """Return who learned these lines, or what the line `start_line` stands in, and the versions before.
+    """Return who wrote these lines, and their earlier versions; without `end_line` the entry or section of a line.
 
     Raises:
         GitmemError: there is no such document or line.
 
     """
-    found = read_passage(store, path, start_line, end_line or None)
-    last = min(found.end, found.start + MAX_LINES - 1)
-    lines = blame(store, found.path, (found.start, last))
-    told = [f"[{found.path}:{found.start}" + (f"-{last}]" if last > found.start else "]")]
+    passage = read_passage(store, path, start_line, end_line or None)
+    last = min(passage.end, passage.start + MAX_LINES - 1)
+    lines = blame(store, passage.path, (passage.start, last))
+    answer = [f"[{passage.path}:{passage.start}" + (f"-{last}]" if last > passage.start else "]")]
     for origin, group in groupby(lines, key=lambda line: line.origin):
-        told += _learned(origin, list(group))
-    before = versions(store, found.path, (found.start, last), limit + 1)
+        answer += _learned(origin, list(group))
+    before = versions(store, passage.path, (passage.start, last), limit + 1)
     changed = [version for version in before if version.before]
     for version in changed[:limit]:
-        told += ["", f"Changed {_who(version.origin)}. Before that:"]
-        told += [f"- {line[:_SHOWN]}" for line in version.before[:_MAX_BEFORE]]
+        answer += ["", f"Changed {_who(version.origin)}. Before that:"]
+        answer += [f"- {line[:_SHOWN]}" for line in version.before[:_MAX_BEFORE]]
         if len(version.before) > _MAX_BEFORE:
             more = len(version.before) - _MAX_BEFORE
-            told.append(f"- … {more} more lines: memory_get(..., at='{version.origin.commit[:_SHORT]}^')")
+            answer.append(f"- … {more} more lines: memory_get(..., at='{version.origin.commit[:_SHORT]}^')")
     if not changed:
-        told += ["", "They were never otherwise."]
+        answer += ["", "There are no earlier versions."]
     elif len(before) > limit:
-        told += ["", "There are older versions: a higher limit."]
-    if last < found.end:
-        told += ["", f"Next: memory_history({found.path!r}, {last + 1}, {found.end})"]
-    return clean("\n".join(told))
+        answer += ["", "There are older versions; a higher limit shows them."]
+    if last < passage.end:
+        answer += ["", f"Next: memory_history({passage.path!r}, {last + 1}, {passage.end})"]
+    return client_text("\n".join(answer))
 
 
 def _learned(origin: Record | None, lines: list[Line]) -> list[str]:
@@ -58,7 +58,7 @@ def _learned(origin: Record | None, lines: list[Line]) -> list[str]:
 
 
 def _who(origin: Record) -> str:
-    """Return when, through what, in which session and commit."""
+    """Return date, host or author, session and commit."""
     through = origin.host or origin.author
     session = f", session {origin.session}" if origin.session else ""
     return f"{origin.date:%Y-%m-%d %H:%M} by {through}{session}, commit {origin.commit[:_SHORT]} ({origin.subject})"

@@ -1,8 +1,7 @@
-"""The server over HTTP, for hosts that start no process: on the loopback address, and with a token or not at all.
+"""The server over HTTP, for hosts that start no process: on the loopback address, always behind a token.
 
-Loopback keeps other machines out. The token keeps out the other users and programs of this one, and the pages of a
-browser; of these, the SDK's check of `Host` and `Origin` keeps those out that got a name of their own to mean this
-address (DNS rebinding).
+Loopback keeps other machines out. The token keeps out other users and programs of this machine, and the pages of a
+browser. The SDK's check of `Host` and `Origin` keeps out pages that use DNS rebinding.
 """
 
 from __future__ import annotations
@@ -27,19 +26,19 @@ PATH = "/mcp"
 _VISIBLE = r"[\x21-\x7e]{16,200}"
 _TOKEN_BYTES = 32
 _LAST_PORT = 65_535
-_FAREWELL = 2  # seconds that open streams get when the server is ended
+_GRACE = 2  # seconds that open streams get when the server ends
 
 
 def make_token() -> str:
-    """Return a token that nobody guesses."""
+    """Return a random token."""
     return secrets.token_urlsafe(_TOKEN_BYTES)
 
 
 def check_token(token: str) -> str:
-    """Return a token that was passed in.
+    """Return a token that the user chose.
 
     Raises:
-        RefusedError: it is too short, or holds what a header cannot.
+        RefusedError: it is too short, or has characters that no header can hold.
 
     """
     if not re.fullmatch(_VISIBLE, token):
@@ -48,10 +47,10 @@ def check_token(token: str) -> str:
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket that listens on the loopback address; port 0 takes a free one.
+    """Return a socket that listens on the loopback address; port 0 is any free port.
 
     Raises:
-        GitmemError: the port is taken, or not to be had.
+        GitmemError: the port is taken, or not allowed.
 
     """
     if port > _LAST_PORT:
@@ -60,12 +59,12 @@ def listen(port: int) -> socket.socket:
         return socket.create_server((LOOPBACK, port))
     except OSError as error:
         raise GitmemError(
-            f"Port {port} cannot be had: {error}.", "Name another one, or none to get a free one."
+            f"Port {port} cannot be used: {error}.", "Name another port, or none for a free one."
         ) from error
 
 
 def make_app(server: MCPServer[None], port: int, token: str) -> ASGIApp:
-    """Return the application that is served at a port, behind its token."""
+    """Return the application for a port, guarded by a token."""
     names = [f"{name}:{port}" for name in (LOOPBACK, "localhost")]
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     return _Guard(server.streamable_http_app(streamable_http_path=PATH, transport_security=security), token)
@@ -77,25 +76,25 @@ def serve(server: MCPServer[None], listening: socket.socket, token: str) -> None
 
     app = make_app(server, listening.getsockname()[1], token)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_FAREWELL
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=_GRACE
     )
     uvicorn.Server(config).run(sockets=[listening])
 
 
 class _Guard:
-    """Lets nobody through without the token."""
+    """Answers 401 to requests without the token."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._expected = f"Bearer {token}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or (scope["type"] == "http" and self._knows(scope)):
+        if scope["type"] == "lifespan" or (scope["type"] == "http" and self._has_token(scope)):
             await self._app(scope, receive, send)
         elif scope["type"] == "http":
-            said = {"error": "A bearer token is needed: the one that 'gitmem mcp --http' was started with."}
-            await JSONResponse(said, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
+            body = {"error": "A bearer token is needed: the one that 'gitmem mcp --http' was started with."}
+            await JSONResponse(body, 401, {"WWW-Authenticate": "Bearer"})(scope, receive, send)
 
-    def _knows(self, scope: Scope) -> bool:
+    def _has_token(self, scope: Scope) -> bool:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         return len(given) == 1 and hmac.compare_digest(given[0], self._expected)

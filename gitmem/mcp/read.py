@@ -1,4 +1,4 @@
-"""`memory_load` and `memory_get`: documents of memory within a budget, and how to get the rest (spec J2, J5)."""
+"""`memory_load` and `memory_get`: documents within a token budget, and how to get the rest (docs/spec.md J2, J5)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from gitmem.errors import NotFoundError
-from gitmem.mcp.words import clean
+from gitmem.mcp.calls import client_text
 from gitmem.model.document.document import Document
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.model.tiers.limits import MARGIN_PERCENT, Limits
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 LOAD_TOKENS = 8_000
 GET_TOKENS = 4_000
-_TITLE = 30  # tokens that a line about a document takes
+_TITLE = 30  # tokens of the line above a document
 
 
 def load(store: Store, *, full: bool, max_tokens: int = LOAD_TOKENS) -> str:
     """Return the memory document, with `full` today's log too, in at most `max_tokens` tokens.
 
-    What does not fit is cut as a rotation cuts it: decisions, open issues and the newest of the rest stay.
+    The memory document is cut as a rotation cuts it: decisions, open issues and the newest of the rest stay.
     """
     log = _read(store, daily_path(f"{store.context.clock():%Y-%m-%d}")) if full else None
     log_tokens = min(estimate_tokens(log[1]), max_tokens // 2) if log else 0
@@ -36,7 +36,7 @@ def load(store: Store, *, full: bool, max_tokens: int = LOAD_TOKENS) -> str:
         path, body = log
         kept = tail_of_lines(body, max_tokens // 2 - _TITLE) if log_tokens == max_tokens // 2 else body
         parts.append(_titled(path, body, kept, "the newest of it"))
-    return clean("\n\n".join(parts))
+    return client_text("\n\n".join(parts))
 
 
 def _memory(store: Store, tokens: int) -> str:
@@ -48,11 +48,11 @@ def _memory(store: Store, tokens: int) -> str:
     return _titled(path, body, plan.remaining if plan else body, "decisions, open issues and the newest of the rest")
 
 
-def _titled(path: str, whole: str, kept: str, what: str) -> str:
+def _titled(path: str, whole: str, kept: str, selection: str) -> str:
     tokens = estimate_tokens(whole)
     if kept == whole:
         return f"[{path}, {tokens} tokens]\n{whole.strip()}"
-    head = f"[{path}: {what}, {estimate_tokens(kept)} of {tokens} tokens; all: memory_get({path!r})]"
+    head = f"[{path}: {selection}, {estimate_tokens(kept)} of {tokens} tokens; all: memory_get({path!r})]"
     return f"{head}\n{kept.strip()}"
 
 
@@ -64,9 +64,9 @@ def _read(store: Store, path: str) -> tuple[str, str] | None:
 def get(
     store: Store, path: str, start_line: int = 0, end_line: int = 0, *, at: str = "", max_tokens: int = GET_TOKENS
 ) -> str:
-    """Return lines of a document; with `start_line` alone what that stands in, with neither all of it.
+    """Return lines of a document: with `start_line` alone its entry or section, with neither the whole document.
 
-    The first line of the answer says which lines these are, how many tokens, and how to get those that did not fit.
+    The first line of the answer gives the lines, their tokens, and the call that returns those that did not fit.
 
     Raises:
         GitmemError: there is no such document or line, or `at` names no commit.
@@ -78,23 +78,23 @@ def get(
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path):
         path = daily_path(path)
     first = start_line or (1 if end_line else None)
-    found = read_passage(store, path, first, end_line or None, commit=commit)
-    lines = found.text.split("\n")
+    passage = read_passage(store, path, first, end_line or None, commit=commit)
+    lines = passage.text.split("\n")
     kept = _first_that_fit(lines, max_tokens)
     text = "\n".join(lines[:kept]) if kept else _cut(lines[0], max_tokens)
-    return clean(f"{_head(found, max(kept, 1), text, at)}\n{text}")
+    return client_text(f"{_head(passage, max(kept, 1), text, at)}\n{text}")
 
 
-def _head(found: Passage, kept: int, text: str, at: str) -> str:
-    last = found.start + kept - 1
-    place = f"{found.path}:{found.start}" + (f"-{last}" if last > found.start else "")
-    if text == found.text:
-        return f"[{place}, {found.tokens} tokens]"
-    cut = f"{estimate_tokens(text)} of the {found.tokens} tokens of lines {found.start}-{found.end}"
-    if last == found.end:
+def _head(passage: Passage, kept: int, text: str, at: str) -> str:
+    last = passage.start + kept - 1
+    place = f"{passage.path}:{passage.start}" + (f"-{last}" if last > passage.start else "")
+    if text == passage.text:
+        return f"[{place}, {passage.tokens} tokens]"
+    cut = f"{estimate_tokens(text)} of the {passage.tokens} tokens of lines {passage.start}-{passage.end}"
+    if last == passage.end:
         return f"[{place}: {cut}; a higher max_tokens gives more]"
     when = f", at={at!r}" if at else ""
-    return f"[{place}: {cut}; next: memory_get({found.path!r}, {last + 1}, {found.end}{when})]"
+    return f"[{place}: {cut}; next: memory_get({passage.path!r}, {last + 1}, {passage.end}{when})]"
 
 
 def _first_that_fit(lines: list[str], tokens: int) -> int:

@@ -1,4 +1,4 @@
-"""`memory_save`: one commit, searchable at once (spec J8), as every save is: redacted, locked, synced."""
+"""`memory_save`: save an entry as one commit, found by the next search (docs/spec.md J8)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAX_NAME = 100  # characters of a session's or a host's name
 
 
 class SaveResult(BaseModel):
-    """What a save came to."""
+    """The result of a save."""
 
     id: str = Field(description="of the entry; it stands as ^id at the end of its first line")
     commit: str | None = Field(description="that holds it; null if another process committed it")
@@ -39,12 +39,12 @@ class SaveResult(BaseModel):
 def keep(
     store: Store, kind: MemoryType, content: str, metadata: Mapping[str, object], *, session: str, host: str
 ) -> SaveResult:
-    """Save a text, with what is known about it as lines below it.
+    """Save a text, with its metadata as `key: value` lines below it.
 
-    Of `metadata`, `tags` become the entry's tags and `session` its session, in the place of the one given.
+    `tags` of `metadata` become the entry's tags, and its `session` replaces the one given.
 
     Raises:
-        GitmemError: the text is empty, a tag is none, or it could not be committed.
+        GitmemError: the text is empty, a tag is invalid, or the commit failed.
 
     """
     about = dict(metadata)

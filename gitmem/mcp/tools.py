@@ -1,7 +1,7 @@
-"""The tools as the SDK has them: names, what an agent is told of each, and which of them change anything.
+"""The tools: their names, their descriptions for agents, and which of them only read.
 
-What an agent reads is thin text, without an output schema: where a result has both, Claude Code shows the structured
-one, and its keys are most of it. What a save came to is for programs as well, and small.
+Results are plain text without an output schema: given both, Claude Code shows the structured result, most of which is
+keys. Only the result of a save is structured; it is small, and programs read it, too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK reads the sig
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
-from gitmem.mcp import history as tracing
+from gitmem.mcp import history as lines
 from gitmem.mcp import read, save, search
 from gitmem.mcp.calls import Memory, run
 from gitmem.model.entry.kinds import MemoryType  # noqa: TC001  # as above
@@ -69,15 +69,15 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         history: Annotated[bool, Field(description="find what was deleted, too")] = False,
         at: At = "",
     ) -> list[TextContent]:
-        """Find what is remembered of earlier sessions, the best first.
+        """Find what is remembered of earlier sessions, the best hit first.
 
         Returns JSON, [{path, start_line, end_line, score, source, tokens, snippet, ...}], [] for nothing; tokens are
         those of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
         path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID.
         """
         work = partial(search.find, query=query, limit=limit, deep=deep, history=history, at=at)
-        found = await run(memory, context, "Searching", work, "Correct the date or the filter.")
-        return [TextContent(type="text", text=text) for text in found]
+        texts = await run(memory, context, "Searching", work, "Correct the date or the filter.")
+        return [TextContent(type="text", text=text) for text in texts]
 
     _add(server, memory_search, "Search memory", _READS)
 
@@ -116,10 +116,10 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         path: Path,
         start_line: Annotated[int, Field(ge=1, description="alone: the entry or section it stands in")],
         end_line: Annotated[int, Field(ge=0)] = 0,
-        limit: Annotated[int, Field(ge=1, le=50, description="earlier versions at most")] = tracing.LIMIT,
+        limit: Annotated[int, Field(ge=1, le=50, description="earlier versions at most")] = lines.LIMIT,
     ) -> str:
-        """Tell who learned lines of the memory, when, in which session, and what they were before."""
-        work = partial(tracing.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
+        """Tell who wrote lines of the memory, when, in which session, and what they were before."""
+        work = partial(lines.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
         return await run(memory, context, "Looking through history", work, _NAMES)
 
     _add(server, memory_load, "Load memory", _READS)
@@ -131,17 +131,17 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
     async def memory_save(
         context: Context[None],
         *,
-        type: MemoryType,  # noqa: A002  # what spec J8 calls it
+        type: MemoryType,  # noqa: A002  # the name in docs/spec.md J8
         content: Annotated[
             str, Field(max_length=save.MAX_CHARACTERS, description="with the reason, in a few sentences")
         ],
         metadata: Annotated[
             dict[str, Any], Field(description="tags: [words], session: ID, anything else is kept as 'key: value'")
-        ] = {},  # noqa: B006  # it is never changed
+        ] = {},  # noqa: B006  # never changed
     ) -> save.SaveResult:
         """Remember something for later sessions, as one commit; it is found by the next search.
 
-        Save what the code does not tell: a decision and why, a lesson, an error and what mended it, an open issue, a
+        Save what the code does not tell: a decision and why, a lesson, an error and its fix, an open issue, a
         preference of the user's. Secrets are redacted.
         """
         client = context.request_context.session.client_params

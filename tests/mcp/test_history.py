@@ -15,7 +15,7 @@ def test_who_learned_a_line_when_and_in_which_session(memory):
     text = memory.text("memory_history", path="memory.md", start_line=line_of(memory, "We use uv"))
     assert "Learned 2026-11-21 12:00 by mcp, session 1b4e51f0, commit " in text
     assert "(Save decision: We use uv)" in text
-    assert "They were never otherwise." in text
+    assert "There are no earlier versions." in text
 
 
 def test_what_a_line_was_before(memory):
@@ -47,7 +47,7 @@ def test_a_hand_edit_that_is_not_committed_is_told_with_what_it_was(memory):
     assert "Edited by hand just now" in text
     assert "We use uv" in text
     above = memory.text("memory_history", path="memory.md", start_line=1, end_line=1)
-    assert "They were never otherwise" in above
+    assert "There are no earlier versions" in above
     memory.put("knowledge/new.md", "only here\n")
     assert "Edited by hand" in memory.text("memory_history", path="knowledge/new.md", start_line=1)
 

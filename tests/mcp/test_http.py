@@ -83,7 +83,7 @@ def test_it_listens_on_loopback_alone_and_a_port_that_is_taken_is_told():
     with listen(0) as listening:
         address, port = listening.getsockname()
         assert address == LOOPBACK
-        with pytest.raises(GitmemError, match=f"Port {port} cannot be had"):
+        with pytest.raises(GitmemError, match=f"Port {port} cannot be used"):
             listen(port)
     with pytest.raises(GitmemError):
         listen(10**6)

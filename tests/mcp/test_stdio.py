@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.mcp.stdio import mend
+from gitmem.mcp.stdio import replace_surrogates
 
 HELLO = {
     "jsonrpc": "2.0",
@@ -86,7 +86,7 @@ def test_half_a_character_does_not_leave_a_request_without_an_answer(memory, ser
 @example("\\ud800")
 @example("\ud83e\ud83e\uddea")
 def test_mending_touches_halves_alone(text):
-    mended = json.loads(mend(json.dumps({"text": text}).encode()))["text"]
+    mended = json.loads(replace_surrogates(json.dumps({"text": text}).encode()))["text"]
     whole = json.loads(json.dumps(text))  # escapes that make a pair are one character
     assert mended == "".join("\ufffd" if "\ud800" <= character <= "\udfff" else character for character in whole)
 

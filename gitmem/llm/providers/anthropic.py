@@ -10,8 +10,7 @@ import json
 from gitmem.llm.errors import AnswerError
 from gitmem.llm.http import is_private, post_json
 from gitmem.llm.protocol import ANTHROPIC, MOST_BYTES, Answer, Request, Size
-from gitmem.llm.providers.openai_chat import counted
-from gitmem.llm.replies import field
+from gitmem.llm.replies import counted, field
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ import time
 
 from gitmem.llm.errors import AnswerError, DeadlineError, ProviderError, StatusError, UnreachableError
 from gitmem.llm.protocol import AGENT, MOST_BYTES, Answer, Request, Size
-from gitmem.llm.providers.openai_chat import counted
-from gitmem.llm.replies import field
+from gitmem.llm.replies import counted, field
 from gitmem.machine.programs import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import plain
 

@@ -10,8 +10,7 @@ import json
 from gitmem.llm.errors import AnswerError, ProviderError, StatusError
 from gitmem.llm.http import is_private, post_json
 from gitmem.llm.protocol import MOST_BYTES, OPENAI, Answer, Request, Size
-from gitmem.llm.replies import field
-from gitmem.text.tokens import estimate_tokens
+from gitmem.llm.replies import counted, field
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -96,8 +95,3 @@ class ChatModel:
             output_tokens=counted(field(usage, "completion_tokens"), str(text or "")),
             refused=refused,
         )
-
-
-def counted(told: object, text: str) -> int:
-    """Return a number of tokens as a provider told it, else an estimate for the text."""
-    return told if isinstance(told, int) and not isinstance(told, bool) and told >= 0 else estimate_tokens(text)
