@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -330,3 +331,35 @@ def provider() -> Iterator[FakeProvider]:
     fake = FakeProvider()
     yield fake
     fake.close()
+
+
+@pytest.fixture
+def grows_linearly() -> Callable[[Callable[[str], object], Callable[[int], str]], bool]:
+    """Say whether a function runs at most twice as many lines of Python a character in a text 16 times as long.
+
+    The work of `re` inside a line is not counted: `bench/hostile.py` measures it.
+    """
+
+    def check(function: Callable[[str], object], make: Callable[[int], str]) -> bool:
+        short, long = make(2_000), make(32_000)
+        function(short)  # compiles patterns, fills caches
+        return _lines_run(function, long) <= 2 * 16 * _lines_run(function, short) + 1_000
+
+    return check
+
+
+def _lines_run(function: Callable[[str], object], argument: str) -> int:
+    count = 0
+
+    def trace(_frame: object, event: str, _arg: object) -> Callable[..., object]:
+        nonlocal count
+        count += event == "line"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        function(argument)
+    finally:
+        sys.settrace(before)
+    return count

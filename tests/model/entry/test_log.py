@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -312,51 +310,35 @@ def test_the_section_of_an_entry():
     assert [section_of(text, found) for found in find_entries(text)] == ["", "Title", "One", "One"]
 
 
-def _seconds(function, argument):
-    begin = time.process_time()
-    function(argument)
-    return time.process_time() - begin
-
-
-def _grows_linearly(function, make):
-    """Say whether 16 times the text takes about 16 times as long and not 256; a busy machine gets more chances."""
-    short, long = make(6_000), make(96_000)
-    for _ in range(3):
-        fastest = min(_seconds(function, short) for _ in range(3))
-        if _seconds(function, long) < 64 * fastest:
-            return True
-    return False
+HOSTILE = [
+    "#",
+    "# ",
+    "# #",
+    "\n#",
+    "## a\n",
+    "`",
+    "```",
+    "```\n",
+    "```a\n",
+    "~~~\n```\n",
+    " ",
+    " \n",
+    "\n",
+    "\r",
+    " ^",
+    "- [",
+]
 
 
 @pytest.mark.parametrize("function", [sections, lambda text: add_entry(text, "New", entry(A)), entry_ids])
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "#",
-        "# ",
-        "# #",
-        "\n#",
-        "## a\n",
-        "`",
-        "```",
-        "```\n",
-        "```a\n",
-        "~~~\n```\n",
-        " ",
-        " \n",
-        "\n",
-        "\r",
-        " ^",
-        "- [",
-    ],
-)
-def test_hostile_text_takes_time_in_proportion_to_its_length(function, piece):
-    assert _grows_linearly(function, lambda size: piece * (size // len(piece)))
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, function, piece):
+    assert grows_linearly(function, lambda size: piece * (size // len(piece)))
 
 
-def test_fences_of_falling_length_take_time_in_proportion_to_the_text():
+def test_steps_grow_with_the_text_where_fences_get_shorter(grows_linearly):
     def never_closed(size):
         marks = ["`" * length + "a" for length in range(int((size / 2) ** 0.5), 3, -1)]
         return "\n".join(marks) + "\n```a" * (size // 10)
 
-    assert _grows_linearly(sections, never_closed)
+    assert grows_linearly(sections, never_closed)

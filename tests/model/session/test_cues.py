@@ -1,5 +1,3 @@
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -141,12 +139,12 @@ def test_any_text_has_cues_or_none(text):
     assert is_resolved(text) in (True, False)
 
 
-@pytest.mark.parametrize(
-    "unit", ["아직 ", "결정 ", "going with ", "fixed ", '"', "Decision: ", "we decided to ", "no x "]
-)
-def test_hostile_text_is_read_in_bounded_time(unit):
-    began = time.process_time()
-    find_cues(unit * (2_000_000 // len(unit)))
-    find_cues((unit * 60 + ".\n") * 500)
-    is_resolved(unit * 100_000)
-    assert time.process_time() - began < 20  # some tenths of a second; what is not linear takes minutes
+HOSTILE = ["아직 ", "결정 ", "going with ", "fixed ", '"', "Decision: ", "we decided to ", "no x "]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, piece):
+    lines = piece * 60 + ".\n"
+    assert grows_linearly(find_cues, lambda size: piece * (size // len(piece)))
+    assert grows_linearly(find_cues, lambda size: lines * (size // len(lines)))
+    assert grows_linearly(is_resolved, lambda size: piece * (size // len(piece)))

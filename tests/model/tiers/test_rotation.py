@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -393,42 +392,26 @@ def test_what_is_saved_after_a_rotation_finds_its_section(body, limits):
         assert len(sections(saved)) == len(sections(made.remaining))
 
 
-# -- time
+# -- steps
 
 
-def _seconds(function, argument):
-    begin = time.process_time()
-    function(argument)
-    return time.process_time() - begin
-
-
-def _grows_linearly(function, make):
-    """Say whether 16 times the text takes about 16 times as long and not 256; a busy machine gets more chances."""
-    short, long = make(6_000), make(96_000)
-    for _ in range(3):
-        fastest = min(_seconds(function, short) for _ in range(3))
-        if _seconds(function, long) < 64 * fastest:
-            return True
-    return False
+HOSTILE = [
+    "x",
+    "x\n",
+    " ",
+    "\n",
+    " \n",
+    "## a\n",
+    "## Core Decisions\n",
+    "```\n",
+    "```a\n",
+    _block(1),
+    "```\n" + _block(1) + "```\n",
+]
 
 
 @pytest.mark.parametrize("begin", ["", "## Core Decisions\n", "## Recent Context\n\n"])
-@pytest.mark.parametrize(
-    "piece",
-    [
-        "x",
-        "x\n",
-        " ",
-        "\n",
-        " \n",
-        "## a\n",
-        "## Core Decisions\n",
-        "```\n",
-        "```a\n",
-        _block(1),
-        "```\n" + _block(1) + "```\n",
-    ],
-)
-def test_hostile_text_takes_time_in_proportion_to_its_length(begin, piece):
-    small = Limits(1_000, 500)
-    assert _grows_linearly(lambda body: plan(body, limits=small), lambda size: begin + piece * (size // len(piece)))
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_steps_grow_with_the_length_of_hostile_text(grows_linearly, begin, piece):
+    small = Limits(200, 100)
+    assert grows_linearly(lambda body: plan(body, limits=small), lambda size: begin + piece * (size // len(piece)))

@@ -1,0 +1,107 @@
+"""Does the time to read hostile text grow with its length, and not faster?
+
+    python bench/hostile.py
+
+Runs the readers of untrusted text on texts made of the pieces in the tests' `HOSTILE` tables, 6,000 and 96,000
+characters long. Prints each for which 16 times the text took more than 64 times as long in three attempts, and exits
+with 1 if there is one. The tests count the lines of Python that run; this also measures the regular expressions.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from gitmem.model.entry.entry import clean_text, find_entries  # noqa: E402
+from gitmem.model.entry.log import entry_ids, sections  # noqa: E402
+from gitmem.model.session.cues import find_cues, is_resolved  # noqa: E402
+from gitmem.model.tiers.limits import Limits  # noqa: E402
+from gitmem.model.tiers.rotation import plan_rotation  # noqa: E402
+from gitmem.offline.summary import summarise  # noqa: E402
+from gitmem.redact.redact import redact  # noqa: E402
+from gitmem.text.keywords import keywords  # noqa: E402
+from gitmem.text.sentences import shorten, split  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+SHORT, LONG = 6_000, 96_000
+MOST = 64  # times as long for 16 times the text; quadratic is 256
+HEAD = "- [2026-11-21 12:00:00] **Note**: "
+BODY = "---\nid: memory\nkind: memory\n---\n# Memory\n\n## Recent Context\n\n"
+# The test module with the pieces, and the functions that read them.
+READERS: dict[str, dict[str, Callable[[str], object]]] = {
+    "model/entry/test_entry.py": {
+        "entries": find_entries,
+        "an entry": lambda text: find_entries(HEAD + text),
+        "clean_text": clean_text,
+    },
+    "model/entry/test_log.py": {"sections": sections, "ids": entry_ids},
+    "model/session/test_cues.py": {"cues": find_cues, "resolved": is_resolved},
+    "model/tiers/test_rotation.py": {
+        "rotation": lambda text: plan_rotation(
+            text, header="", stamp="20260113_112700", taken=(), limits=Limits(1_000, 500)
+        )
+    },
+    "offline/test_summary.py": {"summary": lambda text: summarise("archive/memory.md", BODY + text)},
+    "redact/test_redact.py": {"redact": redact},
+    "text/test_sentences.py": {"split": split, "shorten": lambda text: shorten(text, 200), "keywords": keywords},
+}
+
+
+def pieces(test: str) -> Iterable[str]:
+    """Return the table of a test module."""
+    path = ROOT / "tests" / test
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    table = module.HOSTILE
+    return table.values() if isinstance(table, dict) else table
+
+
+def repeated(piece: str, size: int) -> str:
+    """Return a text of that size made of a piece, whose `%d` counts."""
+    return "".join(piece.replace("%d", str(number)) for number in range(size // len(piece) + 1))[:size]
+
+
+def seconds(function: Callable[[str], object], text: str) -> float:
+    begin = time.process_time()
+    list(found) if hasattr(found := function(text), "__next__") else None
+    return time.process_time() - begin
+
+
+def growth(function: Callable[[str], object], piece: str) -> float:
+    """Return how many times as long the long text takes, the least of three attempts."""
+    short, long = repeated(piece, SHORT), repeated(piece, LONG)
+    ratios = []
+    for _ in range(3):
+        fastest = min(seconds(function, short) for _ in range(3))
+        ratios.append(seconds(function, long) / max(fastest, 1e-4))
+        if ratios[-1] < MOST:
+            break
+    return min(ratios)
+
+
+def main() -> None:
+    failed = 0
+    for test, functions in READERS.items():
+        table = [*pieces(test)]
+        for name, function in functions.items():
+            slow = {piece: ratio for piece in table if (ratio := growth(function, piece)) >= MOST}
+            failed += len(slow)
+            print(f"{name:12} {len(table):3} texts, {len(slow)} of them not linear")
+            for piece, ratio in slow.items():
+                print(f"    {ratio:5.0f} times: {piece!a}")
+    sys.exit(1 if failed else 0)
+
+
+if __name__ == "__main__":
+    main()
