@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -315,16 +313,6 @@ def test_a_value_fits_or_is_refused_in_words(key, value):
 def test_a_setting_that_there_is_not_is_refused():
     with pytest.raises(ValueError, match=r"there is no setting 'rotation\.size'"):
         parse_value("rotation.size", 5)
-
-
-def test_files_without_settings_load_no_yaml():
-    code = (
-        "import sys; from gitmem.store.config.files import load_config; "
-        "from gitmem.machine.resources import read_resource;"
-        "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')));"
-        "sys.exit('yaml' in sys.modules)"
-    )
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
 
 
 def test_no_setting_has_a_command_wait_longer_for_another_than_ten_seconds():

@@ -16,13 +16,6 @@ import gitmem
 from gitmem.machine.resources import read_resource, resource
 
 ROOT = Path(__file__).parent.parent
-STDLIB_ONLY = """
-import json, sys
-before = set(sys.modules)
-import gitmem, gitmem.cli.main, gitmem.store.spool.spool, gitmem.store.store, gitmem.memory.save
-loaded = {name.split(".")[0] for name in set(sys.modules) - before}
-print(json.dumps(sorted(loaded - set(sys.stdlib_module_names) - {"gitmem"})))
-"""
 
 
 @pytest.fixture(scope="module")
@@ -31,11 +24,6 @@ def wheel(tmp_path_factory) -> Path:
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
     subprocess.run(command, check=True, capture_output=True, env={**os.environ, "HOME": str(out)})
     return next(out.glob("*.whl"))
-
-
-def test_importing_gitmem_and_the_way_of_a_save_loads_the_standard_library_only():
-    done = subprocess.run([sys.executable, "-c", STDLIB_ONLY], capture_output=True, check=True, text=True, cwd=ROOT)
-    assert json.loads(done.stdout) == []
 
 
 def test_resources_are_found_in_the_source_tree():

@@ -383,12 +383,12 @@ def test_every_format_is_gated_by_a_literal_and_has_a_source():
         assert form.kind.replace("-", "").isalpha()
 
 
-def test_importing_compiles_nothing_and_stays_light():
+def test_importing_compiles_nothing():
     probe = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from gitmem.redact import redact, values
-print(values.compiled.cache_info().currsize, *sys.modules.keys() & {"json", "dataclasses", "fnmatch"})
+print(values.compiled.cache_info().currsize)
 """
     root = Path(gitmem.__file__).parents[1]
     done = subprocess.run([sys.executable, "-I", "-c", probe, root], capture_output=True, text=True, check=True)

@@ -35,9 +35,3 @@ def test_a_port_goes_with_http_and_a_short_token_is_refused(run, environ):
     environ["GITMEM_MCP_TOKEN"] = "short"
     code, err = run("mcp", "--http")
     assert (code, "16 to 200" in err) == (8, True)
-
-
-def test_the_sdk_is_imported_by_its_command_alone():
-    code = "import sys, gitmem.cli.main as m; m.build_parser(['mcp']); m._module('search'); print('mcp' in sys.modules)"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stdout == "False\n"

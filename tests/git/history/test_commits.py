@@ -440,13 +440,6 @@ def in_fresh_python(code: str, **environ: str) -> subprocess.CompletedProcess[st
     )
 
 
-def test_history_without_blame_does_not_import_gitpython():
-    ran = in_fresh_python(
-        "import sys, gitmem.git.history.commits; print([m for m in sys.modules if m.split('.')[0] == 'git'])"
-    )
-    assert ran.stdout == "[]\n"
-
-
 def test_gitpython_that_cannot_start_is_an_error_with_a_remedy():
     code = (
         "from gitmem.errors import GitmemError\n"

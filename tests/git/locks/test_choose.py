@@ -634,12 +634,3 @@ def test_another_error_is_not_taken_for_missing_file_locks(git, project, monkeyp
     monkeypatch.setattr(file, "_try_out", refuses)
     with pytest.raises(OSError, match="broken"):
         automatic(git, project)
-
-
-def test_importing_them_stays_light():
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import gitmem.git.locks.choose; print(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, str(ROOT)], capture_output=True, text=True, check=True
-    )
-    heavy = {"dataclasses", "inspect", "pathlib", "tempfile", "socket", "hashlib", "random", "gitmem.git.locks.ref"}
-    assert not heavy & set(run.stdout.split())

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -426,12 +425,3 @@ def test_old_versions_are_refused_with_a_remedy(said, tmp_path, environ):
     with pytest.raises(GitmemError, match="too old") as caught:
         git_version(environ | {"PATH": str(tmp_path)})
     assert "2.38" in caught.value.remedy
-
-
-def test_importing_it_stays_light():
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import gitmem.git.process.run; print(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, str(ROOT)], capture_output=True, text=True, check=True
-    )
-    heavy = {"dataclasses", "inspect", "json", "pathlib", "typing", "tempfile", "git", "yaml", "frontmatter"}
-    assert not heavy & set(run.stdout.split())

@@ -370,12 +370,3 @@ def test_where_children_are_not_waited_for_it_ends_all_the_same(start):
         assert not alive(running.pid)
     finally:
         signal.signal(signal.SIGCHLD, before)
-
-
-def test_importing_it_stays_light():
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import gitmem.git.process.run; print(*sys.modules)"
-    run = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code, str(ROOT)], capture_output=True, text=True, check=True
-    )
-    heavy = {"subprocess", "selectors", "signal", "threading"}
-    assert sys.platform == "win32" or not heavy & set(run.stdout.split())

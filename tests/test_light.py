@@ -1,0 +1,83 @@
+"""What must not be imported, and by what: each hook, save and command waits for every import it makes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+CLASSES = {"dataclasses", "inspect", "pathlib", "tempfile"}
+PARTIES = {"argcomplete", "frontmatter", "git", "mcp", "numpy", "yaml"}
+
+# Each row: the modules imported, and what they must not bring.
+MODULES = {
+    "gitmem.values": {"dataclasses", "enum", "typing"},
+    "gitmem.git.process.run": CLASSES | {"json", "typing"},
+    "gitmem.git.locks.choose": CLASSES | {"socket", "hashlib", "random", "gitmem.git.locks.ref"},
+    "gitmem.redact.redact": {"json", "dataclasses", "fnmatch"},
+    "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree.files"},
+    "gitmem.store.spool.hooks": CLASSES | {"typing"},
+    "gitmem.store.transaction.attempt": CLASSES | {"typing", "hashlib"},
+    "gitmem.memory.save": CLASSES | {"typing", "gitmem.store.transaction.attempt"},
+    "gitmem.memory.start.start": CLASSES | {"typing"},
+    "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
+    "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
+    "gitmem.search.engine": CLASSES | {"http.client", "typing", "gitmem.search.vectors.near"},
+}
+
+# Each row: a program, and what it must not have imported at its end.
+PROGRAMS = {
+    "a command is looked up": (
+        "import gitmem.cli.main as m; m.build_parser(['mcp']); m._module('search')",
+        {"mcp", "yaml", "git"},
+    ),
+    "settings that say nothing are read": (
+        (
+            "from gitmem.store.config.files import load_config; from gitmem.machine.resources import read_resource; "
+            "load_config(('a', None), ('b', read_resource('templates', 'store', 'config.yaml')))"
+        ),
+        {"yaml"},
+    ),
+    "a document is read and written, its header is not": (
+        (
+            "from gitmem.model.document.document import Document, body_offset; data = b'---\\nid: f\\n---\\n\\nx\\n'; "
+            "d = Document.parse(data).with_body('y'); d.render(); d.newline; body_offset(data)"
+        ),
+        {"yaml", "frontmatter"},
+    ),
+    "history is read without blame": ("import gitmem.git.history.commits", {"git"}),
+}
+
+
+def imported_by(code: str, *options: str) -> set[str]:
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); {code}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, *options, "-c", code], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.mark.parametrize("module, heavy", MODULES.items(), ids=MODULES)
+def test_importing_a_module_stays_light(module, heavy):
+    loaded = imported_by(f"import {module}", "-I", "-S")
+    assert module in loaded
+    assert not (heavy | PARTIES) & loaded
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="git is started through subprocess there")
+def test_git_is_started_without_subprocess():
+    assert not {"subprocess", "selectors", "signal", "threading"} & imported_by(
+        "import gitmem.git.process.run", "-I", "-S"
+    )
+
+
+@pytest.mark.parametrize("program, heavy", PROGRAMS.values(), ids=PROGRAMS)
+def test_running_it_stays_light(program, heavy):
+    assert not heavy & imported_by(program)
+
+
+def test_the_way_of_a_save_loads_the_standard_library_only():
+    code = "import gitmem, gitmem.cli.main, gitmem.store.spool.spool, gitmem.store.store, gitmem.memory.save"
+    loaded = {name.partition(".")[0] for name in imported_by(code) - imported_by("pass")}
+    assert loaded - set(sys.stdlib_module_names) == {"gitmem"}
