@@ -24,8 +24,8 @@ from pathlib import Path
 
 from gitmem.machine.context import Context
 from gitmem.memory.save import drain
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.model.save_event import Save
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.upkeep.maintenance import maintain, needed

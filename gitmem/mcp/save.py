@@ -12,9 +12,9 @@ from pydantic import BaseModel, Field
 from gitmem.errors import RefusedError
 from gitmem.memory.save import save
 from gitmem.model.entry.entry import clean_tag, clean_text
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import TAIL_BYTES, make_id
 from gitmem.model.paths import daily_path
-from gitmem.model.save_event import Save
 from gitmem.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from gitmem.redact.redact import kinds_of, redact
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.model.save_event import Save
+    from gitmem.model.entry.save import Save
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 

@@ -7,8 +7,8 @@ was delivered twice, or drained twice after a crash, is met by its id in the dai
 from __future__ import annotations
 
 from gitmem.errors import DoesNotFitError, GitmemError, RefusedError
+from gitmem.model.entry.save import UnknownEventError, parse_event
 from gitmem.model.paths import MEMORY
-from gitmem.model.save_event import UnknownEventError, parse_event
 from gitmem.model.tiers.limits import Limits, needs_rotation
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
@@ -16,7 +16,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitmem.config import RotationConfig
-    from gitmem.model.save_event import Save
+    from gitmem.model.entry.save import Save
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 

@@ -98,8 +98,8 @@ def test_a_save_is_committed_before_it_is_answered(memory, serve, bare_git):
 
 
 def test_what_hooks_delivered_is_committed_before_it_is_searched(memory, serve):
+    from gitmem.model.entry.save import Save
     from gitmem.model.ids import make_id
-    from gitmem.model.save_event import Save
 
     waiting = Save(make_id(1_795_262_400_000, b"\1" * 6), memory.context.clock(), "a zebra waits in the spool")
     memory.open().spool.deliver(waiting.to_event())

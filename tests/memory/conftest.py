@@ -12,8 +12,8 @@ import pytest
 from gitmem.machine.context import Context
 from gitmem.memory.save import save
 from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.model.save_event import Save
 from gitmem.store.spool.hooks import HookSpool
 
 if TYPE_CHECKING:

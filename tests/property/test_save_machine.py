@@ -21,8 +21,8 @@ from gitmem.memory.save import drain, save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.entry import clean_text, find_entries
 from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.model.save_event import Save
 from gitmem.redact.redact import redact
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store

@@ -27,8 +27,8 @@ from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import remove_entries
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.model.save_event import Save
 from gitmem.store.history.undo import undo
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.setup.remotes import add_remote, find_remote

@@ -38,8 +38,8 @@ def run_save(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.memory.save import save
     from gitmem.model.entry.entry import clean_tag, clean_text
+    from gitmem.model.entry.save import Save
     from gitmem.model.ids import TAIL_BYTES, make_id
-    from gitmem.model.save_event import Save
 
     try:
         tags = tuple(clean_tag(tag) for tag in args.tag)

@@ -6,9 +6,9 @@ import re
 
 from gitmem.memory.concepts.index import concept_headers, whole
 from gitmem.memory.headers import Haste, never
-from gitmem.model.briefing import Part
 from gitmem.model.concept import lines_of
 from gitmem.model.document.document import Document
+from gitmem.model.session.briefing import Part
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from gitmem.errors import GitmemError
 from gitmem.memory.headers import never
 from gitmem.memory.start.concept import concept_at_hand
 from gitmem.memory.start.facts import plain_words, told_facts
-from gitmem.model.briefing import Part, compose
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import without_ids
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.entry.log import find_section
 from gitmem.model.paths import MEMORY, SUMMARIES
+from gitmem.model.session.briefing import Part, compose
 from gitmem.store.sync.records import failures
 from gitmem.text.fence import FENCE, cannot_close
 

@@ -11,8 +11,8 @@ import pytest
 from gitmem.errors import GitmemError, StoreFormatError
 from gitmem.machine.context import Context
 from gitmem.memory.save import save
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.model.save_event import Save
 from gitmem.store.health import doctor
 from gitmem.store.health.doctor import DEEP, FULL, QUICK, examine
 from gitmem.store.health.files import check_conflicts

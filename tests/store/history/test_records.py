@@ -14,8 +14,8 @@ from gitmem.memory.save import save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.entry import Entry
 from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.model.save_event import Save
 from gitmem.store.history.origin import blame, entry_origin, find_entry
 from gitmem.store.history.records import difference, read_records, records, resolve, rotations, shown
 from gitmem.store.setup.init import Place, init_store

@@ -15,9 +15,9 @@ from gitmem.memory.save import save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
 from gitmem.model.paths import summary_path
-from gitmem.model.save_event import Save
 from gitmem.store.history.undo import reversals, undo
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store

@@ -16,7 +16,7 @@ from gitmem.memory.save import save
 from gitmem.model.document.document import Document
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids
-from gitmem.model.save_event import Save
+from gitmem.model.entry.save import Save
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.sync import guard

@@ -14,9 +14,9 @@ from gitmem.errors import BusyError, GitmemError, RefusedError, UnfinishedError
 from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.machine.context import Context
 from gitmem.memory.save import save
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
 from gitmem.model.paths import check_path
-from gitmem.model.save_event import Save
 from gitmem.store.purge import plan_purge, purge
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.transcripts import transcripts

@@ -17,8 +17,8 @@ from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.upkeep.packing import sizes
 from gitmem.machine.context import Context
 from gitmem.memory.save import drain, save
+from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.model.save_event import Save
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transaction.transact import transact

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.briefing import Part, compose
+from gitmem.model.session.briefing import Part, compose
 from gitmem.text.tokens import estimate_tokens
 
 PIECES = st.lists(st.text(min_size=1, max_size=60).map(lambda text: text.replace("\n", " ")), max_size=8).map(tuple)
