@@ -26,7 +26,7 @@ from gitmem.store.rewrite.progress import Journal
 from gitmem.store.rewrite.records import MOST_UNASKED, answer, followed_at, record_path
 from gitmem.store.setup.remotes import remotes
 from gitmem.store.transaction.transact import transact
-from gitmem.store.upkeep.refs import refs_of
+from gitmem.store.upkeep.refs import own_refs
 
 if TYPE_CHECKING:
     import re
@@ -80,7 +80,7 @@ def plan_purge(store: Store, what: str | re.Pattern[str] | None) -> Plan:
 
     """
     git = store.repository.git
-    walked = history(git, [commit for _, commit in refs_of(store).values() if commit])
+    walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
     texts = {_checked(what)} if isinstance(what, str) else _found_in(store, walked, what)
     replacer = Replacer(texts)
     found = find(git, walked, replacer)
@@ -206,7 +206,7 @@ def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str
     if not store.own_repository and oldest:
         options = [f"--contains={oid}" for oid in oldest]
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
-        others = sorted({*named.split()} - refs_of(store).keys())
+        others = sorted({*named.split()} - own_refs(store).keys())
         if others:
             said.append(f"Refs of the project's own hold it: {', '.join(others)}.")
     said.append("If it is a secret, change it: whoever saw it has it.")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def agree(context: Context, root: str, values: Sequence[Untrusted]) -> None:
-    """Record that the person agreed to these values of the store at `root`, replacing those agreed to before."""
+    """Record that the person agreed to these values of the store at `root`, replacing their former values."""
     new = {item.key: list(item.value) if isinstance(item.value, tuple) else item.value for item in values}
     _change(context, root, lambda agreed: {**agreed, **new})
 

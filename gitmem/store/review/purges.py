@@ -15,7 +15,7 @@ from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.records import read_records, record_path
 from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.upkeep.findings import Finding, Level
-from gitmem.store.upkeep.refs import refs_of
+from gitmem.store.upkeep.refs import own_refs
 from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def preview_purge(store: Store, path: str) -> Preview:
 
     """
     record, why = _waiting(store, path)
-    walked = history(store.repository.git, [commit for _, commit in refs_of(store).values() if commit])
+    walked = history(store.repository.git, [commit for _, commit in own_refs(store).values() if commit])
     seeker = seek_texts(store, walked, [record], (), limited=[record.key])
     texts = sorted(seeker.found[record.key])
     found = find(store.repository.git, walked, Replacer(texts))

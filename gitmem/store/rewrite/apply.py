@@ -26,7 +26,7 @@ from gitmem.store.rewrite.judge import Judgement, judge
 from gitmem.store.rewrite.progress import Journal, read_state, write_state
 from gitmem.store.rewrite.records import answer, followed, followed_at, look_at_records
 from gitmem.store.upkeep.recovery import recover, remove_litter
-from gitmem.store.upkeep.refs import refs_of
+from gitmem.store.upkeep.refs import own_refs
 
 if TYPE_CHECKING:
     from gitmem.git.locks.choose import Lock
@@ -140,7 +140,7 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
     if not records:
         return None
     state = read_state(store.private)
-    tips = [commit for ref, (_, commit) in refs_of(store).items() if commit and not ref.startswith(_FETCHED)]
+    tips = [commit for ref, (_, commit) in own_refs(store).items() if commit and not ref.startswith(_FETCHED)]
     cleaned = clean_commits(store, tips, records, before=state.removed)
     agreed = {*cleaned.records} & {*state.agreed}
     if not cleaned.commits and agreed <= {*state.records}:
@@ -175,7 +175,7 @@ def locked(store: Store) -> Iterator[Lock]:
 def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable[bytes] = ()) -> Applied:
     """Take what records name out of a store, for good; under the store's lock, with the work tree settled."""
     branch = store.repository.branch()
-    refs = refs_of(store)
+    refs = own_refs(store)
     stash = _stashed(store) if _STASH in refs else []
     kept = [commit for ref, (_, commit) in refs.items() if commit and not ref.startswith(_FETCHED)]
     tips = [*kept, *(oid for oid, _ in stash)]
@@ -217,7 +217,7 @@ def _resume(store: Store, lock: Lock) -> Applied | None:
     if not records:
         Journal.remove(store.private)
         return None
-    now = {ref: oid for ref, (oid, _) in refs_of(store).items()}
+    now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
     if journal.moves and all(now.get(ref) in move for ref, move in journal.moves.items()):
         return finish(store, journal, records, frozenset())
     recover(store, tip)  # it had only begun, or a person has committed something since

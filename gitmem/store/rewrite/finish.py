@@ -24,7 +24,7 @@ from gitmem.model.purge.purge import Record, Replacer
 from gitmem.model.purge.seek import Seeker
 from gitmem.store.rewrite.progress import Journal, read_state, write_state
 from gitmem.store.store import PURGING
-from gitmem.store.upkeep.refs import refs_of
+from gitmem.store.upkeep.refs import own_refs
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -82,7 +82,7 @@ def finish(store: Store, journal: Journal, records: Collection[Record], known: C
 
 def _move(store: Store, journal: Journal) -> bool:
     """Move the refs of a journal that have not moved yet, all at once; False where somebody moved one meanwhile."""
-    now = {ref: oid for ref, (oid, _) in refs_of(store).items()}
+    now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
     left = {ref: step for ref, step in journal.moves.items() if now.get(ref) != step[1]}
     return move_refs(store.repository.git, left, "gitmem purge")
 

@@ -16,7 +16,7 @@ from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.sync.guard import check_extent, check_losses
 from gitmem.store.sync.retry import Options, in_rounds
 from gitmem.store.transaction.merge import MergeCommit
-from gitmem.store.transcripts.transcripts import bring_over, merged
+from gitmem.store.transcripts.transcripts import merged, migrate_branch
 from gitmem.store.upkeep.refs import REF, other_files
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ REMOTE_REF = "refs/heads/gitmem-l1"  # on every remote: some take branches alone
 
 def sync_transcripts(store: Store, remote: Remote, connection: Connection, options: Options) -> None:
     """Sync the transcripts with a remote. Raises as `gitmem.store.sync.memory.sync` does."""
-    bring_over(store)
+    migrate_branch(store)
     in_rounds(lambda _: _round(store, remote, connection, options) or None, options, remote.name)
 
 

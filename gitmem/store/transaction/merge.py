@@ -18,7 +18,7 @@ from gitmem.git.objects.treediff import Tree, read_tree
 from gitmem.model.merge.trees import merge_trees
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import fold
-from gitmem.store.upkeep.pending import new_hold
+from gitmem.store.upkeep.pending import new_pending_ref
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -65,7 +65,7 @@ def merge_commits(store: Store, fork: Fork) -> MergeCommit:
     held: dict[str, tuple[str | None, str | None]] = {}
     with store.repository.reading():
         base = _base(store, held, fork.bases[:_MOST_BASES], _DEPTH)
-        with _writer(store, ref := new_hold(store), first.oid) as writer:  # it starts meanwhile
+        with _writer(store, ref := new_pending_ref(store), first.oid) as writer:  # it starts meanwhile
             planned = _plan(store.repository, base, first.oid, second.oid)
             oid = _write(writer, [first, second], _message(first, second), planned)
             held[ref] = (oid, None)
@@ -89,7 +89,7 @@ def _base(store: Store, held: dict[str, tuple[str | None, str | None]], bases: S
         found = commits(git, [first, second])
         message = Message("Base of a merge", ((Trailer.OP.value, Op.MERGE.value),))
         planned = _plan(store.repository, inner, first, second)
-        with _writer(store, ref := new_hold(store), first) as writer:
+        with _writer(store, ref := new_pending_ref(store), first) as writer:
             base = _write(writer, [found[first], found[second]], message, planned)
             held[ref] = (base, None)
     return base

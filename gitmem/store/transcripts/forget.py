@@ -1,4 +1,4 @@
-"""Forgetting raw transcripts (spec G6): they have commits of their own, so that memory's history stays as it is."""
+"""Delete raw transcripts for good (spec G6); memory's history, in other commits, does not change."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.transcripts.transcripts import Transcript, sessions, tip_of
 from gitmem.store.upkeep.refs import REF
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Forgotten:
-    """Transcripts that were forgotten, or would be: how many, their bytes, the bytes freed on the disk, how many stay.
+    """The result of forgetting, or of a dry run: transcripts forgotten, their bytes, transcripts kept, bytes freed.
 
-    `notices` is what the user should be told.
+    `notices` are for the user.
     """
 
     sessions: int
@@ -38,11 +39,11 @@ class Forgotten:
 
 
 def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run: bool = False) -> Forgotten:
-    """Forget the transcripts of sessions that began before a moment, without one all of them; it cannot be undone.
+    """Delete the transcripts of sessions that began before a moment, all if it is None; this cannot be undone.
 
     Raises:
-        RefusedError: they are synced, so that the next sync would bring them back.
-        BusyError: another process kept the store's lock, or wrote transcripts meanwhile.
+        RefusedError: transcripts are synced, so the next sync would restore them.
+        BusyError: another process kept the store's lock, or stored a transcript meanwhile.
 
     """
     planned, _ = _divide(store, before)
@@ -55,38 +56,38 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
         )
     with store.lock("forget").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
         old = tip_of(store)
-        return _forget(store, old, *_divide(store, before))  # again: one may have come before the lock was held
+        return _forget(store, old, *_divide(store, before))  # again: one may have been stored before the lock was held
 
 
 def _divide(store: Store, before: datetime | None) -> tuple[Forgotten, list[Transcript]]:
-    """Return what there is to be forgotten, and the transcripts that stay."""
-    found = sessions(store)
-    gone = [one for one in found if before is None or one.started < before]
-    kept = [one for one in found if one not in gone]
-    return Forgotten(len(gone), sum(one.size for one in gone), len(kept)), kept
+    """Return a result that counts what will be forgotten, and the transcripts to keep."""
+    stored = sessions(store)
+    forgotten = [item for item in stored if before is None or item.started < before]
+    kept = [item for item in stored if item not in forgotten]
+    return Forgotten(len(forgotten), sum(item.size for item in forgotten), len(kept)), kept
 
 
 def _forget(store: Store, old: str | None, planned: Forgotten, kept: list[Transcript]) -> Forgotten:
     git = store.repository.git
-    room = sizes(git).bytes
-    if not move_ref(git, REF, _rest(store, kept) if kept else None, old, "gitmem forget"):
-        raise BusyError("The transcripts were written to meanwhile.", "Try again.")
+    size_before = sizes(git).bytes
+    if not move_ref(git, REF, _kept_commit(store, kept) if kept else None, old, "gitmem forget"):
+        raise BusyError("Another process stored a transcript meanwhile.", "Try again.")
     fetched = {ref: oid for ref, oid in read_refs(git, FETCHED).items() if ref.endswith("/l1")}
     move_refs(git, {ref: (oid, None) for ref, oid in fetched.items()})
     if not store.own_repository:
-        said = "Their objects stay in the project's repository until git drops them: 'git gc --prune=now' there does."
-        return Forgotten(planned.sessions, planned.size, planned.kept, 0, (said,))
+        notice = "Their objects stay in the project's repository until git drops them: 'git gc --prune=now' there does."
+        return Forgotten(planned.sessions, planned.size, planned.kept, 0, (notice,))
     remove_unreachable(git, store.repository.layout.common_dir)
-    return Forgotten(planned.sessions, planned.size, planned.kept, max(room - sizes(git).bytes, 0))
+    return Forgotten(planned.sessions, planned.size, planned.kept, max(size_before - sizes(git).bytes, 0))
 
 
-def _rest(store: Store, kept: list[Transcript]) -> str:
-    """Write a commit with what stays, on the commit that all transcripts begin with."""
+def _kept_commit(store: Store, kept: list[Transcript]) -> str:
+    """Write a commit with the kept transcripts, on the root commit of every store."""
     git = store.repository.git
     who = Signature(GITMEM.name, GITMEM.email, store.context.clock().astimezone(UTC))
     trailers = ((Trailer.OP.value, Op.TRANSCRIPT.value), (Trailer.MACHINE.value, store.context.machine))
-    message = Message(f"Keep {len(kept)} transcripts and forget the older ones", trailers).render()
-    entries = tuple((one.path, REGULAR, one.oid) for one in kept)
+    message = Message(f"Keep {count(len(kept), 'transcript')} and forget the older ones", trailers).render()
+    entries = tuple((item.path, REGULAR, item.oid) for item in kept)
     with Writer(git, REF, make_root(git), listed_in=store.packs_file) as writer:
         writer.commit(NewCommit(message, {}, who, who, {}, entries))
         return writer.write()[-1]

@@ -1,8 +1,8 @@
-"""Raw transcripts of sessions (L1), in commits of their own that one ref names (spec G6, R14).
+"""Raw transcripts of sessions (L1), in commits of their own on one ref (spec G6, R14).
 
-They are read and written through git and never checked out: a transcript is stored once, the memory branch, `HEAD`,
-the index and the work tree never know of it, and to forget all of them is to drop one ref. It is no branch, so that
-`git push --all` does not send it. Writing a session again replaces its file.
+They are never checked out, so the memory branch, `HEAD`, the index and the work tree do not change, and removing the
+ref removes them all. The ref is not a branch, so that `git push --all` does not send it. Storing a session again
+replaces its file.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gitmem.model.paths import check_path, slug
 from gitmem.redact.redact import redact
 from gitmem.store.store import PURGING
 from gitmem.store.transaction.merge import MergeCommit, merge_commits
-from gitmem.store.upkeep.refs import FOLDER, REF, SUFFIX, on_a_branch
+from gitmem.store.upkeep.refs import FOLDER, REF, SUFFIX, legacy_branch
 
 if TYPE_CHECKING:
     from gitmem.git.history.commits import Fork
@@ -39,16 +39,16 @@ if TYPE_CHECKING:
     from gitmem.git.repository import Repository
     from gitmem.store.store import Store
 
-ATTEMPTS = 50  # with the lock held, only a person's git command or a fetch can move the ref
+ATTEMPTS = 50  # under the lock, only a user's git command or a fetch can move the ref
 _STAMP = "%Y%m%d_%H%M%S"
 _PATH = re.compile(rf"{FOLDER}/[0-9]{{4}}/[0-9]{{2}}/([0-9]{{8}}_[0-9]{{6}})-([^/]+){re.escape(SUFFIX)}")
-_READABLE = 12  # characters that stay of an id which cannot be a name: few, so that what it makes is itself a name
+_READABLE = 12  # characters kept of an id that is not fit for a file name; a digest follows
 _DIGEST = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A transcript that is stored: the session as its file names it, when it began (UTC), its size in bytes."""
+    """A stored transcript: the session's file name, path, start (UTC), size in bytes and object id."""
 
     session: str
     path: str
@@ -60,27 +60,28 @@ class Transcript:
 def put(
     store: Store, session: str, started: datetime, lines: Iterable[str], *, when: datetime | None = None
 ) -> str | None:
-    """Store the transcript of a session, each line redacted; returns the commit, None where it is stored like that.
+    """Store the transcript of a session, redacted, and return the commit; None if it is stored already, unchanged.
 
-    `lines` are JSON objects, one a line; `started` names the file the first time; `when` is the commit's author date,
-    where that is not now. Synced to disk when it returns.
+    `lines` are JSON objects, one a line; `started` is part of a new file's name; `when` is the author date, now by
+    default. The commit is synced to disk on return.
 
     Raises:
         RefusedError: the session has no id, or the transcript is larger than a file may be.
-        UnfinishedError: the store is in the middle of a git operation of the user's.
+        UnfinishedError: the user has a git operation in progress in the store.
         BusyError: another process kept the lock.
-        NotSavedError: the disk is full, read-only or not ours to write; nothing was stored.
+        NotSavedError: the store cannot be written; nothing was stored.
+
     """
     name = file_name(session)
-    buffer = io.BytesIO()  # which hands out what it holds without a copy: there are transcripts of 50 MB
+    buffer = io.BytesIO()  # transcripts reach 50 MB: avoid a copy
     buffer.writelines(_redacted(lines, store.config.redaction.allow))
     data = buffer.getvalue()
     new = f"{FOLDER}/{started.astimezone(UTC):%Y/%m}/{started.astimezone(UTC).strftime(_STAMP)}-{name}{SUFFIX}"
     message = _message(store, session, data.count(b"\n"))
-    in_the_way = f"the ref {REF} was moved by others {ATTEMPTS} times"
+    obstacle = f"the ref {REF} was moved by another git command {ATTEMPTS} times"
     with _locked(store) as lock:
         for _ in range(ATTEMPTS):
-            tip = _begun(store)
+            tip = _tip_or_root(store)
             stored = _find(store.repository, tip, name)
             path = stored.path if stored else check_path(new)
             if stored and stored.oid == blob_id(data, like=stored.oid):
@@ -89,44 +90,44 @@ def put(
                 return _commit(store, lock, tip, message, {path: data}, when=when)
             except TipLockedError as error:
                 clear_left_behind(error.lock)
-                in_the_way = f"another git command holds {error.lock}; if none is running, remove that file"
+                obstacle = f"another git command holds {error.lock}; if none is running, remove that file"
             except TipMovedError:
                 continue
-    raise BusyError(f"The transcript was not stored: {in_the_way}.", "Try again.")
+    raise BusyError(f"The transcript was not stored: {obstacle}.", "Try again.")
 
 
 def read(store: Store, session: str) -> list[str] | None:
-    """Return the lines of a session's transcript, None where there is none; `session` is its id, or as it is listed."""
+    """Return the lines of a session's transcript, None if there is none; `session` is its id or its file name."""
     tip = tip_of(store)
-    found = None if tip is None else _find(store.repository, tip, file_name(session))
-    if found is None:
+    transcript = None if tip is None else _find(store.repository, tip, file_name(session))
+    if transcript is None:
         return None
-    return store.repository.blob(found.oid).decode("utf-8", "replace").split("\n")[:-1]
+    return store.repository.blob(transcript.oid).decode("utf-8", "replace").split("\n")[:-1]
 
 
 def sessions(store: Store) -> list[Transcript]:
-    """Return the transcripts that are stored, the oldest first."""
+    """Return the stored transcripts, oldest first."""
     tip = tip_of(store)
     return [] if tip is None else _listed(store.repository, tip)
 
 
 def tip_of(store: Store) -> str | None:
-    """Return the commit that holds the transcripts, None where there are none.
+    """Return the commit with the transcripts, None if there are none.
 
-    What an older gitmem has on a branch is brought over; where nothing can be written, that branch is read.
+    Move the transcripts of an older gitmem to the ref first; if that fails, return its branch's tip.
     """
     try:
-        bring_over(store)
+        migrate_branch(store)
     except (GitmemError, OSError):
-        return store.repository.tip(REF) or next(iter(on_a_branch(store).values()), None)
+        return store.repository.tip(REF) or next(iter(legacy_branch(store).values()), None)
     return store.repository.tip(REF)
 
 
-def bring_over(store: Store) -> None:
-    """Move the transcripts that an older gitmem keeps on a branch to `REF`, at once or not at all.
+def migrate_branch(store: Store) -> None:
+    """Move the transcripts that an older gitmem keeps on a branch to `REF`, in one update of refs.
 
-    It may have begun that branch anew since the last time: the two are merged. A branch of this name that holds
-    something else is a person's and stays.
+    If that gitmem created the branch again after an earlier move, merge the two. A branch of this name with other
+    content is the user's and stays.
 
     Raises:
         GitFailedError: the refs cannot be moved.
@@ -135,19 +136,19 @@ def bring_over(store: Store) -> None:
     """
     git = store.repository.git
     for _ in range(ATTEMPTS):
-        found = on_a_branch(store)
-        if not found or os.path.lexists(os.path.join(store.private, PURGING)):
+        branches = legacy_branch(store)
+        if not branches or os.path.lexists(os.path.join(store.private, PURGING)):
             return
-        ((branch, theirs),) = found.items()
+        ((branch, theirs),) = branches.items()
         tip = store.repository.tip(REF)
         merge = MergeCommit(theirs, (), {}) if tip is None else merged(store, fork(git, tip, theirs))
         moves = {**merge.held, REF: (tip, merge.oid), branch: (theirs, None)}
-        if move_refs(git, moves, "gitmem: transcripts are no branch any more"):
+        if move_refs(git, moves, "gitmem: move transcripts off the branch"):
             return
 
 
 def merged(store: Store, both: Fork) -> MergeCommit:
-    """Return a commit with the transcripts of two."""
+    """Return a commit with the transcripts of both sides of a fork."""
     ours, theirs = both.tips
     if theirs in both.bases:
         return MergeCommit(ours, (), {})
@@ -155,7 +156,7 @@ def merged(store: Store, both: Fork) -> MergeCommit:
 
 
 def file_name(session: str) -> str:
-    """Return what stands for a session in a path: its id if that is fit for a name, else the words of it and a digest.
+    """Return the file name of a session: its id if that is fit for a name, else a slug of the id and a digest.
 
     Raises:
         RefusedError: the id is empty.
@@ -165,7 +166,7 @@ def file_name(session: str) -> str:
         raise RefusedError(
             "The transcript has no session id.", "Give the id that the agent's host has for the session."
         )
-    shown = redact(session).text  # a name stands in the history of the branch, and in what is pushed
+    shown = redact(session).text  # a file name is pushed, and stays in history
     name = slug(shown)
     if name == session:
         return name
@@ -174,7 +175,7 @@ def file_name(session: str) -> str:
 
 
 def _redacted(lines: Iterable[str], allow: tuple[str, ...]) -> Iterator[bytes]:
-    """Yield the lines as they are stored, one at a time."""
+    """Yield the lines in stored form: redacted, UTF-8, without blank lines."""
     size = 0
     for line in lines:
         clean = redact(line, allow=allow).text.strip("\r\n")
@@ -198,7 +199,7 @@ def _message(store: Store, session: str, lines: int) -> str:
 
 @contextlib.contextmanager
 def _locked(store: Store) -> Iterator[Lock]:
-    """Hold the store's lock, as every writer does: two that only race for the branch would repeat their work."""
+    """Hold the store's lock, so that two writers do not race for the ref and repeat their work."""
     try:
         with store.lock("transcript").acquire(store.config.lock.wait_seconds) as lock:
             yield lock
@@ -208,10 +209,10 @@ def _locked(store: Store) -> Iterator[Lock]:
         ) from error
 
 
-def _begun(store: Store) -> str:
-    """Return the tip of the transcripts, which begin with the commit that every store begins with."""
-    store.repository.branch()  # raises where the user is in the middle of something
-    bring_over(store)
+def _tip_or_root(store: Store) -> str:
+    """Return the tip of the transcripts' ref; create the ref at the root commit of every store if it is missing."""
+    store.repository.branch()  # raises UnfinishedError
+    migrate_branch(store)
     tip = store.repository.tip(REF)
     if tip is None:
         tip = make_root(store.repository.git)
@@ -235,14 +236,14 @@ def _commit(
 
 
 def _find(repository: Repository, tip: str, name: str) -> Transcript | None:
-    return next((found for found in reversed(_listed(repository, tip)) if found.session == name), None)
+    return next((item for item in reversed(_listed(repository, tip)) if item.session == name), None)
 
 
 def _listed(repository: Repository, tip: str) -> list[Transcript]:
-    found = []
+    transcripts = []
     for file in repository.files(tip, FOLDER):
         if match := _PATH.fullmatch(file.path):
-            with contextlib.suppress(ValueError):  # a name that only looks like a time
+            with contextlib.suppress(ValueError):  # digits that are no date
                 started = datetime.strptime(match[1], _STAMP).replace(tzinfo=UTC)
-                found.append(Transcript(match[2], file.path, started, file.size, file.oid))
-    return found
+                transcripts.append(Transcript(match[2], file.path, started, file.size, file.oid))
+    return transcripts

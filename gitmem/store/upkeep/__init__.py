@@ -1,1 +1,1 @@
-"""Recovery after a crash, and maintenance."""
+"""Recovery after a crash, packing, background commands and the failure log."""

@@ -1,10 +1,10 @@
-"""Work in the background: a gitmem command that outlives the one that starts it (spec J10)."""
+"""Start a gitmem command in the background, to outlive the command that starts it (spec J10)."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import subprocess  # noqa: TID251  # with git.process, the one place where a process is started
+import subprocess  # noqa: TID251  # the only place besides git.process that starts processes
 import sys
 
 from gitmem.machine.programs import neutral_folder, own_command, with_absolute
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 def start(store: Store, *command: str) -> None:
-    """Start `gitmem COMMAND` for a store and let go of it; that it cannot be started is nobody's failure.
+    """Start `gitmem COMMAND` for a store, detached; ignore a failure to start it.
 
-    It gets no terminal and a session of its own, so neither Ctrl-C nor the end of the caller reaches it. Nothing that
-    the store holds is on its path of modules or of programs (gitmem.machine.programs). Commands given here limit their
-    time and see for themselves that one of them at most works on a store.
+    It gets no terminal and a session of its own, so neither Ctrl-C nor the caller's exit ends it. Its module and
+    program paths hold no file of the store (gitmem.machine.programs). The command itself limits its time and sees to
+    it that only one runs at a time on a store.
     """
     flags = 0
     if sys.platform == "win32":
@@ -35,4 +35,4 @@ def start(store: Store, *command: str) -> None:
             start_new_session=os.name == "posix",
             creationflags=flags,
         )
-        child.returncode = 0  # it is not ours to wait for
+        child.returncode = 0  # keeps Popen from warning that nobody waited for it

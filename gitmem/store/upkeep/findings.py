@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Level(StrEnum):
-    """How bad a finding is: as it should be, worth knowing, worth a look, in need of a person."""
+    """The severity of a finding: fine, for information, worth a look, in need of a person."""
 
     OK = "ok"
     NOTE = "note"
@@ -17,7 +17,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found; `details` are the places, a line each, `remedy` what to do."""
+    """The result of a check; `details` lists the places, a line each, `remedy` says what to do."""
 
     check: str
     level: Level

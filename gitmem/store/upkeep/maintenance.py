@@ -1,8 +1,7 @@
-"""Keeping a store small and quick however long it lives: never on the way of a save.
+"""Maintenance: join packs, remove unfinished files of killed processes, write the commit graph.
 
-It joins packs and removes what killed processes left unfinished. Nothing it does changes what the store holds, and it
-may be killed at any point: git puts a new pack in place before it removes those it was made of. Writers need not wait;
-only one maintenance runs at a time, under a lock of its own.
+It changes no object, and may be killed at any point: git puts a new pack in place before it removes the packs it
+replaces. Only one maintenance runs at a time, under a lock of its own, for which writers need not wait.
 """
 
 from __future__ import annotations
@@ -31,18 +30,19 @@ from gitmem.git.upkeep.packing import (
     write_commit_graph,
 )
 from gitmem.store.upkeep.pending import remove_abandoned
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 MAX_LOOSE = 2000
-ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file has lost its writer
+ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file counts as abandoned
 _FOLDER = "maintenance"
 
 
 @dataclass(frozen=True, slots=True)
 class Maintenance:
-    """What maintenance found and left; `removed` are unfinished files of killed processes, `notices` for the user."""
+    """The result: sizes before and after, unfinished files that were removed, and notices for the user."""
 
     before: Sizes
     after: Sizes
@@ -51,17 +51,17 @@ class Maintenance:
 
 
 def needed(store: Store) -> bool:
-    """Say whether it is time; costs a look into five folders. A project's own repository is never due."""
+    """Say whether maintenance is due, by listing five folders. In a project's repository it never is."""
     common = store.repository.layout.common_dir
     return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
 
 
 def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:
-    """Pack the store's repository; `progress` is told what is being done before it is.
+    """Pack the store's repository; `progress` is called with the name of each step before it.
 
     Raises:
-        BusyError: another process is doing it.
-        GitFailedError: git failed, or an object was missing afterwards; then the packs from before are put back.
+        BusyError: another maintenance is running.
+        GitFailedError: git failed, or an object was missing afterwards, and the former packs were restored.
         GitmemError: the store cannot be written.
 
     """
@@ -78,8 +78,8 @@ def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> 
 def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Maintenance:
     git, common = store.repository.git, store.repository.layout.common_dir
     packs, kept = os.path.join(common, "objects", "pack"), os.path.join(folder, "kept")
-    put_back(kept, packs)  # of a maintenance that was killed before it had counted
-    _forget(kept)
+    put_back(kept, packs)  # from a maintenance that was killed before it counted the objects
+    _remove_kept(kept)
     removed = _remove_unfinished(store)
     remove_abandoned(store)
     progress("counting objects")
@@ -94,23 +94,23 @@ def _maintain(store: Store, folder: str, progress: Callable[[str], None]) -> Mai
     if lost:
         put_back(kept, packs)
         raise GitFailedError(
-            f"{len(lost)} objects were missing after packing, {lost[0]} among them; the packs from before are back.",
+            f"Missing after packing: {count(len(lost), 'object')}, {lost[0]} among them. The former packs are back.",
             status=0,
             stderr="",
             remedy="Run 'gitmem doctor --deep', and please report this.",
         )
-    _forget(kept)
-    progress("indexing which commit changed what")
+    _remove_kept(kept)
+    progress("writing the commit graph")
     notices = []
     try:
         write_commit_graph(git)
-    except GitFailedError as error:  # nothing depends on it, and the next time will do
+    except GitFailedError as error:  # a cache only; the next maintenance writes it
         notices.append(f"The commit graph was not written: {error.message}")
     return Maintenance(before, sizes(git), removed, tuple(notices))
 
 
 def _join(store: Store, record: str) -> None:
-    """Join the packs; the file `record` names those that joining made, whose deltas need not be looked for again."""
+    """Join the packs, and list the results in the file `record`: their deltas need no second search."""
     git, common = store.repository.git, store.repository.layout.common_dir
     fresh = fresh_packs(common, _lines(record)) if store.own_repository else []
     if len(fresh) > 1:
@@ -130,9 +130,9 @@ def _lines(path: str) -> set[str]:
 
 @contextlib.contextmanager
 def _alone(store: Store, folder: str) -> Iterator[None]:
-    """Hold the lock that lets one maintenance run at a time.
+    """Hold the lock of maintenance.
 
-    Where file locks cannot be trusted there is one lock for all, the ref, and writers have to wait.
+    Where file locks do not work, the lock is the ref that writers use too, so that writers have to wait.
     """
     context, kind = store.context, LockKind(store.config.lock.kind)
     lock = open_lock(store.repository.git, folder, kind=kind, purpose="maintain", machine=context.machine)
@@ -148,36 +148,36 @@ def _alone(store: Store, folder: str) -> Iterator[None]:
 
 
 def _keep(packs: str, kept: str) -> None:
-    """Give the packs second names, which cost no room, until it is certain that nothing went with them.
+    """Hard-link the packs into the folder `kept` until it is certain that no object was lost.
 
-    Whoever takes something out of history for good has to empty this folder, too.
+    A purge has to empty this folder, too.
     """
     os.makedirs(kept, exist_ok=True)
     for name in os.listdir(packs):
         if name.endswith((".pack", ".idx", ".rev")):
-            with contextlib.suppress(OSError):  # no hard links here; git takes care, too
+            with contextlib.suppress(OSError):  # a file system without hard links: git alone has to take care
                 os.link(os.path.join(packs, name), os.path.join(kept, name))
 
 
 def put_back(kept: str, packs: str) -> None:
-    """Bring back the packs that were kept; one without its index is none to git, so indexes come last."""
+    """Restore the kept packs, indexes last: git ignores a pack without its index."""
     with contextlib.suppress(FileNotFoundError):
         for name in sorted(os.listdir(kept), key=lambda name: (name.endswith(".idx"), name)):
             with contextlib.suppress(FileExistsError):
                 os.link(os.path.join(kept, name), os.path.join(packs, name))
 
 
-def _forget(kept: str) -> None:
-    """Remove the second names; under another name first, so that a part of them is never put back."""
-    forgotten = f"{kept}.forgotten"
-    shutil.rmtree(forgotten, ignore_errors=True)
+def _remove_kept(kept: str) -> None:
+    """Remove the kept packs; rename the folder first, so that a part of them is never restored."""
+    doomed = f"{kept}.forgotten"
+    shutil.rmtree(doomed, ignore_errors=True)
     with contextlib.suppress(FileNotFoundError):
-        os.rename(kept, forgotten)
-        shutil.rmtree(forgotten, ignore_errors=True)
+        os.rename(kept, doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
 
 
 def missing(before: bytes, after: bytes) -> list[str]:
-    """Return the ids of `before` that `after` lacks; what was added meanwhile is another process's commit."""
+    """Return the ids of `before` that `after` lacks; additional ids are commits of other processes."""
     if before == after:
         return []
     return sorted(oid.decode() for oid in set(before.split()) - set(after.split()))

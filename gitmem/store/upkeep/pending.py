@@ -1,7 +1,7 @@
-"""Refs that keep what was written, and nothing else points to yet, from git's clean-up: `refs/gitmem/pending/`.
+"""Refs under `refs/gitmem/pending/`, which protect commits that no branch has yet from `git gc`.
 
-A merge is pushed before the branch moves to it, which may take minutes. Its ref goes when the branch moves; one whose
-gitmem was killed goes when it is a day old, which its name tells.
+A merge is pushed before the branch moves to it, which may take minutes. Its ref is removed as the branch moves. The ref
+of a killed process is removed after a day; its name holds the time it was created.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ _FOLDER = "refs/gitmem/pending"
 _ABANDONED_SECONDS = 24 * 3600
 
 
-def new_hold(store: Store) -> str:
-    """Return the name of a ref that nobody else uses, of now."""
+def new_pending_ref(store: Store) -> str:
+    """Return a unique name for a ref, with the present time."""
     return f"{_FOLDER}/{int(store.context.clock().timestamp())}-{os.urandom(6).hex()}"
 
 
 def remove_abandoned(store: Store) -> None:
-    """Remove the refs that killed processes left."""
-    before = store.context.clock().timestamp() - _ABANDONED_SECONDS
-    held = read_refs(store.repository.git, f"{_FOLDER}/")
-    old = {ref: (oid, None) for ref, oid in held.items() if _made(ref) < before}
-    move_refs(store.repository.git, old, "gitmem maintain")
+    """Remove the refs of killed processes: those older than a day."""
+    oldest = store.context.clock().timestamp() - _ABANDONED_SECONDS
+    pending = read_refs(store.repository.git, f"{_FOLDER}/")
+    abandoned = {ref: (oid, None) for ref, oid in pending.items() if _created(ref) < oldest}
+    move_refs(store.repository.git, abandoned, "gitmem maintain")
 
 
-def _made(ref: str) -> float:
+def _created(ref: str) -> float:
     seconds = ref.rpartition("/")[2].partition("-")[0]
     return float(seconds) if seconds.isdecimal() and seconds.isascii() else 0.0

@@ -1,7 +1,7 @@
-"""The packs that gitmem made in a project's own repository: few, and none of the others is touched.
+"""The packs that gitmem made in a project's own repository, joined so that they stay few; others are not touched.
 
-A commit's objects stay in a pack, as `git gc` removes loose objects that nothing points to yet. But git looks at the
-number of packs, too, and packs a whole repository again when there are more than fifty.
+gitmem leaves a commit's objects in a pack, since `git gc` removes loose objects that no ref reaches yet. But git also
+repacks a whole repository once it has more than fifty packs.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
     from gitmem.store.store import Store
 
-_LISTED = ".pack:"  # in a line of the list, `PATH: COMMIT…`, as fast-import writes it
-_INDEX_FIRST = (".idx", ".rev", ".pack")  # a pack without its index is none to git
+_LISTED = ".pack:"  # separates path and commits in a line of the list, as fast-import writes it
+_INDEX_FIRST = (".idx", ".rev", ".pack")  # git ignores a pack without its index
 
 
 def listed_packs(store: Store) -> list[str]:
-    """Return the file names, without `.pack`, of the packs that are listed as gitmem's and are still there."""
+    """Return the names, without `.pack`, of the listed packs that still exist."""
     if not store.packs_file:
         return []
     folder = _folder(store)
@@ -32,22 +32,22 @@ def listed_packs(store: Store) -> list[str]:
 
 
 def join_listed(store: Store) -> None:
-    """Join the packs gitmem made, until each has twice the bytes of all smaller ones; under the store's lock.
+    """Join the listed packs, under the store's lock, until each is larger than twice all smaller ones together.
 
-    An index over several packs, which a person asked git for, has git look after all of them.
+    With a multi-pack-index, which the user asked git for, leave the packs alone.
 
     Raises:
         BusyError: another process kept the lock.
-        GitFailedError: git failed; the packs are as they were.
+        GitFailedError: git failed; no pack was removed.
 
     """
-    from gitmem.store.upkeep.pending import remove_abandoned  # here and below: a save only reads the list
+    from gitmem.store.upkeep.pending import remove_abandoned  # late, as below: a save only reads the list
 
     remove_abandoned(store)
     folder = _folder(store)
     with store.lock("maintain").acquire(store.config.lock.wait_seconds):
         listed = listed_packs(store)
-        joined = _small_ones(folder, [name for name in listed if not _is_kept(folder, name)])
+        joined = _to_join(folder, [name for name in listed if not _is_kept(folder, name)])
         if len(joined) < 2 or os.path.exists(os.path.join(folder, "multi-pack-index")):  # noqa: PLR2004
             _list(store, listed)
             return
@@ -60,7 +60,8 @@ def join_listed(store: Store) -> None:
                 _remove(os.path.join(folder, name))
 
 
-def _small_ones(folder: str, names: Iterable[str]) -> list[str]:
+def _to_join(folder: str, names: Iterable[str]) -> list[str]:
+    """Return the smallest packs, up to the first that is larger than twice all smaller ones together."""
     chosen: list[str] = []
     total = 0
     for size, name in sorted((os.path.getsize(os.path.join(folder, f"{name}.pack")), name) for name in names):

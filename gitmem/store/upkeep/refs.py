@@ -1,4 +1,4 @@
-"""The refs that are gitmem's in a store's repository, and those that hold transcripts."""
+"""The refs that gitmem may move in a store's repository, and the refs of transcripts."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ if TYPE_CHECKING:
 FOLDER = "sessions"  # of transcripts
 SUFFIX = ".l1.jsonl"
 REF = "refs/gitmem/l1"
-_OURS = "refs/gitmem/"
+_OWN_REFS = "refs/gitmem/"
 _REGULAR = "100644"
 
 
-def refs_of(store: Store) -> dict[str, tuple[str, str]]:
-    """Return the refs that are gitmem's to move: what each points to, and the commit that is ("": none).
+def own_refs(store: Store) -> dict[str, tuple[str, str]]:
+    """Return the refs that gitmem may move: for each the object id and the peeled commit, or "".
 
-    In a repository of the store's own all are.
+    In a repository of the store's own these are all refs.
     """
-    mine = [] if store.own_repository else [store.repository.branch(), _OURS, *on_a_branch(store)]
+    patterns = [] if store.own_repository else [store.repository.branch(), _OWN_REFS, *legacy_branch(store)]
     form = "--format=%(objectname) %(objecttype) %(*objectname) %(*objecttype) %(symref)%00%(refname)"
-    said = store.repository.git.run("for-each-ref", form, *mine).decode("utf-8", "surrogateescape")
-    found = {}
-    for line in said.splitlines():
-        facts, _, name = line.partition("\0")
-        oid, kind, peeled, peeled_kind, symbolic = (facts.split(" ") + [""] * 5)[:5]
+    output = store.repository.git.run("for-each-ref", form, *patterns).decode("utf-8", "surrogateescape")
+    refs = {}
+    for line in output.splitlines():
+        fields, _, name = line.partition("\0")
+        oid, kind, peeled, peeled_kind, symbolic = (fields.split(" ") + [""] * 5)[:5]
         commit = oid if kind == "commit" else peeled if peeled_kind == "commit" else ""
         if not symbolic:
-            found[name] = (oid, commit)
-    return found
+            refs[name] = (oid, commit)
+    return refs
 
 
-def on_a_branch(store: Store) -> dict[str, str]:
-    """Return the branch on which an older gitmem keeps transcripts, and its tip; nothing where there is none.
+def legacy_branch(store: Store) -> dict[str, str]:
+    """Return the branch where an older gitmem keeps transcripts, with its tip; {} if there is none.
 
-    It begins as every store does and holds transcripts alone.
+    Such a branch starts with the root commit of every store and holds nothing but transcripts.
     """
     git = store.repository.git
-    found = read_refs(git, "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1")
+    branches = read_refs(git, "refs/heads/l1" if store.own_repository else "refs/heads/gitmem-l1")
     return {
         branch: tip
-        for branch, tip in found.items()
+        for branch, tip in branches.items()
         if store.repository.is_ancestor(make_root(git), tip) and not other_files(store, tip)
     }
 
 
 def other_files(store: Store, commit: str) -> list[str]:
-    """Return the paths of a commit that are no transcripts."""
+    """Return the paths of a commit that are not transcripts."""
     return [
         path
         for path, (mode, _) in read_tree(store.repository.git, commit).items()

@@ -253,7 +253,7 @@ def test_objects_that_are_missing_afterwards_come_back_and_it_is_said_loudly(gro
                 path.unlink()
 
     with pytest.raises(
-        GitFailedError, match=r"objects were missing after packing, \w+ among them; the packs from before"
+        GitFailedError, match=r"Missing after packing: \d+ objects?, \w+ among them. The former packs are back"
     ):
         maintain(grown.open(), lose_everything)
     grown.assert_whole(ids)

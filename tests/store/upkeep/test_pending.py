@@ -14,7 +14,7 @@ from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Options, Step
 from gitmem.store.upkeep.maintenance import maintain
-from gitmem.store.upkeep.pending import new_hold, remove_abandoned
+from gitmem.store.upkeep.pending import new_pending_ref, remove_abandoned
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,7 +55,7 @@ def test_a_clean_up_at_each_step_of_a_sync(box, boxes, context, bare_git: RunsGi
 
 def test_what_a_killed_sync_left_goes_after_a_day(box):
     git, tip = box.store.repository.git, box.tip()
-    old, new = new_hold(box.store).replace("/1", "/0"), new_hold(box.store)
+    old, new = new_pending_ref(box.store).replace("/1", "/0"), new_pending_ref(box.store)
     for ref in (old, new):
         git.run("update-ref", ref, tip)
     maintain(box.store)
