@@ -25,6 +25,7 @@ from gitmem.store.rewrite.apply import apply, locked, oldest_found
 from gitmem.store.rewrite.progress import Journal
 from gitmem.store.rewrite.records import MOST_UNASKED, answer, followed_at, record_path
 from gitmem.store.setup.remotes import remotes
+from gitmem.store.transaction.redaction import readings
 from gitmem.store.transaction.transact import transact
 from gitmem.store.upkeep.refs import own_refs
 
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.transaction import Transaction
 
 _GUESSABLE = 12  # bytes: what is shorter may be guessed
+_WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _TEMPLATES = ("FORMAT.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
 
 
@@ -82,7 +84,7 @@ def plan_purge(store: Store, what: str | re.Pattern[str] | None) -> Plan:
     git = store.repository.git
     walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
     texts = {_checked(what)} if isinstance(what, str) else _found_in(store, walked, what)
-    replacer = Replacer(texts)
+    replacer = Replacer(texts | {wide for text in texts for wide in _wide_forms(text)})
     found = find(git, walked, replacer)
     forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
     needed = bool(found) or _lingers(store, replacer)
@@ -143,7 +145,20 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
 
 
 def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
-    return (data for data, _ in contents(store.repository.git, walked))
+    """Yield the files that commits brought; one with zero bytes also as the UTF-16 or UTF-32 that it may be."""
+    for data, _ in contents(store.repository.git, walked):
+        yield data
+        if b"\0" in data:
+            yield from (text.encode("utf-8", "replace") for text in readings(data))
+
+
+def _wide_forms(text: bytes) -> list[bytes]:
+    """Return a text in UTF-16 and UTF-32, as Windows programs write it; nothing of what is not UTF-8."""
+    try:
+        words = text.decode()
+    except UnicodeDecodeError:
+        return []
+    return [words.encode(encoding) for encoding in _WIDE]
 
 
 def _matches(pattern: re.Pattern[str], data: bytes) -> set[bytes]:

@@ -103,6 +103,22 @@ def test_all_secrets_are_found_as_redaction_would_today(box: Box):
     assert "and `<private>` is a tag" in (box.root / "knowledge/k.md").read_text()
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("pattern", [None, SECRET, re.compile("hunter2-[A-Z][a-z]+")], ids=["secrets", "text", "regex"])
+def test_texts_of_files_in_utf_16_are_purged(box: Box, encoding: str, pattern: str | re.Pattern[str] | None):
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    text = f"한국어 notes\r\ntoken = {key}\r\nIt is {SECRET}.\r\n"
+    box.write("knowledge/windows.md", text.encode(encoding))
+    box.git("add", ".")
+    box.git("commit", "-q", "-m", "By hand, past redaction")
+    _purge(box, pattern)
+    wanted = key if pattern is None else SECRET
+    for stored in ("utf-16-le", "utf-16-be"):
+        found = [oid for oid, data in every_object(box.store.repository.git) if wanted.encode(stored) in data]
+        assert found == []
+    assert "한국어 notes" in box.tree()["knowledge/windows.md"].decode(encoding)
+
+
 @pytest.mark.parametrize("text", ["abc", "  a  ", "gitmem", "Gitmem-Op: ", "(purged)", "x" * 70_000])
 def test_what_a_store_needs_is_not_purged(box: Box, text: str):
     with pytest.raises(RefusedError):
