@@ -15,6 +15,8 @@ from gitmem.git.trust import is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.machine.beneath import read_text
 
 BRANCH = MEMORY_BRANCH
+_MEMORY = f"refs/heads/{BRANCH}"
+_REMOTE_MEMORY = f"refs/remotes/origin/{BRANCH}"
 ROOT_MESSAGE = "Begin a memory\n\nGitmem-Op: init\n"
 # The same first commit on every machine: all stores share history from the beginning (docs/format.md, "Commits").
 _ROOT_IDENTITY = {
@@ -99,13 +101,13 @@ def make_root(git: Git) -> str:
     return commit.decode().strip()
 
 
-def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
+def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str], start: str | None = None) -> None:
     """Add a linked work tree at `path`, on the memory branch of the repository at `common_dir`.
 
-    A branch `origin/gitmem` that another machine pushed is begun from. What an earlier attempt that was cut off has
-    left is removed; a work tree that was copied or moved with its project is connected with this repository, its files
-    as they are. Not for two processes at once. If it is cut off itself, there is no layout at `path`, or the branch is
-    checked out and some of its files are missing.
+    A branch that is missing begins at the commit `start`, by default the root commit. What an earlier attempt that was
+    cut off has left is removed; a work tree that was copied or moved with its project is connected with this
+    repository, its files as they are. Not for two processes at once. If it is cut off itself, there is no layout at
+    `path`, or the branch is checked out and some of its files are missing.
 
     Raises:
         GitmemError: the repository has a branch of this name that is no memory, or it is checked out elsewhere.
@@ -117,7 +119,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
     layout = find_layout(path)
     if layout is not None and is_at_its_place(layout):
         return
-    _begin_memory(git)
+    _begin_memory(git, start)
     if is_linked(path):
         _connect(common_dir, path, environ)
         return
@@ -129,19 +131,35 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str])
         check_out(git, git.run("rev-parse", "--verify", "HEAD^{commit}").decode().strip())
 
 
-def _begin_memory(git: Git) -> None:
+def remote_memory(git: Git) -> str | None:
+    """Return the commit of `origin/gitmem`, which another machine pushed; None if there is a memory branch here.
+
+    Raises:
+        GitmemError: it is no memory.
+
+    """
+    refs = _memory_refs(git, make_root(git))
+    return None if _MEMORY in refs else refs.get(_REMOTE_MEMORY)
+
+
+def _begin_memory(git: Git, start: str | None) -> None:
     """Make the memory branch unless it is there."""
     root = make_root(git)
-    ref, remote = f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}"
-    refs = git.run("for-each-ref", "--format=%(refname)", ref, remote).decode().split()
+    if _MEMORY not in _memory_refs(git, root):
+        _begin_branch(git, _MEMORY, start or root)
+
+
+def _memory_refs(git: Git, root: str) -> dict[str, str]:
+    """Return the commits of the memory branch and of `origin/gitmem`, those of the two that exist."""
+    said = git.run("for-each-ref", "--format=%(refname) %(objectname)", _MEMORY, _REMOTE_MEMORY).decode()
+    refs = dict(line.split(" ") for line in said.splitlines())
     for name in refs:
         if root not in git.run("rev-list", "--max-parents=0", name, "--").decode().split():
             raise GitmemError(
                 f"The project has a branch {name} already, and it is no memory of gitmem's.",
                 "Rename that branch, or use 'gitmem init' for a repository of its own.",
             )
-    if ref not in refs:
-        _begin_branch(git, ref, remote if remote in refs else root)
+    return refs
 
 
 def check_out(git: Git, commit: str) -> None:

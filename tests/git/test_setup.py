@@ -14,6 +14,7 @@ from gitmem.git.setup import (
     exclude,
     make_repository,
     make_root,
+    remote_memory,
     run_past_lock,
     seed_branch,
 )
@@ -199,7 +200,8 @@ def watched(project: Path, bare_git: RunsGit):
 
 
 def add(project: Path, environ: dict[str, str]) -> Path:
-    add_linked_work_tree(str(project / ".git"), str(project / ".gitmem"), environ)
+    start = remote_memory(Git(project / ".git", None, environ))
+    add_linked_work_tree(str(project / ".git"), str(project / ".gitmem"), environ, start)
     store = project / ".gitmem"
     assert find_layout(str(store)).common_dir == str(project / ".git")
     return store

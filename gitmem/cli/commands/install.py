@@ -305,7 +305,11 @@ def _manifest(args: argparse.Namespace, door: Door, scope: Scope) -> Manifest | 
     from gitmem.store.locate import HOME_HOSTS, user_store
 
     if scope is Scope.USER:
-        return Manifest(os.path.join(user_store(door.home()), HOME_HOSTS, _MANIFEST))
+        from gitmem.store.setup.incoming import check_hosts_untracked
+
+        root = user_store(door.home())
+        check_hosts_untracked(root, door.environ)
+        return Manifest(os.path.join(root, HOME_HOSTS, _MANIFEST))
     try:
         return Manifest(os.path.join(door.open(args).private, HOME_HOSTS, _MANIFEST))
     except StoreNotFoundError:

@@ -8,8 +8,15 @@ from enum import Enum
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
 from gitmem.git.locks.choose import open_lock
 from gitmem.git.process.run import Git
-from gitmem.git.repository import find_layout
-from gitmem.git.setup import add_linked_work_tree, clear_building, exclude, make_repository, make_root
+from gitmem.git.repository import Layout, Repository, find_layout
+from gitmem.git.setup import (
+    add_linked_work_tree,
+    clear_building,
+    exclude,
+    make_repository,
+    make_root,
+    remote_memory,
+)
 from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.machine.beneath import read_text
 from gitmem.machine.resources import read_resource
@@ -28,7 +35,9 @@ from gitmem.store.locate import (
     is_store,
     user_store,
 )
+from gitmem.store.setup.incoming import arrivals_of, check_extent, check_files, check_version
 from gitmem.store.setup.merge_driver import install_driver, with_attribute
+from gitmem.store.setup.remotes import DEFAULT
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import PRIVATE_FOLDER, Store, write_mark
 from gitmem.store.transaction.transact import transact
@@ -160,9 +169,29 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
         with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
             if not is_linked(target):
                 write_mark(private, make_root(git))  # should it be cut off, what is missing was not removed by hand
-            add_linked_work_tree(project.common_dir, target, context.environ)
+            start = _checked_remote_memory(project.common_dir, context)
+            add_linked_work_tree(project.common_dir, target, context.environ, start)
     else:
         make_repository(target, context.environ)
+
+
+def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
+    """Return the commit of `origin/gitmem` that the memory branch is to begin from, None if there is none to take up.
+
+    Raises:
+        RefusedError, StoreFormatError: a sync would not let it in.
+
+    """
+    repository = Repository(Layout(common_dir, common_dir, common_dir), context.environ)  # only its objects are read
+    commit = remote_memory(repository.git)
+    if commit is None:
+        return None
+    root = make_root(repository.git)
+    check_extent(repository, DEFAULT, commit, {root})
+    changes = arrivals_of(repository, root, commit)
+    check_version(repository, DEFAULT, changes)
+    check_files(repository, DEFAULT, changes)
+    return commit
 
 
 def _no_repository(target: str, project: Project) -> GitmemError:

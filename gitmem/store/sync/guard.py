@@ -6,25 +6,20 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from gitmem.errors import RefusedError, StoreFormatError
-from gitmem.git.objects.extent import most_files
+from gitmem.errors import RefusedError
 from gitmem.git.refs import move_ref, read_refs
-from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
+from gitmem.model.paths import FORMAT
+from gitmem.store.setup import incoming
+from gitmem.store.setup.incoming import arrivals_of, check_files, check_version, reserved_folders
 from gitmem.store.setup.remotes import FETCHED
-from gitmem.store.store import FORMAT_VERSION, format_version
-from gitmem.store.sync.arrivals import arrival
 from gitmem.store.sync.losses import losses
 
 if TYPE_CHECKING:
-    from gitmem.git.objects.treediff import PathChange
     from gitmem.git.remote import Remote
     from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"
-MOST_FILES = 200_000  # of a commit
-MOST_BYTES = 1 << 30  # of all files that come at once
 _NAMED = 3  # files that a message names
-_FILE_MODES = {"100644", "100755"}
 
 
 class Accept(StrEnum):
@@ -87,14 +82,8 @@ def check_incoming(
             no memory, or one that began elsewhere.
 
     """
-    changes = [change for change in store.repository.changes(local, theirs) if change.new is not None]
-    document = next((change.new for change in changes if change.path == FORMAT), None)
-    version = format_version(store.repository.blob(document)) if document else None
-    if version is not None and version != FORMAT_VERSION:
-        raise StoreFormatError(
-            f"The memory at {remote.name} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
-            "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
-        )
+    changes = arrivals_of(store.repository, local, theirs)
+    check_version(store.repository, remote.name, changes)
     if not shared:
         if store.repository.read(theirs, FORMAT) is None:
             raise RefusedError(
@@ -105,7 +94,8 @@ def check_incoming(
                 f"The memory at {remote.name} did not begin as the one here: they share no history.",
                 "If both are to become one: 'gitmem sync --accept unrelated'.",
             )
-    _check_files(store, remote, changes)
+    reserved = reserved_folders(store.root, store.context.home)
+    check_files(store.repository, remote.name, changes, reserved=reserved)
 
 
 def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:
@@ -117,22 +107,14 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
     """
     if commit is None or commit in known:
         return
-    git = store.repository.git
-    with store.repository.reading() as objects:
-        [info] = objects.infos([commit])
-        is_commit = info is not None and info.kind == "commit"
-        found = most_files(objects, commit, without={*filter(None, known)}) if is_commit else None
-    if found is not None and found <= MOST_FILES:
-        return
-    for ref, oid in read_refs(git, f"{FETCHED}/{remote.name}/").items():
-        if oid == commit:
-            move_ref(git, ref, None, oid)
-    what = f"a commit with {found:,} files" if found is not None else "folders that cannot be read to their end"
-    raise RefusedError(
-        f"{remote.name} has {what if is_commit else 'something else than commits'}, which is no memory. "
-        "Nothing was merged.",
-        "See who pushed that: 'git log' there. Then take it out of that branch, or use another remote.",
-    )
+    try:
+        incoming.check_extent(store.repository, remote.name, commit, {*filter(None, known)})
+    except RefusedError:
+        git = store.repository.git
+        for ref, oid in read_refs(git, f"{FETCHED}/{remote.name}/").items():
+            if oid == commit:
+                move_ref(git, ref, None, oid)
+        raise
 
 
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> None:
@@ -161,45 +143,3 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
         f"{len(found.files)} of {found.of} files lose most of theirs{named}. Nothing was merged.",
         remedy,
     )
-
-
-def _check_files(store: Store, remote: Remote, changed: Collection[PathChange]) -> None:
-    names: dict[str, str] = {}
-    for change in changed:
-        complaint = _complaint(change)
-        twin = names.setdefault(fold(change.path), change.path)
-        if twin != change.path:
-            complaint = f"which some file systems take for {twin!a}, which is there, too"
-        if complaint is not None:
-            raise RefusedError(
-                f"{remote.name} has {change.path!a}, {complaint}. Nothing was merged.",
-                "Remove or rename it on the machine that made it, then sync there.",
-            )
-    sizes = store.repository.sizes([change.new or "" for change in changed])
-    if sum(sizes) > MOST_BYTES:
-        raise RefusedError(
-            f"{remote.name} has {sum(sizes):,} bytes in {len(sizes):,} files, more than come at once. "
-            "Nothing was merged.",
-            "Take what is so large out of the memory on the machine that made it, then sync there.",
-        )
-    for change, size in zip(changed, sizes, strict=True):
-        if size > arrival(change.path).most:
-            raise RefusedError(
-                f"{remote.name} has {change.path!a} with {size:,} bytes, more than such a file may have. "
-                "Nothing was merged.",
-                "Split it on the machine that made it, then sync there.",
-            )
-
-
-def _complaint(change: PathChange) -> str | None:
-    """Return why a file of another machine must not come in, None where it may."""
-    if change.mode not in _FILE_MODES:
-        return "which is a link or a submodule"
-    parts = change.path.split("/")
-    if any(part in {"", ".", ".."} or is_git_folder(part) for part in parts):
-        return "whose name leads out of the store or into git's own folder"
-    if any(ord(character) < 32 or ord(character) == 127 for character in change.path):  # noqa: PLR2004
-        return "with control characters in its name"
-    if parts[0] == TEMPORARY:
-        return "where gitmem keeps its own temporary files"
-    return None

@@ -351,3 +351,20 @@ def test_a_projects_settings_that_lead_out_of_it_are_not_written(gitmem, project
     assert code == ExitCode.REFUSED
     assert "leads out of the project" in err
     assert [path.read_text() for path in outside.iterdir()] == ([] if link == ".claude" else ["{}"])
+
+
+@pytest.mark.parametrize("folder", ["hosts", "Hosts"])
+def test_a_record_that_the_persons_store_tracks_is_not_gone_by(gitmem, home, bare_git, folder):
+    assert gitmem("init", "--user")[0] == 0
+    store, bystander = home / ".gitmem", home / ".claude" / "settings.json"
+    bystander.parent.mkdir()
+    bystander.write_text("{}")
+    record = {"created": True, "folders": [str(bystander.parent)], "emptied": {}, "digest": ""}
+    (store / folder).mkdir()
+    (store / folder / "claude-code.json").write_text(json.dumps({"v": 1, "files": {str(bystander): record}}))
+    bare_git(store, "add", "-f", folder)
+    bare_git(store, "commit", "-qm", "By a remote, before such paths were refused")
+    code, _, err = gitmem("uninstall", "claude", "--user")
+    assert code == ExitCode.REFUSED
+    assert "tracks" in err
+    assert bystander.read_text() == "{}"

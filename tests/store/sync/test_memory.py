@@ -17,9 +17,9 @@ from gitmem.model.document.document import Document
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids
 from gitmem.model.entry.save import Save
+from gitmem.store.setup import incoming
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
-from gitmem.store.sync import guard
 from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Chance, Options, Step
@@ -554,7 +554,7 @@ def test_a_branch_that_is_no_commit_is_refused(pair: tuple[Machine, Machine], re
 
 def test_more_than_comes_at_once_is_refused(pair: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
     """One large blob under many names takes no room on the remote, and all the room there is here."""
-    monkeypatch.setattr(guard, "MOST_BYTES", 10_000)
+    monkeypatch.setattr(incoming, "MOST_BYTES", 10_000)
     first, second = pair
     for number in range(3):
         second.write(f"knowledge/{number}.md", "x" * 4_000)

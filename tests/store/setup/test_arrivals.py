@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError
+from gitmem.store.setup.arrivals import ARRIVALS, arrival
 from gitmem.store.setup.init import Place
-from gitmem.store.sync.arrivals import ARRIVALS, arrival
 from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.retry import Options
 from tests.property.hostile import Objects, Said

@@ -1,0 +1,84 @@
+"""Content that another machine may have put into a branch or a remote is refused before it becomes a store."""
+
+from __future__ import annotations
+
+import pytest
+
+from gitmem.errors import RefusedError, StoreFormatError
+from gitmem.git.process.run import Git
+from gitmem.git.setup import make_root
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.sync.clone import clone_store
+from gitmem.store.sync.retry import Options
+from tests.property.hostile import LINK, PLAIN, Objects, Said
+
+FORMAT = b"---\nversion: 1\n---\n"
+
+
+@pytest.fixture
+def project(tmp_path, bare_git):
+    """A project with a remote."""
+    bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    bare_git(tmp_path, "init", "-q", "project")
+    folder = tmp_path / "project"
+    bare_git(folder, "commit", "-q", "--allow-empty", "-m", "code")
+    bare_git(folder, "remote", "add", "origin", str(tmp_path / "remote.git"))
+    return folder
+
+
+@pytest.fixture
+def push(project, tmp_path, environ, bare_git):
+    """Give a function that has the remote's memory branch hold one more file, as the project fetched it."""
+
+    def push(name, mode=PLAIN, data=b"x\n"):
+        objects = Objects(tmp_path / "remote.git")
+        tree = {(b"FORMAT.md",): (PLAIN, objects.write("blob", FORMAT))}
+        tree[*(part.encode() for part in name.split("/")),] = (mode, objects.write("blob", data))
+        root = make_root(Git(tmp_path / "remote.git", None, environ))
+        objects.point("refs/heads/gitmem", objects.commit(objects.tree(tree), [root], Said()))
+        bare_git(project, "fetch", "-q", "origin")
+
+    return push
+
+
+@pytest.mark.parametrize(
+    "name, mode, data, error",
+    [
+        ("memory.md", LINK, b"/etc/passwd", RefusedError),
+        ("a\x07.md", PLAIN, b"x\n", RefusedError),
+        (".tmp/x", PLAIN, b"x\n", RefusedError),
+        ("config.yaml", PLAIN, b"#\n" * 40_000, RefusedError),
+        ("FORMAT.md", PLAIN, b"---\nversion: 99\n---\n", StoreFormatError),
+    ],
+)
+def test_init_takes_up_no_branch_of_a_remote_that_a_clone_would_refuse(  # noqa: PLR0917
+    project, push, context, bare_git, name, mode, data, error
+):
+    push(name, mode, data)
+    with pytest.raises(error):
+        init_store(str(project), context, Place.BRANCH)
+    assert not (project / ".gitmem").exists()
+    assert bare_git(project, "for-each-ref", "refs/heads/gitmem") == ""
+
+
+def test_init_takes_up_a_branch_of_a_remote_that_is_sound(project, push, context):
+    push("knowledge/a.md")
+    made = init_store(str(project), context, Place.BRANCH)
+    assert made.store.read("knowledge/a.md") == b"x\n"
+
+
+@pytest.mark.parametrize("name", ["hosts/claude-code.json", "Hosts/x", "projects/x-1/a.md", "hosts./x", ".TMP/x"])
+def test_no_remote_of_the_persons_store_writes_into_the_folders_of_this_machine(home, push, tmp_path, context, name):
+    push(name)
+    remote = str(tmp_path / "remote.git")
+    with pytest.raises(RefusedError, match="where gitmem keeps"):
+        clone_store(str(tmp_path), context, Place.USER, remote, asks=False, options=Options())
+    assert not (home / ".gitmem" / name).exists()
+
+
+@pytest.mark.parametrize("name", ["hosts/claude-code.json", "projects/x.md"])
+def test_a_projects_store_may_have_folders_of_these_names(project, push, tmp_path, context, name):
+    push(name)
+    remote = str(tmp_path / "remote.git")
+    store = clone_store(str(project), context, Place.PROJECT, remote, asks=False, options=Options())
+    assert store.read(name) == b"x\n"
