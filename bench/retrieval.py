@@ -1,4 +1,4 @@
-"""How much of what a question is about the search finds: recall at k and MRR on public retrieval sets.
+"""The quality of search: recall at k and MRR on public retrieval sets.
 
 Each group of a set becomes a store of its own, its documents as sections (or entries) of markdown files of about 20 KB;
 the questions go through the public search. The sets stand beside the repository, in ../shared/data/retrieval.
@@ -45,7 +45,7 @@ FORM = {"locomo-turn": "entries", "locomo-chunk": "sections", "korquad": "sectio
 FILE_BYTES = 20_000
 DEPTH = 100
 BEGIN = datetime(2026, 1, 1, 9, tzinfo=UTC)
-# Each step of the ranking with what takes it out.
+# Each step of the ranking, and the changes that disable it.
 STEPS = {
     "without neighbours": [(rank, "WINDOW", ())],
     "without proximity": [(rank, "PROXIMITY", 0.0)],
@@ -72,7 +72,7 @@ TARGETS = {
 
 
 class KeptEmbedder(LocalEmbedder):
-    """The local model, which keeps what it embedded in a file: hash and vector, again and again."""
+    """The local model with a cache of its vectors in a file of hashes and vectors."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -93,7 +93,7 @@ class KeptEmbedder(LocalEmbedder):
 
 
 def make_store(folder: Path, docs: list[dict], form: str) -> tuple[Store, dict[tuple[str, int], str]]:
-    """Make a store of documents; returns with it which document begins at which line of which file."""
+    """Make a store of documents; return it and the document that begins at each path and line."""
     environ = {**{k: v for k, v in os.environ.items() if not k.startswith("GIT")}, "HOME": str(folder)}
     environ["GITMEM_EMBEDDING_PROVIDER"] = "local" if near.make_embedder is not MAKE_EMBEDDER else "none"
     project = folder / "project"
@@ -173,7 +173,7 @@ def run(
 
 
 def with_vectors(sets: list[str], data: Path, every: int, weights: list[int], cache: Path) -> int:
-    """Print a table of markdown; 1 where the settings' own weight is worse than text alone, or than its target."""
+    """Print a markdown table; return 1 if the default weight is worse than words alone or than its target."""
     embedder = KeptEmbedder(cache)
     keys = ("R@1", "R@5", "R@10", "MRR")
     missed = 0
@@ -195,7 +195,7 @@ def with_vectors(sets: list[str], data: Path, every: int, weights: list[int], ca
 
 
 def steps(data: Path, every: int) -> int:
-    """Print a table of markdown."""
+    """Print the results without each step as a markdown table."""
     print("| ranking | LoCoMo turns R@5 / R@10 / MRR | KorQuAD R@1 / R@5 | CoSQA R@5 |")
     print("| --- | --- | --- | --- |")
     for name, changes in {"**all steps**": [], **STEPS}.items():
@@ -218,7 +218,7 @@ def main() -> int:
     parser.add_argument("--as", dest="form", choices=("sections", "entries"))
     parser.add_argument("--every", type=int, default=1, help="ask every n-th question only")
     parser.add_argument("--data", type=Path, default=DATA)
-    parser.add_argument("--steps", action="store_true", help="take out one step of the ranking after the other")
+    parser.add_argument("--steps", action="store_true", help="disable each step of the ranking in turn")
     parser.add_argument("--vectors", action="store_true", help="with the vectors of the extra `local`")
     parser.add_argument("--cache", type=Path, help="the file that keeps vectors from one run to the next")
     parser.add_argument(

@@ -1,9 +1,9 @@
 """How long a search takes at 1, 10 and 100 MB of markdown, beside `rg` and beside an SQLite FTS5 index.
 
-The text is that of the retrieval sets (bench/retrieval.py), dealt out again and again into files of about 20 KB: each
-copy is shuffled and its long words are marked with the copy's number, so that a word is about as rare as it would be.
-Asked are their questions. The yardsticks: the same ranking with the `rg` binary in place of the bindings; `rg` alone
-with the same pattern; FTS5 (unicode61), with the time and space its index takes.
+The text is that of the retrieval sets (bench/retrieval.py), written several times into files of about 20 KB: each copy
+is shuffled, and its long words get the number of the copy, so that words are about as rare as in real text. The queries
+are the questions of the sets. For comparison: the same ranking with the `rg` binary in place of the bindings; `rg`
+alone with the same pattern; FTS5 (unicode61), with the time and space of its index.
 
     python bench/search.py [--sizes 1,10] [--questions 60]
 """
@@ -56,7 +56,7 @@ def read_sets(data: Path) -> tuple[list[str], list[str]]:
 
 
 def fill(root: Path, docs: list[str], size: int, dice: random.Random) -> int:
-    """Write files until there are `size` bytes; returns how many."""
+    """Write files of `size` bytes in all; return their number."""
     written = number = 0
     copy = 0
     while written < size:
@@ -82,7 +82,7 @@ def fill(root: Path, docs: list[str], size: int, dice: random.Random) -> int:
 
 
 def marked(text: str, copy: int) -> str:
-    """Return a text two thirds of whose long words are those of one copy only."""
+    """Append the number of a copy to two thirds of the long words of a text."""
 
     def mark(found: re.Match[str]) -> str:
         return f"{found[0]}{copy}" if (sum(map(ord, found[0])) + copy) % 3 else found[0]
@@ -91,7 +91,7 @@ def marked(text: str, copy: int) -> str:
 
 
 def timed(runs: dict[str, Callable[[str], object]], questions: list[str]) -> dict[str, list[float]]:
-    """Return the times of each, sorted; they take turns, and who begins, so that a noisy machine is noisy for all."""
+    """Return the sorted times of each run; the runs take turns, so that load on the machine affects all."""
     times: dict[str, list[float]] = {name: [] for name in runs}
     for number, question in enumerate(questions):
         names = [*runs][:: -1 if number % 2 else 1]

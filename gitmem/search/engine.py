@@ -1,4 +1,4 @@
-"""A search from words to hits: one pass over the files, the best of them read, their units ranked."""
+"""Search a store: scan the files for the words of a query, read the best files, and rank their units."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from itertools import islice
 
 from gitmem.search import sources
 from gitmem.search.files import LAYERS
-from gitmem.search.filters import allowed_text, literals_for, read_filters, unwanted
+from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
 from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query.query import parse_query
 from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from gitmem.search.rank import Found
     from gitmem.search.scan.base import Scanner
     from gitmem.search.sources import Pool
-    from gitmem.search.vectors.near import Asked
+    from gitmem.search.vectors.near import Embedding
     from gitmem.store.store import Store
 
 LIMIT = 10
-_WEIGHED = 30  # hits beyond those asked for that are weighed by layer and age
-_ALONE = 0.5  # what a heading with nothing under it counts, beside what is told somewhere
+_WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
+_BARE_HEADING = 0.5  # factor for a heading without text below it
 
 
 class Answer(Value):
-    """What a search found; `without_vectors` says why vectors were left out, "" where they were not, or not wanted."""
+    """The hits of a search; `without_vectors` says why vectors that were wanted are left out, or is ""."""
 
     hits: list[Hit]
     without_vectors: str
@@ -48,20 +48,20 @@ def answer(
     at: str | None = None,
     scanner: Scanner | None = None,
 ) -> Answer:
-    """Return the best hits for a query, the best first; at most `limit`, all with 0.
+    """Return at most `limit` hits for a query, the best first; all with 0.
 
-    `deep` adds the raw transcripts, `history` what only old commits hold; `at` is the id of a commit whose files are
-    searched in place of those in the work tree. Vectors are of the work tree.
+    `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
+    are searched instead of the working tree, without vectors.
 
     Raises:
-        FilterError: a date in the query is none.
+        FilterError: a date in the query is invalid.
 
     """
     query = parse_query(text)
     filters = read_filters(store, query)
-    similar = _ask(store, query) if at is None else None
+    similar = _begin_vectors(store, query) if at is None else None
 
-    def look(query: Query) -> list[Ranked]:
+    def best_units(query: Query) -> list[Ranked]:
         literals = literals_of(query.terms) or (literals_for(filters) if filters.by_unit or filters.paths else [])
         if not literals:
             return []
@@ -81,37 +81,37 @@ def answer(
         ranked.sort(key=_order if query.terms else _newest)
         return best(store, (item for item in once(ranked) if fits(item, query, filters)), query, limit)
 
-    found = look(query)
-    if not any(item.found.counts for item in found) and (decomposed := query.decomposed()) is not None:
-        found = look(decomposed) or found
-    hits = [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in found]
+    ranked = best_units(query)
+    if not any(item.found.counts for item in ranked) and (decomposed := query.decomposed()) is not None:
+        ranked = best_units(decomposed) or ranked
+    hits = [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in ranked]
     return Answer(hits, similar.problem if similar else "")
 
 
-def _ask(store: Store, query: Query) -> Asked | None:
-    """Begin to embed a query; None where text alone is asked for."""
+def _begin_vectors(store: Store, query: Query) -> Embedding | None:
+    """Start to embed a query; None where words alone are wanted."""
     search, embedding = store.config.search, store.config.embedding
-    if not (query.terms and query.said and search.vector_percent):
+    if not (query.terms and query.words and search.vector_percent):
         return None
     from gitmem.llm.embedders import NONE, choose
 
     if choose(embedding, store.context.environ).provider == NONE:
         return None
-    from gitmem.search.vectors.near import Asked
+    from gitmem.search.vectors.near import Embedding
 
-    return Asked(store, query.said)
+    return Embedding(store, query.words)
 
 
 def _most(query: Query, filters: Filters) -> int:
-    """Return how many files are read: more where only reading tells what is asked for."""
+    """Return how many files to read: more where a filter needs the text of a unit."""
     narrow = filters.by_unit or query.phrases or query.without or query.without_phrases
     return sources.MANY_FILES if narrow else sources.MOST_FILES
 
 
 def best(store: Store, ranked: Iterator[Ranked], query: Query, limit: int) -> list[Ranked]:
-    """Return the first of what is ranked, weighed by layer and age.
+    """Return the first units, their scores weighed by layer and age.
 
-    What is weighed is more than what is asked for: a little better or worse moves a hit no further.
+    Some more than `limit` are weighed: the weights are small and move a unit only a few places.
     """
     if not query.terms:
         return list(islice(ranked, limit or None))
@@ -122,7 +122,7 @@ def best(store: Store, ranked: Iterator[Ranked], query: Query, limit: int) -> li
 
 
 def weigh(store: Store, item: Ranked) -> Ranked:
-    """Return a ranked unit with what its layer and its age add to its score."""
+    """Return a ranked unit with its score weighed by layer and age."""
     config = store.config.search
     share = config.layer_percent / 100 * (1 - _layer(item) / (len(LAYERS) - 1))
     date = facts_of(item.units, item.units.unit(item.index)).date if config.recency_percent else ""
@@ -132,17 +132,17 @@ def weigh(store: Store, item: Ranked) -> Ranked:
 
 
 def _age(store: Store, date: str) -> float:
-    """Return how many days ago a date was; what lies ahead of the clock is of today."""
+    """Return how many days ago a date was, 0 for a date in the future."""
     now = store.context.clock()
     try:
         year, month, day = (int(part) for part in date[:10].split("-"))
         return max(0, (now.date() - now.date().replace(year, month, day)).days)
-    except ValueError:  # there is no such day
+    except ValueError:  # no such day
         return float("inf")
 
 
 def rank(pool: Pool, query: Query) -> list[Ranked]:
-    """Return the units of a pool that answer a query, with their scores; without words, all of them with 0."""
+    """Return the units of a pool that match a query, with their scores; without words all units, with 0."""
     if not query.terms:
         return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
     found: list[dict[int, Found]] = []
@@ -154,16 +154,16 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     says = weights(query.terms, corpus)
     ranked = []
     for units, of_file in zip(pool.read, found, strict=True):
-        without = unwanted(query, units)
+        dropped = excluded(query, units)
         for index, score in score_file(units, of_file, says, corpus.average).items():
-            if index not in without:
-                alone = _ALONE if units.kind(index) == HEADING else 1.0
-                ranked.append(Ranked(score * alone, units, index, of_file[index], says))
+            if index not in dropped:
+                factor = _BARE_HEADING if units.kind(index) == HEADING else 1.0
+                ranked.append(Ranked(score * factor, units, index, of_file[index], says))
     return ranked
 
 
 def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:
-    """Return what the ranking must know of the whole, from the part of it that was read."""
+    """Estimate the statistics of all files from those that were read."""
     units = sum(map(len, pool.read))
     characters = sum(one.total for one in pool.read)
     frequencies = [0.0] * terms
@@ -177,7 +177,7 @@ def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Cor
 
 
 def fits(item: Ranked, query: Query, filters: Filters) -> bool:
-    """Say whether a ranked unit is one of those that the query asks for."""
+    """Return whether a ranked unit passes the phrases and filters of a query."""
     if not (filters.by_unit or query.phrases or query.without_phrases):
         return True
     unit = item.units.unit(item.index)
@@ -185,7 +185,7 @@ def fits(item: Ranked, query: Query, filters: Filters) -> bool:
 
 
 def once(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Return ranked units with each entry once: at its best place in the order, out of the first layer it stands in."""
+    """Drop copies of entries: keep the best place of each entry, and its copy in the first layer."""
     copies: dict[str, Ranked] = {}
     order: list[str | Ranked] = []
     for item in ranked:
@@ -202,7 +202,7 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def literals_of(terms: Sequence[Term]) -> list[str]:
-    """Return what to look for so that each line with any needle is found; what holds another one needs no look."""
+    """Return the texts of all needles; drop texts that contain another text."""
     shortest: list[str] = []
     for text in sorted({needle.text for term in terms for needle in term.needles}, key=lambda text: (len(text), text)):
         if not any(other in text for other in shortest):

@@ -1,4 +1,4 @@
-"""The files of a store that can be searched, and which layer of memory each belongs to (spec R9)."""
+"""The documents of a store, and the layer of memory that each belongs to (docs/spec.md R9)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SUFFIXES = (".md", ".markdown", ".txt")
-# The layers in the order in which spec R9 has them.
+# The layers in the order of docs/spec.md R9.
 MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS = "memory", "knowledge", "logs", "transcripts"
 LAYERS = (MEMORY_LAYER, KNOWLEDGE, LOGS, TRANSCRIPTS)
 _LOG_FOLDERS = frozenset({ARCHIVE, "daily", "weekly", "monthly", "sessions", "episodes"})
 _SUMMARY_FOLDER = f"{SUMMARIES}/"
-_DEEPEST = 100  # folders in each other in which documents are looked for
+_DEEPEST = 100  # nested folders
 
 
 class File(Value):
-    """A file by its path in the store, with what tells one version of it from another."""
+    """A file: its path in the store, and the size and times that tell its versions apart."""
 
     path: str
     size: int
@@ -40,27 +40,27 @@ def layer_of(path: str) -> str:
 
 
 def is_searched(path: str) -> bool:
-    """Say whether a file of this path is searched: a document, and not the text that explains the format."""
+    """Return whether a path is that of a document: no hidden file, and not the text that explains the format."""
     return path.endswith(SUFFIXES) and path != FORMAT and all(part[:1] not in {"", "."} for part in path.split("/"))
 
 
 def is_summary(path: str) -> bool:
-    """Say whether a file is the summary of an archive, whose header says things in fields."""
+    """Return whether a file is the summary of an archive, which has its text in the header."""
     return path.startswith(_SUMMARY_FOLDER)
 
 
 def list_paths(root: str) -> list[str]:
-    """Return the documents in a store's work tree, in order; links are never followed."""
+    """Return the paths of the documents in a working tree, sorted; never follow links."""
     return sorted(path for path, _ in _documents(root))
 
 
 def _documents(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield the documents, in no order, each while the folder it is in is open."""
+    """Yield the documents, unordered, each while its folder is open."""
     folders: list[tuple[str, ...]] = [()]
     while folders:
         parts = folders.pop()
         before = "".join(f"{part}/" for part in parts)
-        # A folder may have gone, or not be ours to read.
+        # A folder may be deleted meanwhile, or unreadable.
         with contextlib.suppress(OSError, RefusedError), enter(root, parts) as folder, folder.scan() as entries:
             for entry in entries:
                 name = entry.name
@@ -73,8 +73,8 @@ def _documents(root: str) -> Iterator[tuple[str, os.DirEntry[str]]]:
                     folders.append((*parts, name))
 
 
-def look_at(root: str, path: str) -> File | None:
-    """Return what tells this version of a file from another; None where it has gone."""
+def stat_file(root: str, path: str) -> File | None:
+    """Return size and times of a file, or None if it is gone."""
     try:
         return _file(path, os.stat(f"{root}/{path}", follow_symlinks=False))
     except OSError:
@@ -86,7 +86,7 @@ def _file(path: str, known: os.stat_result) -> File:
 
 
 def read_file(root: str, path: str) -> bytes:
-    """Return a file's bytes, b"" where it cannot be read any more, or is none of the store's."""
+    """Return the bytes of a file, or b"" if it is gone, unreadable or outside the store."""
     *folders, name = path.split("/")
     try:
         with enter(root, folders) as folder, open(folder.open(name), "rb") as file:
@@ -96,9 +96,9 @@ def read_file(root: str, path: str) -> bytes:
 
 
 def list_files(root: str) -> list[File]:
-    """Return the documents in a store's work tree as they are now, in the order of their paths."""
-    found = []
+    """Return the documents in a working tree, sorted by path."""
+    files = []
     for path, entry in _documents(root):
         with contextlib.suppress(OSError):
-            found.append(_file(path, entry.stat(follow_symlinks=False)))
-    return sorted(found, key=lambda file: file.path)
+            files.append(_file(path, entry.stat(follow_symlinks=False)))
+    return sorted(files, key=lambda file: file.path)

@@ -1,4 +1,4 @@
-"""What narrows a search: phrases and words that must or must not stand in a hit, and what is known of it."""
+"""The filters of a query: phrases and words that a hit must or must not have, path, type, tag, session and dates."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _SECONDS = "%Y-%m-%d %H:%M:%S"
 
 
 class FilterError(GitmemError):
-    """A filter of a query cannot be understood."""
+    """A filter of a query has an invalid value."""
 
     exit_code = ExitCode.USAGE
 
 
 class Filters(Value):
-    """The filters of a query, understood. Several of one name are alternatives; dates are local times as text."""
+    """The parsed filters of a query. Several of one name are alternatives; dates are local times as text."""
 
     paths: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
@@ -36,7 +36,7 @@ class Filters(Value):
     until: str = ""
 
     def allow_path(self, path: str) -> bool:
-        """Say whether a file is one of those that are asked for."""
+        """Return whether a file passes; its units may still fail `allow`."""
         if self.paths and not any(_path_fits(path, wanted) for wanted in self.paths):
             return False
         if not (self.since or self.until) or not path.startswith("daily/"):
@@ -45,7 +45,7 @@ class Filters(Value):
         return day >= self.since[: len(day)] and (not self.until or day <= self.until[: len(day)])
 
     def allow(self, facts: Facts) -> bool:
-        """Say whether a unit is one of those that are asked for."""
+        """Return whether a unit passes."""
         if self.types and _words(facts.label) not in self.types:
             return False
         if self.tags and not any(tag.casefold() in self.tags for tag in facts.tags):
@@ -59,15 +59,15 @@ class Filters(Value):
 
     @property
     def by_unit(self) -> bool:
-        """Whether it takes more than the path to say what is asked for."""
+        """Whether a filter needs more than the path."""
         return bool(self.types or self.tags or self.sessions or self.since or self.until)
 
 
 def read_filters(store: Store, query: Query) -> Filters:
-    """Return what a query's filters mean.
+    """Parse the filters of a query.
 
     Raises:
-        FilterError: a date is none; the message names it.
+        FilterError: a date is invalid.
 
     """
     sessions = query.filter("session")
@@ -83,7 +83,7 @@ def read_filters(store: Store, query: Query) -> Filters:
 
 
 def allowed_text(query: Query, units: Units, unit: Unit) -> bool:
-    """Say whether a unit's text holds the phrases, and none of what it must be without."""
+    """Return whether a unit has all phrases of a query, and none of the excluded ones."""
     if query.phrases or query.without_phrases:
         text = " ".join(units.low[unit.start : unit.end].split())
         if not all(phrase in text for phrase in query.phrases) or any(
@@ -93,13 +93,13 @@ def allowed_text(query: Query, units: Units, unit: Unit) -> bool:
     return True
 
 
-def unwanted(query: Query, units: Units) -> set[int]:
-    """Return the units of a file in which a word stands that a hit must be without."""
+def excluded(query: Query, units: Units) -> set[int]:
+    """Return the units of a file that have an excluded word."""
     return set(find_terms(units, query.without)) if query.without else set()
 
 
 def literals_for(filters: Filters) -> list[str]:
-    """Return what stands in all that filters allow: what to look for where a query has no words."""
+    """Return the texts to scan for where a query has filters and no words."""
     if filters.tags:
         return [f"#{tag}" for tag in filters.tags]
     if filters.types:
@@ -121,26 +121,26 @@ def _words(label: str) -> str:
 
 
 def _of_session(facts: Facts, sessions: Iterable[str]) -> bool:
-    """Say whether what is known of an entry is the beginning of a session's id, or the other way round."""
+    """Return whether one of the sessions is a prefix of a unit's session, or the other way round."""
     return bool(facts.session) and any(
         facts.session.startswith(session) or session.startswith(facts.session) for session in sessions
     )
 
 
 def _entries_of(store: Store, sessions: Sequence[str]) -> frozenset[str]:
-    """Return the entries that were saved in these sessions, as the commits say."""
+    """Return the ids of the entries saved in these sessions, from the commits."""
     if not sessions:
         return frozenset()
     from gitmem.errors import NotFoundError
     from gitmem.store.history.records import records
 
-    found: set[str] = set()
+    entries: set[str] = set()
     for session in sessions:
         try:
-            found.update(entry for record in records(store, session=session) for entry in record.entries)
+            entries.update(entry for record in records(store, session=session) for entry in record.entries)
         except NotFoundError:
             continue
-    return frozenset(found)
+    return frozenset(entries)
 
 
 def _moment(store: Store, query: Query, name: str) -> str:
@@ -156,6 +156,6 @@ def _moment(store: Store, query: Query, name: str) -> str:
         raise FilterError(f"{name}:{text}: {error}.", f"Dates are given like {FORMS}.") from None
     if span is None:
         raise FilterError(
-            f"{name}:{text} is no date.", f'Dates are given like {FORMS}; with blanks as {name}:"3 days ago".'
+            f"{name}:{text} is not a date.", f'Dates are given like {FORMS}; with blanks as {name}:"3 days ago".'
         )
     return (span.first if name == "since" else span.last).strftime(_SECONDS)

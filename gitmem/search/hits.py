@@ -1,4 +1,4 @@
-"""What a search answers with, and what narrows it."""
+"""A hit: a unit with its date, session, entry id, label and tags."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
 _SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
-_HEADER = 4096  # characters in which a document says when it was made
+_HEADER = 4096  # characters in which the date of a document is looked for
 _CREATED = r"(?m)^(?:date|created):[ \t]*['\"]?([0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T: ]*)"
 
 
 class Hit(Value):
-    """One place where memory answers a query.
+    """A unit that matches a query.
 
-    `start` and `end` are lines, counted from 1. `date` is local, `YYYY-MM-DD` with the time where it is known, "" where
-    it is not; `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" where there is none.
-    `commit` is one that has the text, where no file has it any more.
+    `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
+    `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
+    text if no file does any more.
     """
 
     path: str
@@ -51,7 +51,7 @@ class Hit(Value):
 
 
 class Facts(Value):
-    """What the first line of an entry, the path and the header say of a unit; see `Hit`."""
+    """Date, session, entry id, label and tags of a unit; see `Hit`."""
 
     date: str
     session: str
@@ -61,7 +61,7 @@ class Facts(Value):
 
 
 def facts_of(units: Units, unit: Unit) -> Facts:
-    """Return what is known of a unit, without git."""
+    """Return the facts in a unit's first line, the path and the header of its file."""
     label, entry, time = "", "", ""
     tags: tuple[str, ...] = ()
     if unit.kind == ENTRY and (line := first_line().match(units.text, unit.start, unit.end)):
@@ -79,7 +79,7 @@ def facts_of(units: Units, unit: Unit) -> Facts:
 
 
 def file_facts(units: Units) -> tuple[str, str]:
-    """Return the date and the session a whole file is of, "" where it is of none."""
+    """Return the date and the session of a file, each "" if unknown."""
     named = re.search(_SESSION_NAME, units.path) if units.path.startswith("sessions/") else None
     session = named[1] if named else ""
     day = day_of(units.path.rpartition("/")[2])
@@ -91,7 +91,7 @@ def file_facts(units: Units) -> tuple[str, str]:
 
 @cache
 def day_of(text: str) -> str:
-    """Return the date, perhaps with the time, that a name or a heading holds, "" where it holds none."""
+    """Return the date in a name or heading, with the time if there is one, or ""."""
     if day := re.search(_DAY, text):
         return day[0]
     if stamp := re.search(_STAMP, text):
@@ -109,9 +109,9 @@ def make_hit(units: Units, index: int, found: Found | None, says: list[float], s
     if facts.entry and (line := first_line().match(units.text, unit.start, unit.end)):
         shown = line.start("text") if line["text"] else line.end()
     places = [(max(0, position - shown), says[term]) for position, term in found.places] if found else []
-    told = (
-        units.text[shown : unit.end].replace(f" ^{facts.entry}", "", 1) if facts.entry else units.text[shown : unit.end]
-    )
+    body = units.text[shown : unit.end]
+    if facts.entry:
+        body = body.replace(f" ^{facts.entry}", "", 1)
     return Hit(
         path=units.path,
         start=start,
@@ -121,7 +121,7 @@ def make_hit(units: Units, index: int, found: Found | None, says: list[float], s
         date=facts.date,
         session=facts.session,
         score=round(score, 4),
-        snippet=snippet(told.strip(), places),
+        snippet=snippet(body.strip(), places),
         tokens=estimate_tokens(text),
         text=text,
         entry=facts.entry,

@@ -1,4 +1,4 @@
-"""The keywords of a store: which words say what its entries are about, derived when asked (spec P5, V5)."""
+"""The keywords of a store: the words of most entries, counted on each call (docs/spec.md P5, V5)."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 LIMIT = 50
 _WORD = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?|[\uac00-\ud7a3]+|[^\W\d_a-zA-Z\uac00-\ud7a3]{2,}")
 _SHORTEST = 3  # letters of a keyword in a script with letters
-_COMMON = 0.5  # of all units: a word in more of them tells none from another
+_COMMON = 0.5  # of all units: a word in more of them is no keyword
 _FEW = 8  # units below which no word is too common
 
 
 class Keyword(Value):
-    """A word, as it is mostly written, and the number of entries and sections that bear it."""
+    """A word in its most frequent form, and the number of entries and sections that have it."""
 
     word: str
     count: int
 
 
 def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
-    """Return the words that stand in most entries and sections, the most frequent first; all with 0."""
+    """Return at most `limit` words of entries and sections, the most frequent first; all with 0."""
     counts: Counter[str] = Counter()
     written: dict[str, Counter[str]] = {}
     seen: set[str] = set()
@@ -62,7 +62,7 @@ def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
 
 
 def _keys(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the words of a text that can be keywords, each with the form that all its forms share."""
+    """Yield the stem and the word of each possible keyword in a text."""
     stop = stop_words()
     for match in _WORD.finditer(text):
         word = fold(match[0])

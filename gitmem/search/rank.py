@@ -1,9 +1,9 @@
-"""The ranking: exact BM25 over units, what stands beside them, and how near the words stand to each other.
+"""The ranking: BM25 over units, with a share of their neighbours, first lines and the proximity of terms.
 
     score = sum over terms of  weight * idf * tf * (k1 + 1) / (tf + k1 * (1 - b + b * length / average))
 
-An entry of a conversation is often found by what stands in its neighbours, so `tf` counts a share of what stands there.
-A unit of several lines leans on them less: it says by itself what it is about.
+An entry of a conversation often shares its topic with its neighbours, so `tf` counts a share of their terms. The share
+is smaller for units of several lines.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 K1 = 0.9
 B = 0.4
-# A word that only begins like an English one counts this much: `education` for `educated`.
+# The weight of a word that only shares a prefix with an English one: `education` for `educated`.
 PARTIAL = 0.5
 _SHORTEST_PARTIAL = 4
-ROOM = 100  # characters added to every length: among short units, a few words more or less say little
-WINDOW = (0.5, 0.25)  # how much a term counts that stands in a neighbour, next and next but one
-WINDOW_LENGTH = 250  # characters of the units that lean most on their neighbours
-FIRST = 0.3  # for a term in the first of several lines: a title, a signature, what was asked
+ROOM = 100  # characters added to each length, so that a few words matter less among short units
+WINDOW = (0.5, 0.25)  # weights of the terms in the next neighbours, and in those after them
+WINDOW_LENGTH = 250  # characters of the units for which neighbours count most
+FIRST = 0.3  # bonus for a term in the first of several lines: a title, a signature, a request
 PROXIMITY = 0.2
-NEAR = 60  # characters within which two terms stand together
-MOST_COUNTED = 200  # places of one needle in one unit
+NEAR = 60  # characters between two terms that count as near
+MOST_COUNTED = 200  # places kept of one unit
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
 
 
 class Found(Value):
-    """What of a query is in a unit: how often each term counts, and where terms stand, as (position, term)."""
+    """The terms of a query in a unit: the weighted count of each, and their places as (position, term)."""
 
     counts: dict[int, float]
     places: list[tuple[int, int]]
@@ -48,7 +48,7 @@ NOTHING = Found({}, [])
 
 
 class Ranked(Value):
-    """A unit with its score and what was found in it."""
+    """A unit with its score, the terms in it, and their weights."""
 
     score: float
     units: Units
@@ -58,12 +58,12 @@ class Ranked(Value):
 
 
 def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) -> dict[int, Found]:
-    """Return what is found in a file's units, by their index; `loosely`, within words too."""
+    """Return the terms in each unit of a file, by its index; with `loosely` inside words, too."""
     found: dict[int, Found] = {}
     absent: list[str] = []
     for number, term in enumerate(terms):
         for needle in term.needles:
-            if any(text in needle.text for text in absent):  # nor does what holds it stand there
+            if any(text in needle.text for text in absent):  # a longer text is absent, too
                 continue
             first = units.low.find(needle.text)
             if first < 0:
@@ -83,7 +83,7 @@ def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) ->
 
 
 def _places(units: Units, needle: Needle, first: int, *, loosely: bool) -> Iterator[tuple[int, float]]:
-    """Yield where a needle stands as it must, with what it counts there; `first` is where it stands at all."""
+    """Yield the positions of a needle and its weights there; `first` is the first occurrence of its text."""
     low, text, size = units.low, units.text, len(needle.text)
     position = first
     known: dict[str, float] = {}
@@ -102,7 +102,7 @@ def _places(units: Units, needle: Needle, first: int, *, loosely: bool) -> Itera
 
 
 def _likeness(text: str, position: int, needle: Needle, known: dict[str, float]) -> float:
-    """Return how much the word that begins at a position is the one that is looked for."""
+    """Return the likeness of the word at a position to the needle's word: 1 for another form of it."""
     match = _WORD.match(text, position)
     word = match[0] if match else ""
     likeness = known.get(word)
@@ -114,7 +114,7 @@ def _likeness(text: str, position: int, needle: Needle, known: dict[str, float])
 
 
 def starts_word(text: str, position: int) -> bool:
-    """Say whether a word, or a part of an identifier, begins at a position."""
+    """Return whether a word, or a part of an identifier, begins at a position."""
     if position == 0:
         return True
     before, first = text[position - 1], text[position]
@@ -130,12 +130,12 @@ def starts_word(text: str, position: int) -> bool:
 
 
 def ends_word(text: str, end: int) -> bool:
-    """Say whether a word ends before a position."""
+    """Return whether a word ends before a position."""
     return end >= len(text) or starts_word(text, end) or not text[end].isalnum()
 
 
 class Corpus(Value):
-    """What the ranking knows of the whole: how many units, how long on average, in how many each term stands."""
+    """Statistics of all units: their number, their average length, and the number with each term."""
 
     units: float
     average: float
@@ -143,7 +143,7 @@ class Corpus(Value):
 
 
 def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
-    """Return what each term says: its weight times its inverse document frequency."""
+    """Return the weight of each term times its inverse document frequency."""
     total = max(corpus.units, 1.0)
     return [
         term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
@@ -152,7 +152,7 @@ def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
 
 
 def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], average: float) -> dict[int, float]:
-    """Return the scores of a file's units, by their index; what stands beside a unit counts a little with it."""
+    """Return the scores of a file's units, by their index."""
     average += ROOM
     scores = {}
     for index, unit in found.items():
@@ -168,22 +168,19 @@ def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], 
         norm = K1 * (1 - B + B * (length + ROOM) / average)
         score = sum(says[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items())
         if lines > 1:
-            said_first = {term for position, term in unit.places if position < first_end}
-            score += FIRST * sum(says[term] for term in said_first)
+            in_first = {term for position, term in unit.places if position < first_end}
+            score += FIRST * sum(says[term] for term in in_first)
         scores[index] = score + PROXIMITY * nearness(unit, says)
     return scores
 
 
 def leaning(length: int) -> float:
-    """Return how much a unit of so many characters leans on its neighbours.
-
-    "Thanks!" answers nothing by itself, whatever it stands beside; a long text stands alone.
-    """
+    """Return how much the neighbours of a unit of so many characters count: little for very short and long units."""
     return length / WINDOW_LENGTH if length < WINDOW_LENGTH else WINDOW_LENGTH / length
 
 
 def nearness(unit: Found, says: Sequence[float]) -> float:
-    """Return what the pairs of terms say that stand near each other, each pair once."""
+    """Return the summed weight of the pairs of terms that are near each other, each pair once."""
     if len(unit.counts) < 2:  # noqa: PLR2004  # a pair
         return 0.0
     best: dict[tuple[int, int], float] = {}

@@ -1,13 +1,13 @@
-"""Where a search looks: the files of the work tree, of a revision, what history has lost, and transcripts.
+"""The sources of a search: the working tree, a revision, lines that history lost, and transcripts.
 
-Each source returns what of it is worth ranking, cut into units, and how much of the whole that is.
+Each source returns the files worth ranking, cut into units, and how large a part of the source they are.
 """
 
 from __future__ import annotations
 
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
-from gitmem.search.files import is_searched, list_paths, look_at, read_file
+from gitmem.search.files import is_searched, list_paths, read_file, stat_file
 from gitmem.search.hits import day_of
 from gitmem.search.query.query import fold
 from gitmem.search.units.units import Excerpts, Units
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from gitmem.search.scan.base import Line, Scanner
     from gitmem.store.store import Store
 
-MOST_FILES = 60  # that are read and ranked
-FEW_BYTES = 2_000_000  # of a store that is read as a whole: ripgrep takes longer to begin than it would spare
-MANY_BYTES = 8_000_000  # of a store in which a query of common words gets a budget
-MANY_FILES = 400  # that are read where a query is narrowed by what only reading tells
-BUDGET = 2_000  # lines that are looked for in one
+MOST_FILES = 60  # read and ranked
+FEW_BYTES = 2_000_000  # of a store that is read whole: starting ripgrep would take longer than it saves
+MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
+MANY_FILES = 400  # read where a filter needs the text of a unit
+BUDGET = 2_000  # matching lines of one scan
 _SAMPLED_FILES = 24
-_WEIGHED_FILES = 200  # whose sizes tell that of the whole
-_NEIGHBOURS = 3  # lines apart at which two lines count as one place when files are chosen
-_KEPT_CHARACTERS = 16_000_000  # of files that a process keeps read
+_WEIGHED_FILES = 200  # from which the size of all files is estimated
+_NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
+_KEPT_CHARACTERS = 16_000_000  # of the files in the cache of a process
 _UNDATED = "9999"
 _PER_FILE = 200  # lines of one transcript
 
 
 class Pool(Value):
-    """What a source found: the files read, how many times the whole is larger, and the share of lines that is in it.
+    """The files that were read of a source, by what factor the source is larger, and their share of matching lines.
 
-    `estimated` has the number of lines in the whole in which the terms stand that were not looked for.
+    `estimated` maps each term that was not scanned for to its number of lines in the source.
     """
 
     read: list[Units]
@@ -56,7 +56,7 @@ def work_tree(
     *,
     most: int = MOST_FILES,
 ) -> Pool:
-    """Look at the files as they are now, with the best scanner there is if none is given; `most` of them are read."""
+    """Search the files of the working tree; read at most `most` of them. The default is the best scanner available."""
     paths = list_paths(store.root)
     size = estimate_size(store.root, paths)
     share = 1.0
@@ -77,30 +77,30 @@ def work_tree(
 
 
 def _load_all(root: str, paths: Iterable[str]) -> list[Units]:
-    return [load(root, file) for path in paths if (file := look_at(root, path)) is not None]
+    return [load(root, file) for path in paths if (file := stat_file(root, path)) is not None]
 
 
 def _times(whole: float, part: float) -> float:
-    """Return how many times a part, which may be nothing, is in the whole."""
+    """Return by what factor a whole is larger than its part, 1 for an empty part."""
     return max(whole / part, 1.0) if part else 1.0
 
 
 def estimate_size(root: str, paths: Sequence[str]) -> float:
-    """Return the bytes of all files, by those of a sample where they are many."""
+    """Return the bytes of all files, estimated from a sample where they are many."""
     sample = paths[:: max(len(paths) // _WEIGHED_FILES, 1)]
-    sizes = [file.size for path in sample if (file := look_at(root, path)) is not None]
+    sizes = [file.size for path in sample if (file := stat_file(root, path)) is not None]
     return sum(sizes) * len(paths) / max(len(sizes), 1)
 
 
 def within_budget(
     root: str, paths: Sequence[str], size: float, terms: Sequence[Term], literals: Sequence[str]
 ) -> tuple[Sequence[str], dict[int, float]]:
-    """Return the rarest literals, as many as the budget allows, and for the terms left out in how many lines they are.
+    """Return the rarest literals within the budget, and for each term left out its estimated number of lines.
 
-    Both are estimated on a sample of the files. What is left out is counted in the files that the others lead to.
+    Both are estimated from a sample of the files. Terms left out still count in the files that the others match.
     """
     step = max(len(paths) // _SAMPLED_FILES, 1)
-    sample = [file for path in paths[step // 2 :: step] if (file := look_at(root, path)) is not None]
+    sample = [file for path in paths[step // 2 :: step] if (file := stat_file(root, path)) is not None]
     texts = [load(root, file).low for file in sample]
     times = size / max(sum(file.size for file in sample), 1)
     counts = {literal: times * sum(text.count(literal) for text in texts) for literal in literals}
@@ -122,10 +122,7 @@ def within_budget(
 def choose_files(
     lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], most: int = MOST_FILES
 ) -> tuple[list[str], float]:
-    """Return the files that are worth reading, and the share of all found lines that stands in them.
-
-    Without terms, those are the newest.
-    """
+    """Return the most promising files, and their share of all matching lines; without terms the newest files."""
     if len(lines) <= most:
         return sorted(lines), 1.0
     if not terms:
@@ -151,7 +148,7 @@ def _terms_in(line: Line, needles: Sequence[tuple[str, int]]) -> set[int]:
 
 
 def _promise(found: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) -> float:
-    """Return how good the best place of a file looks: what the different terms say in lines next to each other."""
+    """Return the weight of the different terms in the best group of neighbouring lines of a file."""
     best, start = 0.0, 0
     for end, (number, _) in enumerate(found):
         while found[start][0] < number - _NEIGHBOURS:
@@ -161,8 +158,8 @@ def _promise(found: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) 
     return best
 
 
-class _Read:
-    """The files that were read last, within a bound."""
+class _Cache:
+    """The files that were read last, up to a number of characters."""
 
     def __init__(self) -> None:
         self._files: dict[tuple[str, str], tuple[File, Units]] = {}
@@ -170,7 +167,7 @@ class _Read:
         self._lock = Lock()
 
     def get(self, root: str, file: File) -> Units | None:
-        """Return a file that was read and has not changed since."""
+        """Return a file if it is cached and has not changed since."""
         with self._lock:
             known = self._forget((root, file.path))
             if known is None or known[0] != file:
@@ -179,7 +176,7 @@ class _Read:
             return known[1]
 
     def put(self, root: str, file: File, units: Units) -> None:
-        """Keep a file, and let go of those that were not asked for longest."""
+        """Cache a file, and drop the least recently used ones."""
         with self._lock:
             self._forget((root, file.path))
             self._keep((root, file.path), (file, units))
@@ -196,15 +193,15 @@ class _Read:
         self._characters += len(value[1].text)
 
 
-_read = _Read()
+_cache = _Cache()
 
 
 def load(root: str, file: File) -> Units:
-    """Return a file cut into units; a process that searches again reads only what has changed."""
-    units = _read.get(root, file)
+    """Return a file cut into units, from the cache of the process if it has not changed."""
+    units = _cache.get(root, file)
     if units is None:
         units = Units(file.path, read_file(root, file.path))
-        _read.put(root, file, units)
+        _cache.put(root, file, units)
     return units
 
 

@@ -58,7 +58,7 @@ def test_without_words_the_newest_come_first(filled):
 
 
 def test_a_date_that_is_none_is_said(filled):
-    with pytest.raises(FilterError, match=r"since:soon is no date") as caught:
+    with pytest.raises(FilterError, match=r"since:soon is not a date") as caught:
         filled.search("cache since:soon")
     assert caught.value.exit_code == ExitCode.USAGE
 

@@ -101,7 +101,7 @@ def run_recall(args: argparse.Namespace, door: Door) -> int:
         "text": found.text,
         "tokens": estimate_tokens(found.text),
         "more": found.more,
-        "hits": [hit_value(hit) for hit in found.told],
+        "hits": [hit_value(hit) for hit in found.whole],
         "without_vectors": without_vectors or None,
     }
     door.answer(args, value, plain(found.text))

@@ -1,8 +1,8 @@
-"""What is asked: the terms of a query, and what narrows it.
+"""A query: its terms, phrases, excluded words and filters.
 
     "exact phrase"  -without  path:daily  type:decision  tag:build  since:2026-11-01  until:yesterday  session:1b4e
 
-Everything else is words. A query may be anything: what has no word in it is looked for as it stands.
+Everything else is words. Any text is a query: one without a word is searched for literally.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-MAX_CHARACTERS = 10_000  # of a query; what comes after says no more about what is meant
+MAX_CHARACTERS = 10_000  # of a query; the rest is ignored
 MAX_TERMS = 48
-# How a needle stands in the text: from the beginning of a word, as a whole word, or anywhere.
+# Where a needle matches: at the beginning of a word, as a whole word, or anywhere.
 PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 
 HALF = 0.5
@@ -32,16 +32,16 @@ _FILTERS = ("path", "type", "tag", "since", "until", "session")
 _PIECE = re.compile(
     rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(_FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
 )
-# What joins the parts of an identifier, a path, `node.js`, `utf-8`.
+# Joints of identifiers, paths, `node.js`, `utf-8`.
 _JOINT = r"[^\W\d_][^\w\s]*[._\-/:@#+][^\w\s]*\w|\w[._\-/:@#+]+[^\W\d_]|_"
 _HUMP = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+"
 
 
 class Needle(Value):
-    """A text in lower case, how it must stand, and what finding it counts.
+    """A text in lower case, where it matches, and the weight of a match.
 
-    With a `key` it is the beginning of an English word: another form of the same word counts in full, a word that
-    only begins alike counts less.
+    A needle with a `key`, a stem, is the beginning of an English word: other forms of the word count in full, other
+    words with that beginning count less.
     """
 
     text: str
@@ -51,7 +51,7 @@ class Needle(Value):
 
 
 class Term(Value):
-    """One thing to look for, in any of its forms, and how much it says. Terms of one word share its `group`."""
+    """The forms of a word or part of a word, and its weight. Terms of one word share its `group`."""
 
     needles: tuple[Needle, ...]
     weight: float
@@ -59,7 +59,7 @@ class Term(Value):
 
 
 class Query(Value):
-    """A query understood. What narrows it is as the user wrote it; `said` is the rest, the words and the phrases."""
+    """A parsed query. The values of filters are as the user wrote them; `words` is the text without filters."""
 
     text: str
     terms: tuple[Term, ...]
@@ -67,29 +67,29 @@ class Query(Value):
     without: tuple[Term, ...] = ()
     without_phrases: tuple[str, ...] = ()
     filters: tuple[tuple[str, str], ...] = ()
-    said: str = ""
+    words: str = ""
 
     def decomposed(self) -> Query | None:
-        """Return the query as some systems write it, letters and marks apart (NFD); None where that is the same."""
+        """Return the query with decomposed characters (NFD), as some systems write them; None if that is the same."""
 
-        def apart(text: str) -> str:
+        def decompose(text: str) -> str:
             return unicodedata.normalize("NFD", text)
 
         terms = tuple(
-            term._replace(needles=tuple(needle._replace(text=apart(needle.text)) for needle in term.needles))
+            term._replace(needles=tuple(needle._replace(text=decompose(needle.text)) for needle in term.needles))
             for term in self.terms
         )
-        phrases = tuple(map(apart, self.phrases))
+        phrases = tuple(map(decompose, self.phrases))
         same = (terms, phrases) == (self.terms, self.phrases)
         return None if same else self._replace(terms=terms, phrases=phrases)
 
     def filter(self, name: str) -> tuple[str, ...]:
-        """Return what was given for a filter."""
+        """Return the values of a filter."""
         return tuple(value for key, value in self.filters if key == name)
 
 
 def fold(text: str) -> str:
-    """Return a text in lower case, each character still in its place."""
+    """Return a text in lower case, of the same length."""
     lower = text.lower()
     if len(lower) == len(text):
         return lower
@@ -97,7 +97,7 @@ def fold(text: str) -> str:
 
 
 def parse_query(text: str) -> Query:
-    """Understand a query. Never raises: a lone surrogate or a control character parts words like a blank."""
+    """Parse any text as a query; lone surrogates and control characters count as blanks."""
     clean = "".join(
         " " if unicodedata.category(c) in {"Cc", "Cs"} else c
         for c in unicodedata.normalize("NFC", text[:MAX_CHARACTERS].encode("utf-8", "replace").decode())
@@ -125,12 +125,12 @@ def parse_query(text: str) -> Query:
         without=_terms(without, keep_stop=True),
         without_phrases=tuple(filter(None, without_phrases)),
         filters=tuple((name, value) for name, value in filters if value),
-        said=" ".join(words),
+        words=" ".join(words),
     )
 
 
 def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
-    """Return the terms of words in their order, each once."""
+    """Return the terms of words, in order, without copies."""
     found: dict[tuple[Needle, ...], Term] = {}
     for group, word in enumerate(words):
         for needles, weight in _word_terms(word, keep_stop=keep_stop):
@@ -143,7 +143,7 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
 
 
 def _joined(words: list[str]) -> tuple[Term, ...]:
-    """Return what two words next to each other are in an identifier or a compound: `read_only`, `filename`."""
+    """Return pairs of neighbouring words joined, as in `read_only` or `filename`."""
     stop = stop_words()
     parts = [(group, fold(word.strip(_EDGES))) for group, word in enumerate(words[:MAX_TERMS])]
     parts = [(group, part) for group, part in parts if part not in stop]
@@ -159,13 +159,13 @@ def _is_plain(word: str) -> bool:
 
 
 def _literal_terms(words: list[str]) -> tuple[Term, ...]:
-    """Return terms for what has no letter or digit in it."""
+    """Return terms for texts without letters and digits."""
     texts = dict.fromkeys(fold(word)[:MAX_TERMS] for word in words)
     return tuple(Term((Needle(text, INSIDE),), 1.0, group) for group, text in enumerate(texts))[:MAX_TERMS]
 
 
 def _word_terms(word: str, *, keep_stop: bool) -> Iterator[tuple[tuple[Needle, ...], float]]:
-    """Yield what to look for of one word between blanks."""
+    """Yield the needles and weights of one word between blanks."""
     stop = frozenset() if keep_stop else stop_words()
     parts = runs(word)
     if not parts:

@@ -1,4 +1,4 @@
-"""The runs of one script in a word: they are looked for in different ways."""
+"""Split a word into runs of one script, which are searched for in different ways."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from bisect import bisect_right
 from gitmem.values import Value
 
 WORD, HANGUL, HAN, UNSPACED, MARKED = "word", "hangul", "han", "unspaced", "marked"
-# First and last code points, in order. Han stands for Chinese and Japanese; unspaced are scripts that part no words;
-# in the scripts of India vowel signs are parts of words, and no letters.
+# First and last code points, in order. HAN is Chinese and Japanese; UNSPACED scripts have no blanks between words;
+# MARKED scripts, those of India, have vowel signs that are not letters.
 _RANGES = (
     (0x0900, 0x0DFF, MARKED),
     (0x0E01, 0x0FFF, UNSPACED),  # Thai, Lao, Tibetan
@@ -32,7 +32,7 @@ _FIRSTS = [first for first, _, _ in _RANGES]
 
 
 class Run(Value):
-    """Characters of one script that follow each other in a word, and where they stand in it."""
+    """Consecutive characters of one script in a word, with their positions."""
 
     script: str
     text: str
@@ -41,7 +41,7 @@ class Run(Value):
 
 
 def runs(word: str) -> list[Run]:
-    """Return the runs of a word; what is neither letter nor digit is in none."""
+    """Return the runs of a word, without characters that are neither letters nor digits."""
     found = []
     start, script = 0, ""
     for position, character in enumerate(word):
@@ -56,7 +56,7 @@ def runs(word: str) -> list[Run]:
 
 
 def _script(character: str) -> str:
-    """Return the script of a character, "" of what parts words."""
+    """Return the script of a character, or "" if it separates words."""
     code = ord(character)
     if code >= _FIRSTS[0]:
         _, last, script = _RANGES[bisect_right(_FIRSTS, code) - 1]

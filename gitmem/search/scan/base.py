@@ -1,7 +1,7 @@
-"""The contract of scanners, and the one on Python's `re`, which needs nothing.
+"""The contract of scanners, and the scanner on Python's `re`.
 
-Three scanners keep it: the ripgrep bindings, the `rg` binary, and `re`. Each returns, for the files it is given and no
-others, the lines in which a literal occurs without regard to case, in order.
+There are three: the ripgrep bindings, the `rg` binary, and `re`. Each returns, for the given files only, the lines that
+hold a literal, without regard to case, in order.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Scanner(Protocol):
-        """Finds lines."""
+        """Finds the lines of files that hold one of several literals."""
 
         def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
-            """Return the lines, by path, in which one of the literals occurs; `literals` are in lower case."""
+            """Return the matching lines of each path; `literals` are in lower case."""
             ...
 
 
-# Characters of a line that are looked at: what stands further on in a line of megabytes is found with its unit.
+# Characters of a line that are kept: the rest of a line of megabytes is ranked with its unit.
 LONGEST_LINE = 20_000
 
 
 class Line(Value):
-    """A line by its number, from 1, and its beginning."""
+    """The beginning of a line, and its number, counted from 1."""
 
     number: int
     text: str
 
 
 class PythonScanner:
-    """Reads each file and searches it with `re`: slower, and needs nothing."""
+    """Reads each file and searches it with `re`: slower, and available everywhere."""
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
-        """Return the lines, by path, in which one of the literals occurs."""
+        """Return the matching lines of each path."""
         pattern = re.compile("|".join(map(re.escape, literals)), re.IGNORECASE)
         found = {}
         for path in paths:
@@ -67,7 +67,7 @@ def _matches(data: bytes, pattern: re.Pattern[str]) -> list[Line]:
 
 
 def by_folder(paths: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the top folders that hold files, and the files that stand in none."""
+    """Return the top-level folders, and the files outside of folders."""
     folders: dict[str, None] = {}
     single = []
     for path in paths:

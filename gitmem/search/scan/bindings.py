@@ -1,9 +1,9 @@
-"""The ripgrep bindings behind one narrow door: what of them works is used, the rest is seen to here.
+"""The scanner on the ripgrep bindings, which works around their faults.
 
-What they do (0.1.0, measured): a line that is no UTF-8 ends its file silently; files named by any ignore file are
-left out; `path:line:text` is one string, whatever is in the path; names that are no UTF-8 come mangled; the order is
-random; a pattern is a regular expression; hidden files and `.git` are searched. So: only the store's folders, never
-its root; literals, escaped; the files that `left_out` names are searched by `PythonScanner`.
+Version 0.1.0 stops reading a file at a line that is not UTF-8, skips files that any ignore file names, returns
+`path:line:text` as one string, mangles names that are not UTF-8, returns lines in random order, takes patterns as
+regular expressions, and searches hidden files and `.git`. So literals are escaped, only the store's folders are passed
+to it, never the root, and `PythonScanner` searches the files that the bindings would miss.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import re
 
 from gitmem.machine.beneath import read_regular
-from gitmem.search.files import File, look_at, read_file
+from gitmem.search.files import File, read_file, stat_file
 from gitmem.search.scan.base import LONGEST_LINE, Line, PythonScanner, by_folder
 from gitmem.values import Value
 
@@ -26,15 +26,15 @@ _META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 _NUMBER = re.compile(r":([0-9]+):")
 _RULES = (".gitignore", ".ignore", ".rgignore")
 _EXCLUDES = r"(?im)^\s*excludesfile\s*=\s*\"?([^\"\n]+)"
-_WORTH_KEEPING = 50  # files looked at before what was found of them is written down
+_WORTH_KEEPING = 50  # newly checked files before the state is written
 
 
 class BindingsMissingError(Exception):
-    """The bindings cannot be imported on this machine."""
+    """The bindings are not installed."""
 
 
 class BindingsScanner:
-    """Searches with `ripgrep-python`; `private` is where it notes which files the bindings leave out."""
+    """Searches with `ripgrep-python`; the folder `private` keeps the list of files that the bindings miss."""
 
     def __init__(self, private: str, home: str) -> None:
         try:
@@ -46,35 +46,35 @@ class BindingsScanner:
         self._home = home
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
-        """Return the lines, by path, in which one of the literals occurs."""
-        files = [file for path in paths if (file := look_at(root, path)) is not None]
-        odd = self._left_out(root, files)
-        wanted = {path for path in paths if path not in odd}
+        """Return the matching lines of each path."""
+        files = [file for path in paths if (file := stat_file(root, path)) is not None]
+        missed = self._missed(root, files)
+        wanted = {path for path in paths if path not in missed}
         pattern = "|".join(map(escape, literals))
         found: dict[str, list[Line]] = {}
-        folders, single = by_folder(path for path in paths if path not in odd)
+        folders, single = by_folder(path for path in paths if path not in missed)
         for place in (*folders, *single):
             prefix = len(root) + 1
             for line in self._lines(os.path.join(root, place), pattern):
                 parsed = parse_line(line[prefix:], wanted)
                 if parsed is not None:
                     found.setdefault(parsed[0], []).append(parsed[1])
-        found.update(PythonScanner().scan(root, [path for path in paths if path in odd], literals))
+        found.update(PythonScanner().scan(root, [path for path in paths if path in missed], literals))
         return found
 
     def _lines(self, place: str, pattern: str) -> list[str]:
         try:
             return self._search(pattern, path=place, output_mode="content", n=True, i=True)
-        except (ValueError, OSError):  # it has gone meanwhile
+        except (ValueError, OSError):  # deleted meanwhile
             return []
 
-    def _left_out(self, root: str, files: Sequence[File]) -> frozenset[str]:
+    def _missed(self, root: str, files: Sequence[File]) -> frozenset[str]:
         state = _State(os.path.join(self._private, _STATE))
         folders = sorted({file.path.rpartition("/")[0] for file in files})
-        return state.update(root, files, _rules(root, folders, self._home), self._seen)
+        return state.update(root, files, _rules(root, folders, self._home), self._readable)
 
-    def _seen(self, place: str) -> Iterable[str]:
-        """Return the files that the bindings see in a folder: those with a first line that is UTF-8."""
+    def _readable(self, place: str) -> Iterable[str]:
+        """Return the files in a folder that the bindings read: those with a first line that is UTF-8."""
         try:
             return self._search("", path=place, output_mode="files_with_matches")
         except (ValueError, OSError):
@@ -82,14 +82,14 @@ class BindingsScanner:
 
 
 def escape(literal: str) -> str:
-    """Return a literal as a regular expression of ripgrep's."""
+    """Escape a literal for ripgrep's regular expressions."""
     return _META.sub(r"\\\g<0>", literal)
 
 
 def parse_line(text: str, paths: frozenset[str] | set[str]) -> tuple[str, Line] | None:
-    """Take `path:line:text` apart, knowing the paths there are; None where it is of none of them.
+    """Split `path:line:text` at the end of one of `paths`; None if it begins with none of them.
 
-    A path that could be taken for the beginning of another one's line is not among `paths`.
+    `paths` has no path that is ambiguous (`_ambiguous`).
     """
     text = text.replace("\\", "/", text[:LONGEST_LINE].find(":")) if os.sep == "\\" else text
     for number in _NUMBER.finditer(text, 0, LONGEST_LINE):
@@ -100,78 +100,80 @@ def parse_line(text: str, paths: frozenset[str] | set[str]) -> tuple[str, Line] 
     return None
 
 
-class _Noted(Value):
-    """What was found when files were last looked at: those changed `until` then, `last` those changed just then."""
+class _Checked(Value):
+    """The files `missed` among those checked: all that had changed up to the time `until`; `last` changed just then."""
 
     rules: str
     until: int = -1
     last: frozenset[File] = frozenset()
-    odd: frozenset[str] = frozenset()
+    missed: frozenset[str] = frozenset()
 
 
 class _State:
-    """Which files the bindings leave out, found by looking at each once.
+    """The files that the bindings miss, kept in a file that can be deleted at any time.
 
-    What is noted of files holds until they change. A file changed after all that were looked at has a later change
-    time, so one number says which are to be looked at. The note can be deleted at any time.
+    Each version of a file is checked once. A file that changed since the last check has a later change time, so one
+    number tells which files to check.
     """
 
-    _known: dict[str, _Noted] = {}  # noqa: RUF012  # by file, for a process that searches often
+    _known: dict[str, _Checked] = {}  # noqa: RUF012  # by file, for a process that searches often
 
     def __init__(self, path: str) -> None:
         self._path = path
 
     def update(
-        self, root: str, files: Sequence[File], rules: str, seen: Callable[[str], Iterable[str]]
+        self, root: str, files: Sequence[File], rules: str, readable: Callable[[str], Iterable[str]]
     ) -> frozenset[str]:
-        """Return the files that are left out now; `seen` lists those that the bindings see in a place."""
-        noted = self._known.get(self._path) or self._read()
-        if noted.rules != rules:
-            noted = _Noted(rules)
-        until, last = noted.until, noted.last
+        """Return the files that the bindings miss; `readable` lists those that they read in a folder."""
+        state = self._known.get(self._path) or self._read()
+        if state.rules != rules:
+            state = _Checked(rules)
+        until, last = state.until, state.last
         new = [file for file in files if file.changed > until or (file.changed == until and file not in last)]
         if not new:
-            return noted.odd
-        looked = {file.path for file in new}
-        places = dict.fromkeys(map(_place, looked))
+            return state.missed
+        checked = {file.path for file in new}
+        places = dict.fromkeys(map(_place, checked))
         visible = {
-            path[len(root) + 1 :].replace(os.sep, "/") for place in places for path in seen(os.path.join(root, place))
+            path[len(root) + 1 :].replace(os.sep, "/")
+            for place in places
+            for path in readable(os.path.join(root, place))
         }
         bad = {file.path for file in files if file.size and file.path not in visible and _place(file.path) in places}
-        bad |= {path for path in looked if _mangled(path) or not _is_text(root, path)}
+        bad |= {path for path in checked if _mangled(path) or not _is_text(root, path)}
         bad |= _ambiguous({file.path for file in files})
         until = max(file.changed for file in files)
         last = frozenset(file for file in files if file.changed == until)
-        noted = _Noted(rules, until, last, (noted.odd - looked) | bad)
-        self._known[self._path] = noted
+        state = _Checked(rules, until, last, (state.missed - checked) | bad)
+        self._known[self._path] = state
         if len(new) >= _WORTH_KEEPING:
-            self._write(noted)
-        return noted.odd
+            self._write(state)
+        return state.missed
 
-    def _read(self) -> _Noted:
+    def _read(self) -> _Checked:
         import json
 
         try:
             with open(self._path, encoding="utf-8") as file:
-                said = json.load(file)
-            last = frozenset(File(str(path), int(size), int(at), int(until)) for path, size, at, until in said["last"])
-            return _Noted(str(said["rules"]), int(said["until"]), last, frozenset(map(str, said["odd"])))
+                value = json.load(file)
+            last = frozenset(File(str(path), int(size), int(at), int(until)) for path, size, at, until in value["last"])
+            return _Checked(str(value["rules"]), int(value["until"]), last, frozenset(map(str, value["odd"])))
         except (OSError, ValueError, TypeError, KeyError):
-            return _Noted("")
+            return _Checked("")
 
-    def _write(self, noted: _Noted) -> None:
+    def _write(self, state: _Checked) -> None:
         import json
 
-        said = {"rules": noted.rules, "until": noted.until, "last": list(noted.last), "odd": sorted(noted.odd)}
+        value = {"rules": state.rules, "until": state.until, "last": list(state.last), "odd": sorted(state.missed)}
         temporary = f"{self._path}.{os.getpid()}"
         with contextlib.suppress(OSError):
             with open(temporary, "w", encoding="utf-8") as file:
-                file.write(json.dumps(said))
+                file.write(json.dumps(value))
             os.replace(temporary, self._path)
 
 
 def _place(path: str) -> str:
-    """Return the top folder of a file, or the file itself where it stands in none."""
+    """Return the top-level folder of a file, or the file if it is in none."""
     return path.partition("/")[0]
 
 
@@ -180,13 +182,13 @@ def _mangled(path: str) -> bool:
 
 
 def _ambiguous(paths: set[str]) -> set[str]:
-    """Return the paths of which one and a line number begin like another one: `a.md` and `a.md:3:b.md`."""
-    odd = set()
+    """Return pairs of paths whose output lines could be confused: `a.md` and `a.md:3:b.md`."""
+    ambiguous = set()
     for path in paths:
         for number in _NUMBER.finditer(path):
             if path[: number.start()] in paths:
-                odd |= {path, path[: number.start()]}
-    return odd
+                ambiguous |= {path, path[: number.start()]}
+    return ambiguous
 
 
 def _is_text(root: str, path: str) -> bool:
@@ -208,7 +210,7 @@ def _setting(path: str) -> bytes:
 
 
 def _rules(root: str, folders: Iterable[str], home: str) -> str:
-    """Return a fingerprint of the files by which ripgrep might pass over others."""
+    """Return a fingerprint of the ignore files and git settings that make ripgrep skip files."""
     places = [os.path.join(root, ".git", "info", "exclude")]
     places += [os.path.join(root, below, name) for below in folders if below for name in _RULES]
     folder = root

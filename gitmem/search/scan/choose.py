@@ -1,4 +1,4 @@
-"""Chooses the best scanner of this machine (`gitmem.search.scan.base`)."""
+"""Choose the best scanner of this machine."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ if TYPE_CHECKING:
 
 
 def make_scanner(store: Store, *, large: bool = False) -> Scanner:
-    """Return the best scanner there is on this machine.
+    """Return the best scanner of this machine.
 
-    The bindings need no process and use one core. `rg` uses all of them and asks for no file's status: in a store that
-    is `large` it takes half as long.
+    The bindings need no process and use one core; `rg` uses all cores and takes half as long in a `large` store.
     """
     from gitmem.search.scan.bindings import BindingsMissingError, BindingsScanner
 

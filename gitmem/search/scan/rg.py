@@ -1,9 +1,9 @@
-"""What stands in for the bindings where they have no wheel: the `rg` binary, if there is one on the `PATH`."""
+"""The scanner on the `rg` binary, for large stores and where the ripgrep bindings have no wheel."""
 
 from __future__ import annotations
 
 import os
-import subprocess  # noqa: TID251  # `rg` is no git; it is started here and nowhere else
+import subprocess  # noqa: TID251  # starts `rg`, not git
 
 from gitmem.search.scan.base import LONGEST_LINE, Line, PythonScanner, by_folder
 
@@ -24,7 +24,7 @@ class RgScanner:
         self._environ = dict(environ)
 
     def scan(self, root: str, paths: Sequence[str], literals: Sequence[str]) -> dict[str, list[Line]]:
-        """Return the lines, by path, in which one of the literals occurs."""
+        """Return the matching lines of each path."""
         folders, single = by_folder(paths)
         patterns = [f"--regexp={literal}" for literal in literals]
         places = [f"./{name}" for name in (*folders, *single)]
@@ -48,19 +48,18 @@ class RgScanner:
         return found
 
 
-def parse_lines(said: bytes) -> Iterator[tuple[bytes, Line]]:
-    """Yield what `rg --null --line-number` says: `path NUL number : line`.
+def parse_lines(output: bytes) -> Iterator[tuple[bytes, Line]]:
+    """Yield paths and lines from the output of `rg --null --line-number`: `path NUL number : line`.
 
-    A path may hold a newline, and a line a NUL. So it is read from the front: a line ends at its newline, and the next
-    path at its NUL.
+    A path may hold a newline, and a line a NUL, so a path ends at its first NUL and a line at its first newline.
     """
     place = 0
-    while (end := said.find(b"\0", place)) >= 0:
-        path = said[place:end]
-        colon = said.find(b":", end)
-        newline = said.find(b"\n", colon)
-        newline = len(said) if newline < 0 else newline
+    while (end := output.find(b"\0", place)) >= 0:
+        path = output[place:end]
+        colon = output.find(b":", end)
+        newline = output.find(b"\n", colon)
+        newline = len(output) if newline < 0 else newline
         # Four bytes make a character at most.
-        text = said[colon + 1 : min(newline, colon + 1 + 4 * LONGEST_LINE)].decode("utf-8", "replace")
-        yield path, Line(int(said[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r"))
+        text = output[colon + 1 : min(newline, colon + 1 + 4 * LONGEST_LINE)].decode("utf-8", "replace")
+        yield path, Line(int(output[end + 1 : colon]), text[:LONGEST_LINE].rstrip("\r"))
         place = newline + 1

@@ -1,1 +1,1 @@
-"""The units that are ranked and shown."""
+"""Units: the parts of files that are ranked and shown."""

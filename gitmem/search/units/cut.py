@@ -1,4 +1,4 @@
-"""Where a file is cut into units: at its entries and headings, and in a long section at blank lines."""
+"""Cut a file into units: at entries and headings, and long sections at blank lines."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     Span = tuple[int, int, str]
 
 ENTRY, SECTION, HEADING, FIELD = "entry", "section", "heading", "field"
-# Characters of a section that is one hit; a longer one is cut at blank lines, about where this much is full.
+# Characters of a section; a longer one is cut at blank lines, into parts of at most about this length.
 LONGEST_SECTION = 3_000
-# A heading, or an entry; also one without an id, as people write them: dated items of a list. And what may be a fence
-# of code, in which neither counts.
+# A heading; an entry, or a dated list item that a person wrote, without an id; or a fence of code, in which there are
+# neither.
 _START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
 _FENCE = "`~"
 _FIELD = r"(?m)^([A-Za-z_][\w-]*):"
 _OPENING = r"\ufeff?---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
 _MAX_HEADER = 65_536
-# Fields of a header that are for programs; and those that say something in words in any document.
+# Header fields for programs; and those with text in any document.
 _NOT_TEXT = frozenset(
     {"id", "kind", "created", "updated", "archive", "method", "date", "date_range", "section_count", "version"}
 )
@@ -31,10 +31,7 @@ _TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
 
 
 def cut(path: str, text: str) -> list[Span]:
-    """Return the units of a file in order, each as its start, its end and its kind.
-
-    A section may be a heading only: see `kind_of`.
-    """
+    """Return start, end and kind of each unit of a file, in order; `kind_of` tells bare headings from sections."""
     spans: list[Span] = []
     body = 0
     if text.startswith(("---", "\ufeff---")) and (opening := re.match(_OPENING, text)):
@@ -42,7 +39,7 @@ def cut(path: str, text: str) -> list[Span]:
         if closing:
             body = closing.end()
             spans += _fields(text, opening.end(), closing.start(), summary=is_summary(path))
-    starts = [found.start() + 1 for found in re.compile(_START).finditer(text, max(body - 1, 0))]
+    starts = [match.start() + 1 for match in re.compile(_START).finditer(text, max(body - 1, 0))]
     if not body and re.match(_START, f"\n{text[:100]}"):
         starts.insert(0, 0)
     starts = _outside_fences(text, starts)
@@ -55,7 +52,7 @@ def cut(path: str, text: str) -> list[Span]:
 
 
 def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:
-    """Yield what a header says in words, a field each."""
+    """Yield the header fields that have text."""
     heads = list(re.compile(_FIELD).finditer(text, start, end))
     for head, following in zip(heads, [*(later.start() for later in heads[1:]), end], strict=False):
         if head[1] not in _NOT_TEXT and (summary or head[1] in _TEXT):
@@ -63,7 +60,7 @@ def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]
 
 
 def _outside_fences(text: str, starts: list[int]) -> list[int]:
-    """Return the starts that are neither a fence nor between two."""
+    """Return the starts outside fences of code."""
     outside = [start for start in starts if text[start] not in _FENCE]
     if len(outside) == len(starts):
         return starts
@@ -74,7 +71,7 @@ def _outside_fences(text: str, starts: list[int]) -> list[int]:
 
 
 def _add(spans: list[Span], text: str, start: int, end: int) -> None:
-    """Add what stands between two starts, as one unit or several."""
+    """Add the text between two starts as one or more units."""
     if text.startswith("- [", start):
         entry = _entry_end(text, start, end)
         spans.append((start, entry, ENTRY))
@@ -88,9 +85,9 @@ def _add(spans: list[Span], text: str, start: int, end: int) -> None:
 
 
 def kind_of(text: str, span: Span) -> str:
-    """Return what a unit is: a section in which nothing stands below its heading is a heading.
+    """Return the kind of a unit: HEADING for a section without text below its heading.
 
-    A search asks this of the few units it finds, out of thousands that it cuts.
+    It is decided for the few units that match, not for the thousands that a search cuts.
     """
     start, end, kind = span
     bare = kind == SECTION and text.startswith("#", start) and "\n" not in text[start:end].rstrip()
@@ -108,7 +105,7 @@ def _entry_end(text: str, start: int, end: int) -> int:
 
 
 def _add_long(spans: list[Span], text: str, start: int, end: int) -> int:
-    """Add a long section but for its last part; returns where that begins."""
+    """Add all parts of a long section but the last; return where the last begins."""
     while end - start > LONGEST_SECTION:
         least = start + LONGEST_SECTION // 3
         blank = text.rfind("\n\n", least, start + LONGEST_SECTION)

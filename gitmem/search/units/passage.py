@@ -1,4 +1,4 @@
-"""A part of one file of the store: some lines, or the entry or section that a line stands in (spec J5)."""
+"""A passage of a document: some lines, or the entry or section around a line (docs/spec.md J5)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-_LONGEST = 4096  # characters of a path that a system may know
-_SHOWN = 200  # characters of one that is refused
+_LONGEST = 4096  # characters of a path
+_SHOWN = 200  # characters of a path in a message
 
 
 class Passage(Value):
@@ -34,13 +34,13 @@ class Passage(Value):
 def read_passage(
     store: Store, path: str, first: int | None = None, last: int | None = None, *, commit: str | None = None
 ) -> Passage:
-    """Return lines of a file: from `first` to `last`, or what the line `first` stands in, or the whole file.
+    """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
-    `commit` is the id of one whose files are read in place of those in the work tree.
+    `commit` is the id of a commit to read instead of the working tree.
 
     Raises:
-        NotFoundError: there is no such file, or it has not so many lines.
-        RefusedError: the path leads out of the store, through a link, or to what is no document of memory.
+        NotFoundError: there is no such file or line.
+        RefusedError: the path leads out of the store or through a link, or is not that of a document.
 
     """
     path = path.removeprefix("./")
@@ -68,7 +68,7 @@ def read_passage(
 
 def _read(store: Store, path: str, commit: str | None) -> bytes | None:
     if len(path) > _LONGEST or any(is_git_folder(part) for part in path.split("/")) or not is_searched(path):
-        raise RefusedError(f"{path[:_SHOWN]!r} is no document of the store.", "Name a file as 'gitmem search' does.")
+        raise RefusedError(f"{path[:_SHOWN]!r} is not a document of the store.", "Name a file as 'gitmem search' does.")
     try:
         return store.repository.read(commit, path) if commit else store.read(path)
     except OSError as error:
@@ -78,7 +78,7 @@ def _read(store: Store, path: str, commit: str | None) -> bytes | None:
 
 
 def _around(units: Units, lines: list[str], number: int) -> tuple[int, int]:
-    """Return the first and the last line of what a line stands in."""
+    """Return the first and the last line of the unit around a line."""
     index = units.at(sum(len(line) + 1 for line in lines[: number - 1]))
     if index < 0:
         return number, number

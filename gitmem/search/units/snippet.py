@@ -1,18 +1,18 @@
-"""The part of a text that shows why it was found."""
+"""The snippet of a hit: the part of its text with most of the terms."""
 
 from __future__ import annotations
 
 import re
 
-LENGTH = 200  # characters of a snippet (spec J4), the ellipses included
+LENGTH = 200  # characters of a snippet (docs/spec.md J4), with ellipses
 ELLIPSIS = "…"
 _BLANKS = re.compile(r"\s+")
 
 
 def snippet(text: str, places: list[tuple[int, float]], length: int = LENGTH) -> str:
-    """Return at most `length` characters on one line, cut at words, around where most of what was found stands.
+    """Return at most `length` characters on one line, cut at words, around the best places.
 
-    `places` are positions in `text`, each with what is found there is worth.
+    `places` are the positions of terms in `text`, with their weights.
     """
     if len(text) <= length:
         clean = _BLANKS.sub(" ", text).strip()
@@ -34,7 +34,7 @@ def snippet(text: str, places: list[tuple[int, float]], length: int = LENGTH) ->
 
 
 def _best_start(places: list[tuple[int, float]], length: int) -> int:
-    """Return where a stretch of `length` begins that holds the most of what was found, a little before it."""
+    """Return a start a little before the stretch of `length` with the greatest weight."""
     best, start = 0.0, 0
     for index, (position, _) in enumerate(places):
         worth = 0.0

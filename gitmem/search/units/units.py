@@ -1,8 +1,7 @@
-"""What a hit is: an entry of a log, a section of a document, or a field of a summary's header.
+"""The units of a file: entries of a log, sections of a document, fields of a summary's header.
 
-A file is cut into units without gaps in what can be found: what stands between entries, before the first heading or
-in a long section becomes units too. A search cuts a megabyte to rank a few of its units, so a unit is two positions
-until it is asked for, and a file is not cut before one of its units is.
+Text between entries and before the first heading is in units, too. A search reads a megabyte to rank a few units, so
+files are cut when a unit is first needed, and a unit is two positions until then.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
     from gitmem.search.units.cut import Span
 
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
-# Characters of an entry that are not its text: `- [2026-11-21 14:03:22] **Note**: ` and the id, near enough.
+# Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
 _ASCII = bytes(range(128))
 
 
 class Unit(Value):
-    """A part of a file that is a hit by itself: `text[start:end]`; `name` is a field's, `heading` the section's."""
+    """A part of a file, `text[start:end]`, with the name of a field or the heading of a section."""
 
     start: int
     end: int
@@ -41,7 +40,7 @@ class Unit(Value):
 
 
 class Units:
-    """A file's text and its units, in order. Positions are those of `text`; `low` is the same in lower case."""
+    """A file's text and its units, in order; `low` is the text in lower case, with the same positions."""
 
     def __init__(self, path: str, data: bytes) -> None:
         self.path = path
@@ -57,30 +56,30 @@ class Units:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where the units begin."""
+        """The starts of the units."""
         return [start for start, _, _ in self._spans]
 
     @cached_property
     def total(self) -> int:
-        """How many characters all units have to say."""
+        """The summed length of all units."""
         return sum(end - start - (FRAME if kind == ENTRY else 0) for start, end, kind in self._spans)
 
     def __len__(self) -> int:
         return len(self._spans)
 
     def unit(self, index: int) -> Unit:
-        """Return a unit by its place in the file."""
+        """Return a unit by its index."""
         start, end, _ = self._spans[index]
         kind = self.kind(index)
         name = self.text[start : self.text.find(":", start)] if kind == FIELD else ""
         return Unit(start, end, kind, self._heading(index) if kind != FIELD else "", name)
 
     def kind(self, index: int) -> str:
-        """Return what a unit is."""
+        """Return the kind of a unit."""
         return kind_of(self.text, self._spans[index])
 
     def _heading(self, index: int) -> str:
-        """Return the title of the section a unit stands in: of the last unit that begins with a heading."""
+        """Return the title of the last heading at or before a unit, or ""."""
         for before in range(index, -1, -1):
             start, _, kind = self._spans[before]
             if kind != ENTRY and self.text.startswith("#", start):
@@ -94,7 +93,7 @@ class Units:
         return len(self.text) if end < 0 else end
 
     def at(self, position: int) -> int:
-        """Return the index of the unit a position is in, -1 where it is in none."""
+        """Return the index of the unit around a position, or -1."""
         index = bisect_right(self.starts, position) - 1
         return index if index >= 0 and position < self._spans[index][1] else -1
 
@@ -104,12 +103,12 @@ class Units:
         return first, first + self.text[unit.start : unit.end].rstrip().count("\n")
 
     def length(self, index: int) -> int:
-        """Return how many characters a unit has to say, without what every entry begins and ends with."""
+        """Return the characters of a unit, of an entry without its frame."""
         start, end, kind = self._spans[index]
         return max(end - start - FRAME, 1) if kind == ENTRY else end - start
 
     def outline(self, index: int) -> tuple[int, int]:
-        """Return where a unit's first line of text ends, and how many lines it has; headings are none."""
+        """Return the end of a unit's first line of text, and its number of lines; headings do not count."""
         position, end, _ = self._spans[index]
         first, lines = end, 0
         if self.text.find("\n", position, end - 1) < 0:
@@ -124,7 +123,7 @@ class Units:
         return first, max(lines, 1)
 
     def entry_id(self, index: int) -> str:
-        """Return the id at the end of an entry's first line, "" for what is no entry or has none."""
+        """Return the id at the end of an entry's first line, or ""."""
         start, last, kind = self._spans[index]
         if kind != ENTRY:
             return ""
@@ -140,9 +139,9 @@ class Units:
 
 
 class Excerpts(Units):
-    """Lines of a file that is not read as a whole, each a unit: of a transcript, or what an old commit held.
+    """Lines of a transcript or of an old version of a file, each a unit.
 
-    Of the latter `commit` is one that still has it, and `gone` when it went.
+    Of an old version, `commit` is one that has it, and `gone` the date of the commit that removed the lines.
     """
 
     def __init__(self, path: str, lines: Sequence[tuple[int, str]], commit: str = "", gone: str = "") -> None:
@@ -163,11 +162,11 @@ class Excerpts(Units):
         ]
 
     def kind(self, index: int) -> str:
-        """Return what a unit is; a line of a file may be a heading, and says what it says all the same."""
+        """Return the kind of a unit; a single heading counts as a section."""
         return self._spans[index][2]
 
     def lines(self, unit: Unit) -> tuple[int, int]:
-        """Return the line of a unit in the file it is from, as the first and the last."""
+        """Return the line number of a unit in its file, twice."""
         number = self._numbers[self.starts.index(unit.start)]
         return number, number
 
@@ -175,8 +174,7 @@ class Excerpts(Units):
 def _fold(data: bytes, text: str) -> str:
     """Return `fold(text)`, given the bytes it was decoded from.
 
-    Outside of ASCII few texts have capitals, and where there are none it is enough to lower the bytes: a search reads a
-    megabyte, and characters one by one would take it five times as long.
+    Few texts have capitals outside of ASCII; without any, lowering the bytes takes a fifth of the time.
     """
     others = data.translate(None, _ASCII).decode("utf-8", "replace")
     return data.lower().decode("utf-8", "replace") if others == others.lower() else fold(text)

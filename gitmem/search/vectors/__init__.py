@@ -1,1 +1,1 @@
-"""Search by meaning."""
+"""Search by vectors: chunks, their cache, and the ranking with them."""

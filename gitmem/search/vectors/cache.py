@@ -1,9 +1,9 @@
-"""The cache of vectors: the folder `vectors` in the private folder, derived, bounded, never committed (spec J13).
+"""The cache of vectors, in the folder `vectors` of the private folder: bounded, never committed (docs/spec.md J13).
 
-Two files for each provider and model. NAME.vec has the vectors by the hash of what was embedded, as
-`gitmem.search.vectors.file` says; batches are added at its end, in one write. NAME.map says which vectors the chunks of
-which version of which file have; it is replaced as a whole, and bears the number of the NAME.vec it belongs to. One
-process at a time writes, under a lock; any number read. All of it can be deleted at any time.
+Each model has two files. NAME.vec has the vectors by the hash of the embedded text (`gitmem.search.vectors.file`);
+batches are appended in one write. NAME.map has, for a version of each file, the vectors of its chunks; it is replaced
+as a whole, and holds the number of its NAME.vec. Writers hold a lock; readers need none. The folder can be deleted at
+any time.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 FOLDER = "vectors"
 MOST_BYTES = 256_000_000  # of the vectors of a model: 550,000 of 384 dimensions, 145,000 of 1,536
-MOST_MODELS = 2  # the vectors of those used last are kept
-NOWHERE = 0xFFFFFFFF  # the row of a chunk that has no vector yet
+MOST_MODELS = 2  # the models used last keep their vectors
+NO_ROW = 0xFFFFFFFF  # of a chunk that has no vector yet
 _QUIET_SECONDS = 3600.0
 
 
 class Mapped(Value):
-    """The chunks of one version of a file: for each the index of its unit, and the row of its vector or NOWHERE."""
+    """The chunks of one version of a file: for each the index of its unit, and the row of its vector or NO_ROW."""
 
     file: File
     units: Sequence[int]
@@ -50,23 +50,23 @@ class Cache:
         self._map = os.path.join(self.folder, f"{self.stem}.map")
 
     def open(self) -> Vectors | None:
-        """Return the vectors there are, None where there is no file that can be used."""
+        """Return the vectors, or None without a valid file."""
         try:
             return Vectors(self._vectors)
         except (OSError, ValueError):
             return None
 
     def read_map(self, number: bytes) -> dict[str, Mapped]:
-        """Return the files whose chunks are known, by path; none where the map is damaged or of other vectors."""
+        """Return the mapped files by path; none if the map is damaged or belongs to other vectors."""
         try:
             with open(self._map, "rb") as file:
                 head, _, data = file.read().partition(b"\n")
-            said, values = json.loads(head), array("I", data)
-            if (said["number"], said["version"]) != (number.hex(), VERSION):
+            value, values = json.loads(head), array("I", data)
+            if (value["number"], value["version"]) != (number.hex(), VERSION):
                 return {}
             half, start = len(values) // 2, 0
             found = {}
-            for path, size, modified, changed, count in said["files"]:
+            for path, size, modified, changed, count in value["files"]:
                 units, rows = values[start : start + count], values[half + start : half + start + count]
                 found[path] = Mapped(File(path, size, modified, changed), units, rows)
                 start += count
@@ -87,23 +87,23 @@ class Cache:
         _replace(self._map, (head.encode(), b"\n", units.tobytes(), rows.tobytes()))
 
     def add(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:
-        """Add vectors by their keys; where there are none yet, or of another dimension, they begin a new file.
+        """Append vectors by their keys; start a new file if there is none, or one of another dimension.
 
         Raises:
-            OSError: they cannot be written.
+            OSError: the write failed.
 
         """
-        there = self.open()
-        if there is None or there.layout.dimensions != len(vectors[0][1]):
-            if there is not None:
-                there.close()
+        stored = self.open()
+        if stored is None or stored.layout.dimensions != len(vectors[0][1]):
+            if stored is not None:
+                stored.close()
             self._write(vectors)
             return
         data = b"".join(record_bytes(key, vector) for key, vector in vectors)
         descriptor = os.open(self._vectors, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         try:
-            # What a killed process left of a record would put all that follows out of step.
-            end = there.layout.head + there.count * there.layout.record
+            # Cut off a partial record of a killed process, which would misalign those that follow.
+            end = stored.layout.head + stored.count * stored.layout.record
             if os.fstat(descriptor).st_size > end:
                 os.ftruncate(descriptor, end)
             if os.write(descriptor, data) < len(data):
@@ -113,35 +113,35 @@ class Cache:
 
     def tidy(self, wanted: Callable[[bytes], bool]) -> bool:
         """Write the file anew if half of it is unwanted, torn or a copy; True if so: the map is then out of date."""
-        there = self.open()
-        if there is None:
+        stored = self.open()
+        if stored is None:
             return False
-        rows = {key: row for key, row in there.rows().items() if wanted(key)}
-        if len(rows) * 2 >= there.count:
+        rows = {key: row for key, row in stored.rows().items() if wanted(key)}
+        if len(rows) * 2 >= stored.count:
             return False
         try:
-            self._keep(there, rows)
-        except PermissionError:  # on Windows, while another process looks into it; the next one will do
+            self._keep(stored, rows)
+        except PermissionError:  # on Windows, while another process has it open; the next run tries again
             return False
         return True
 
-    def _keep(self, there: Vectors, rows: Mapping[bytes, int]) -> None:
+    def _keep(self, stored: Vectors, rows: Mapping[bytes, int]) -> None:
         if rows:
-            vectors = [(key, there.vector(row)) for key, row in rows.items()]
-            there.close()
+            vectors = [(key, stored.vector(row)) for key, row in rows.items()]
+            stored.close()
             self._write(vectors)
         else:
-            there.close()
+            stored.close()
             self.remove()
 
     def remove(self) -> None:
-        """Forget the vectors of this model."""
+        """Delete the vectors of this model."""
         for path in (self._map, self._vectors):
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
 
     def remove_others(self) -> None:
-        """Forget the vectors of models that were not used lately; beside this one, the one used last is kept."""
+        """Delete the vectors of all other models but the one used last."""
         with contextlib.suppress(OSError):
             used = {}
             for name in os.listdir(self.folder):
@@ -158,8 +158,8 @@ class Cache:
         _replace(self._vectors, chain([head_bytes(len(vectors[0][1]))], records))
 
 
-def is_news(private: str, place: str, trouble: str) -> bool:
-    """Say whether trouble was not told in this place within the last hour, and note that it is now; "" ends it."""
+def is_news(private: str, place: str, problem: str) -> bool:
+    """Return whether a problem was not reported in this place within the last hour; record it, or its end by ""."""
     path = os.path.join(private, FOLDER, f"{place}.trouble")
     try:
         with open(path, encoding="utf-8") as file:
@@ -167,20 +167,20 @@ def is_news(private: str, place: str, trouble: str) -> bool:
         age = time.time() - os.stat(path).st_mtime
     except (OSError, UnicodeDecodeError):
         last, age = "", 0.0
-    if trouble == last and age < _QUIET_SECONDS:
+    if problem == last and age < _QUIET_SECONDS:
         return False
     with contextlib.suppress(OSError):
-        if trouble:
+        if problem:
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
-                file.write(trouble)
+                file.write(problem)
         else:
             os.unlink(path)
-    return bool(trouble)
+    return bool(problem)
 
 
 def _plain(model: str) -> str:
-    """Return a name as a file's; names that become alike by that are told apart."""
+    """Return the name of a model as part of a file name; a hash keeps changed names apart."""
     import hashlib
 
     plain = re.sub(r"[^a-z0-9._-]", "-", model.lower())[:60]

@@ -1,7 +1,7 @@
-"""What of a file becomes a vector: chunks of at most about 400 tokens, cut where units are.
+"""The chunks of a file that are embedded: units, cut to at most about 400 tokens.
 
-An entry or a section is a chunk, so that a vector leads to one place; a longer one is several. A heading with nothing
-under it goes with what follows. The lines of the chunks cover the units of a file, in order.
+An entry or a section is a chunk, so that a vector leads to one place; a long one is several. A heading without text
+goes into the next chunk. The chunks cover the units of a file, in order.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
     from gitmem.search.units.units import Unit, Units
 
-VERSION = 1  # of the way a file is cut: vectors of another way are not found
+VERSION = 1  # of the cutting: maps of another version are ignored
 BYTES = 1_600  # 400 tokens (gitmem.text.tokens), which is less than the 512 most models read
-_LEAST = 0.5  # of a full chunk, before a place to cut is taken
+_LEAST = 0.5  # of a full chunk, before the first cut
 _WORD = r"\w"
 
 
 class Chunk(Value):
-    """A part of a file: its unit's index, its first and last line (from 1), and the text that is embedded."""
+    """A part of a file: the index of its unit, its first and last line (from 1), and the text to embed."""
 
     index: int
     start: int
@@ -35,7 +35,7 @@ class Chunk(Value):
     text: str
 
     def key(self) -> bytes:
-        """Return the hash of what is embedded (spec J13), 16 bytes."""
+        """Return the hash of the text, of 16 bytes (docs/spec.md J13)."""
         return hashlib.blake2b(self.text.encode("utf-8", "replace"), digest_size=KEY_BYTES).digest()
 
 
@@ -43,14 +43,14 @@ def chunks(units: Units) -> list[Chunk]:
     """Return the chunks of a file in order."""
     found: list[Chunk] = []
     line, counted = 1, 0
-    waiting = -1  # where a heading begins that goes with what follows
+    pending = -1  # the start of a heading that goes into the next chunk
     for index in range(len(units)):
         unit = units.unit(index)
         if unit.kind == HEADING and index + 1 < len(units):
-            waiting = unit.start if waiting < 0 else waiting
+            pending = unit.start if pending < 0 else pending
             continue
-        start = unit.start if waiting < 0 else waiting
-        waiting = -1
+        start = unit.start if pending < 0 else pending
+        pending = -1
         for begin, end, text in _parts(units, unit, start):
             line += units.text.count("\n", counted, begin)
             counted = begin
@@ -61,11 +61,11 @@ def chunks(units: Units) -> list[Chunk]:
 
 
 def _parts(units: Units, unit: Unit, start: int) -> Iterator[tuple[int, int, str]]:
-    """Yield the parts of a unit: where each begins and ends in the file, and what of it is embedded."""
+    """Yield start, end and text of each part of a unit."""
     text, end = units.text, unit.end
     if unit.kind == ENTRY and (line := first_line().match(text, unit.start, end)):
-        told = line.start("text") if line["text"] else line.end()
-        for number, (first, last) in enumerate(_split(text, told, end)):
+        body = line.start("text") if line["text"] else line.end()
+        for number, (first, last) in enumerate(_split(text, body, end)):
             yield (first if number else start), last, text[first:last].replace(f" ^{line['id']}", "", 1).strip()
         return
     title = unit.heading if unit.kind != FIELD else ""
@@ -75,7 +75,7 @@ def _parts(units: Units, unit: Unit, start: int) -> Iterator[tuple[int, int, str
 
 
 def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the parts of a stretch of text, each at most about a full chunk, cut at lines or at least at words."""
+    """Yield the parts of a text, each of at most about a full chunk, cut at lines or words."""
     size = len(text[start:end].encode("utf-8", "replace"))
     most = max(BYTES * (end - start) // size, 1) if size else 1
     while end - start > most:
@@ -86,7 +86,7 @@ def _split(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _cut(text: str, least: int, most: int) -> int:
-    """Return the best place to cut: behind a blank line, a line, a sentence, a word."""
+    """Return the best place to cut: after a blank line, a line, a sentence or a word."""
     for mark in ("\n\n", "\n", ". ", " "):
         place = text.rfind(mark, least, most)
         if place >= 0:

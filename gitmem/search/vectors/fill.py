@@ -1,4 +1,4 @@
-"""Filling the cache of vectors: what is new in the files is embedded, the newest first (spec J10, J13)."""
+"""Fill the cache of vectors: embed new chunks, those of the newest files first (docs/spec.md J10, J13)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gitmem.llm.embedders import choose, make_embedder
 from gitmem.llm.errors import ProviderError
 from gitmem.search.files import list_files, read_file
 from gitmem.search.units.units import Units
-from gitmem.search.vectors.cache import MOST_BYTES, NOWHERE, Cache, Mapped
+from gitmem.search.vectors.cache import MOST_BYTES, NO_ROW, Cache, Mapped
 from gitmem.search.vectors.chunks import chunks
 from gitmem.search.vectors.file import Layout
 from gitmem.search.vectors.near import safe_text
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from gitmem.search.files import File
     from gitmem.store.store import Store
 
-_REQUEST_SECONDS = 45.0  # for one batch with all its tries; a lock whose holder is silent for longer is taken over
-_MAP_SECONDS = 20.0  # between two times that what is done so far can be searched
+_REQUEST_SECONDS = 45.0  # for one batch with all tries: less than the time after which a lock is stale
+_MAP_SECONDS = 20.0  # between two maps, by which searches find the new vectors
 
 
 class Filled(Value):
-    """What filling came to: chunks in the store, those embedded now, those without a vector, tokens and dollars.
+    """The result of filling: chunks in the store, those embedded now, those without a vector, tokens and US dollars.
 
-    `cost` is None where the price is not known; `problem` says why it ended early, "" where it did not.
+    `cost` is None if the price is unknown; `problem` says why filling ended early, or is "".
     """
 
     chunks: int
@@ -43,7 +43,7 @@ class Filled(Value):
 
 
 class Overview(Value):
-    """What stands behind a search beside words: the provider and why it is that one, and the vectors there are."""
+    """The state of vectors: provider, model and the reason for them, the number of vectors, and any problem."""
 
     provider: str
     model: str
@@ -53,7 +53,7 @@ class Overview(Value):
 
 
 def overview(store: Store) -> Overview:
-    """Return what vectors a store has, and of whom; nothing is asked and nothing loaded."""
+    """Return the state of a store's vectors, without a request and without loading a model."""
     chosen = choose(store.config.embedding, store.context.environ)
     try:
         embedder = make_embedder(store.config.embedding, store.context.environ)
@@ -65,8 +65,8 @@ def overview(store: Store) -> Overview:
     return Overview(chosen.provider, embedder.model, chosen.reason, vectors.count if vectors else 0, "")
 
 
-class Known(Value):
-    """The chunks of a version of a file: the units they are of, and their keys."""
+class ChunkedFile(Value):
+    """The chunks of a version of a file: the indexes of their units, and their keys."""
 
     file: File
     units: Sequence[int]
@@ -81,20 +81,22 @@ def fill(
     afresh: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Filled:
-    """Embed what has no vector yet, for at most about so many seconds; `afresh` forgets all vectors of the model first.
+    """Embed chunks without a vector, for about so many seconds; with `afresh` delete all vectors of the model first.
 
-    `progress` is told how many of how many chunks are embedded. What was embedded stays, however it ends.
+    `progress` gets the numbers of embedded and of all missing chunks. Embedded chunks stay, also after an error.
 
     Raises:
-        BusyError: another process is doing it.
+        BusyError: another process fills the cache.
         GitmemError: the cache cannot be written.
 
     """
     try:
         return _fill(store, embedder, seconds, progress, afresh=afresh)
     except OSError as error:
-        what = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
-        raise GitmemError(f"The vectors could not be written: {what}.", "Make room or give access.") from error
+        reason = f"{error.strerror or error}" + (f" ({error.filename})" if error.filename else "")
+        raise GitmemError(
+            f"The vectors could not be written: {reason}.", "Free disk space, or allow access."
+        ) from error
 
 
 def _fill(
@@ -114,7 +116,7 @@ def _fill(
 
 
 class _Filling:
-    """One filling, under the lock."""
+    """One run of `fill`, under the lock."""
 
     def __init__(
         self,
@@ -163,15 +165,15 @@ class _Filling:
             left=left,
             tokens=self._embedder.tokens,
             cost=None if price is None else price * self._embedder.tokens / 1_000_000,
-            problem=problem or ("The cache is full; what is oldest has no vectors." if left else ""),
+            problem=problem or ("The cache is full; the oldest files have no vectors." if left else ""),
         )
 
     def _load(self) -> None:
         vectors = self._cache.open()
         self._rows = vectors.rows() if vectors else {}
 
-    def _look(self) -> list[Known]:
-        """Return the chunks of all files, the newest file first; one that has not changed is not read again."""
+    def _look(self) -> list[ChunkedFile]:
+        """Return the chunks of all files, the newest file first; read changed files only."""
         self._load()
         vectors = self._cache.open()
         before = self._cache.read_map(vectors.number) if vectors else {}
@@ -180,14 +182,14 @@ class _Filling:
         for file in sorted(list_files(self._store.root), key=lambda file: -file.modified):
             old = before.get(file.path)
             if old and old.file == file and all(row in keys for row in old.rows):
-                found.append(Known(file, old.units, [keys[row] for row in old.rows]))
+                found.append(ChunkedFile(file, old.units, [keys[row] for row in old.rows]))
             else:
                 cut = chunks(Units(file.path, read_file(self._store.root, file.path)))
-                found.append(Known(file, [chunk.index for chunk in cut], [chunk.key() for chunk in cut]))
+                found.append(ChunkedFile(file, [chunk.index for chunk in cut], [chunk.key() for chunk in cut]))
         return found
 
-    def _batches(self, files: Sequence[Known]) -> Iterator[list[tuple[bytes, str]]]:
-        """Yield what is to be embedded, keys and texts, as much at a time as the provider takes."""
+    def _batches(self, files: Sequence[ChunkedFile]) -> Iterator[list[tuple[bytes, str]]]:
+        """Yield batches of keys and texts to embed, as large as the provider takes."""
         batch: dict[bytes, str] = {}
         size = 0
         for known in files:
@@ -208,7 +210,7 @@ class _Filling:
             yield list(batch.items())
 
     def _embed(self, batch: Sequence[tuple[bytes, str]], deadline: float) -> bool:
-        """Embed a batch and add it; False where the model's vectors have another dimension now, and all begin anew."""
+        """Embed a batch and add it; return False if the dimension changed, so that the file starts again."""
         self._beat()
         vectors = self._embedder.embed_documents(
             [safe_text(text, self._embedder, self._store) for _, text in batch], deadline
@@ -221,18 +223,18 @@ class _Filling:
         if not same:
             self._rows.clear()
         if (first + len(batch)) * Layout(len(vectors[0])).record > MOST_BYTES:
-            raise ProviderError("The cache is full; what is oldest has no vectors.")
+            raise ProviderError("The cache is full; the oldest files have no vectors.")
         self._cache.add([(key, vector) for (key, _), vector in zip(batch, vectors, strict=True)])
         self._rows.update({key: first + number for number, (key, _) in enumerate(batch)})
         self._embedded += len(batch)
         return same
 
-    def _write_map(self, files: Sequence[Known]) -> None:
+    def _write_map(self, files: Sequence[ChunkedFile]) -> None:
         vectors = self._cache.open()
         if vectors is None:
             return
         rows = self._rows
         self._cache.write_map(
             vectors.number,
-            [Mapped(known.file, known.units, [rows.get(key, NOWHERE) for key in known.keys]) for known in files],
+            [Mapped(known.file, known.units, [rows.get(key, NO_ROW) for key in known.keys]) for known in files],
         )

@@ -26,7 +26,7 @@ class Likeness(Value):
 
 
 def compare_documents(store: Store, paths: Sequence[str], new: Sequence[str]) -> Likeness | None:
-    """Compare each document of `new` with all of `paths`, by the first part of their bodies; None without vectors.
+    """Compare each document of `new` with all of `paths`, by the first chunk of their bodies; None without vectors.
 
     Nothing is embedded, so nothing leaves the machine: a document that has no vector yet is left out.
     """

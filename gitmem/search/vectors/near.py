@@ -1,7 +1,7 @@
-"""What is about the same as a query, by vectors: a bonus to what its words find, never something to wait for.
+"""How near the chunks of a store are to a query, by vectors.
 
-The query is embedded in a thread of its own while the files are searched, and given up on after a second. Vectors of
-the files come from the cache, as far as it is filled.
+The query is embedded in a thread while the files are scanned; after a second the search goes on without vectors. The
+vectors of the files come from the cache, as far as it is filled.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
     from gitmem.search.vectors.file import Vectors
     from gitmem.store.store import Store
 
-SECONDS = 1.0  # that the provider may take of a search
+SECONDS = 1.0  # for the provider to embed a query
 MISSING = "The vectors are being made in the background; 'gitmem reindex' shows how far it is."
 _LONGEST = 2_000  # characters of a query that are embedded
-_TELLING = 200  # vectors whose cosines with a query tell what an unrelated text has
-_SAMPLE = 400  # of them that are looked at
-_REACH = 0.8  # of the way from an unrelated text to the same one: where two are about the same
+_ENOUGH = 200  # vectors for the median cosine to be that of unrelated texts
+_SAMPLE = 400  # cosines for the median
+_REACH = 0.8  # of the way from the cosine of unrelated texts to 1: two texts about the same
 _LEAST_SPAN = 0.05
 
 
-class Similar:
-    """How near the chunks of a store's files are to a query, as numbers from 0 to 1."""
+class Nearness:
+    """How near the chunks of a store's files are to a query, from 0 to 1."""
 
     def __init__(
         self, vectors: Vectors, mapped: Mapping[str, Mapped], query: Vector, calibration: tuple[float, float] | None
@@ -49,18 +49,18 @@ class Similar:
         self._low, self._high = self._range(calibration)
 
     def of(self, path: str, index: int) -> float | None:
-        """Return how near a unit of a file is, as its nearest chunk; None where that is not known."""
+        """Return how near the nearest chunk of a unit is, or None if unknown."""
         if path not in self._rows:
             rows = self._rows[path] = {}
             if mapped := self._mapped.get(path):
                 for unit, row in zip(mapped.units, mapped.rows, strict=True):
                     if row < self._count:
                         rows.setdefault(unit, []).append(row)
-        there = self._rows[path].get(index)
-        return max(self._calibrated(self._cosines[row]) for row in there) if there else None
+        unit_rows = self._rows[path].get(index)
+        return max(self._calibrated(self._cosines[row]) for row in unit_rows) if unit_rows else None
 
     def nearest(self, count: int) -> list[tuple[File, int]]:
-        """Return the units in which the nearest chunks stand, each as its file and its index, the nearest first."""
+        """Return file and index of the units with the nearest chunks, the nearest first."""
         rows = nlargest(count, range(self._count), key=self._cosines.__getitem__)
         places = {row: place for place, row in enumerate(rows)}
         best: dict[tuple[File, int], int] = {}
@@ -75,20 +75,20 @@ class Similar:
         return min(max((cosine - self._low) / (self._high - self._low), 0.0), 1.0)
 
     def _range(self, calibration: tuple[float, float] | None) -> tuple[float, float]:
-        """Return between which cosines texts go from having nothing to do with the query to being about the same.
+        """Return the cosines of texts unrelated to the query and of texts about the same.
 
-        Most of what is in a store has nothing to do with a query, so their median says where that begins. A small
-        store may be about one thing: what is known of the model counts there, if anything is.
+        Most texts of a store are unrelated to a query, so the first is the median. A small store may have one subject:
+        there the model's calibration counts, if known.
         """
-        if calibration and self._count < _TELLING:
+        if calibration and self._count < _ENOUGH:
             return calibration
         cosines = sorted(self._cosines[:: max(self._count // _SAMPLE, 1)])
         low = cosines[len(cosines) // 2] if cosines else 0.0
         return low, low + max(1 - low, _LEAST_SPAN) * _REACH
 
 
-class Asked:
-    """A query that is being embedded; `problem` says why it will not be, "" as long as it may."""
+class Embedding:
+    """A query that is being embedded in a thread; `problem` says why it failed, or is ""."""
 
     def __init__(self, store: Store, text: str) -> None:
         from threading import Thread
@@ -97,7 +97,7 @@ class Asked:
         self._store = store
         self._deadline = time.monotonic() + SECONDS
         self._vector: Vector | None = None
-        self._near: Similar | None = None
+        self._near: Nearness | None = None
         try:
             embedder = make_embedder(store.config.embedding, store.context.environ)
         except GitmemError as error:
@@ -105,11 +105,11 @@ class Asked:
             return
         assert embedder is not None
         self._embedder = embedder
-        self._thread = Thread(target=self._ask, args=(safe_text(text[:_LONGEST], embedder, store),), daemon=True)
+        self._thread = Thread(target=self._embed, args=(safe_text(text[:_LONGEST], embedder, store),), daemon=True)
         self._thread.start()
 
-    def wait(self) -> Similar | None:
-        """Return what is near the query, None where that is not known; waits until the provider's second is over."""
+    def wait(self) -> Nearness | None:
+        """Wait for the vector of the query until the provider's second is over; return None without it."""
         if self._near is None and not self.problem:
             self._thread.join(max(self._deadline - time.monotonic(), 0.0))
             if self._vector is not None:
@@ -118,35 +118,35 @@ class Asked:
                 self.problem = f"{self._embedder.name} did not answer within a second."
         return self._near
 
-    def _ask(self, text: str) -> None:
+    def _embed(self, text: str) -> None:
         try:
             self._vector = self._embedder.embed_query(text, self._deadline)
         except GitmemError as error:
             self.problem = error.message
-        except Exception as error:  # noqa: BLE001  # whatever it is, a search does without
+        except Exception as error:  # noqa: BLE001  # the search goes on without vectors
             self.problem = f"{type(error).__name__}: {error}"
 
-    def _compare(self, vector: Vector) -> Similar | None:
+    def _compare(self, vector: Vector) -> Nearness | None:
         cache = Cache(self._store.private, self._embedder.name, self._embedder.model)
         vectors = cache.open()
         if vectors is None:
             self.problem = MISSING
-            if not os.path.isdir(cache.folder):  # never begun; from now on each commit begins it
+            if not os.path.isdir(cache.folder):  # the first search; later each commit starts it
                 start(self._store, "reindex", "--background")
             return None
         if vectors.layout.dimensions != len(vector):
-            self.problem = f"{self._embedder.name} gives other vectors than it did: 'gitmem reindex --afresh'."
+            self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(vectors):
             self.problem = f"{vectors.count:,} vectors take too long to compare without numpy: 'pip install numpy'."
             return None
         now = {file.path: file for file in list_files(self._store.root)}
         mapped = {path: one for path, one in cache.read_map(vectors.number).items() if now.get(path) == one.file}
-        return Similar(vectors, mapped, vector, self._embedder.calibration)
+        return Nearness(vectors, mapped, vector, self._embedder.calibration)
 
 
 def safe_text(text: str, embedder: Embedder, store: Store) -> str:
-    """Return what may be embedded: what leaves the machine is without secrets, also what was not committed yet."""
+    """Return a text to embed; redact it if it leaves the machine, as it may not be committed yet."""
     text = text.encode("utf-8", "replace").decode()
     if not embedder.remote:
         return text

@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.search.files import File
 from gitmem.search.vectors import file as module
-from gitmem.search.vectors.cache import NOWHERE, Cache, Mapped, is_news
+from gitmem.search.vectors.cache import NO_ROW, Cache, Mapped, is_news
 from gitmem.search.vectors.file import cosines, is_comparable
 
 FORMAT_1 = b"gitmem-v" + struct.pack("<IIII8s", 1, 2, 0, 0, b"12345678") + bytes(8)
@@ -172,7 +172,7 @@ def test_what_is_not_wanted_goes_once_it_is_half_of_all(cache):
 
 
 FILES = [
-    Mapped(File("a b.md", 3, 4, 5), [0, 0, 2], [7, NOWHERE, 9]),
+    Mapped(File("a b.md", 3, 4, 5), [0, 0, 2], [7, NO_ROW, 9]),
     Mapped(File("이름\n.md", 1 << 40, 1 << 62, 0), [], []),
     Mapped(File("odd\udcff.md", 1, 2, 3), [1], [0]),
 ]
