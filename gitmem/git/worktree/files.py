@@ -228,11 +228,11 @@ class WorkTree:
 
         return Look(self._git)
 
-    def open_index(self, contents: Mapping[str, bytes] | None = None) -> IndexUpdate:
+    def open_index(self) -> IndexUpdate:
         """Start bringing index entries in step, while the commit is being made; see `IndexUpdate`."""
         from gitmem.git.worktree.index import IndexUpdate  # as below: only writing needs it
 
-        return IndexUpdate(self._git, contents or {})
+        return IndexUpdate(self._git)
 
     def index_entries(self) -> dict[str, str]:
         """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""

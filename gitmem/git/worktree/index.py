@@ -1,33 +1,29 @@
-"""Git's index of a store: its entries follow the files that gitmem writes.
+"""Update git's index after gitmem has written files of the work tree.
 
-A stale entry is no cosmetic matter: the user's next plain `git commit` would take back what the branch got meanwhile.
+With a stale entry the user's next plain `git commit` would revert what gitmem committed.
 
-Nobody can tell whose an `index.lock` is that git left when it was killed just before it would have renamed it: one that
-is filled is the user's, whose editor is open. So gitmem makes that lock itself, with a text that says so, and has git
-write a second name of the index, which it then puts in place. A lock with that text, met by who holds the store's lock,
-has lost its gitmem.
+If gitmem let git take `index.lock`, a killed git would leave one that nobody can tell from that of the user's
+`git commit` whose editor is open. So gitmem takes the lock itself, with a text that names it, has git write a copy of
+the index under a second name, and renames that into place. Whoever holds the store's lock and meets a lock with that
+text knows that it is stale.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 
 from gitmem.errors import GitFailedError
-from gitmem.git.objects.oid import SHA1_DIGITS, blob_id, sha1
 from gitmem.git.repository import clear_left_behind
-from gitmem.git.worktree.entries import Replacement, find_entries, replace_entries
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Self
 
     from gitmem.git.process.run import Git
     from gitmem.git.process.spawn import Running
-    from gitmem.git.worktree.entries import Buffer, Places
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
@@ -149,24 +145,6 @@ class _Draft:
         _give_second_name(self._index, self.path)
         return {"GIT_INDEX_FILE": self.path}
 
-    def read(self) -> bytes:
-        """Return the index as it is."""
-        with open(self._index, "rb") as file:
-            return file.read()
-
-    def write(self, index: Iterable[Buffer]) -> None:
-        """Write what git would have written, with the time of the index there was.
-
-        By that time git judges which entries to trust: those that are younger it compares by content. With the time of
-        now an entry that was written in the same moment as its file, and the file again, would be trusted.
-        """
-        was = os.stat(self._index)
-        with open(self.path, "xb") as file:
-            file.writelines(index)
-            if (mode := stat.S_IMODE(was.st_mode)) != stat.S_IMODE(os.fstat(file.fileno()).st_mode):
-                os.chmod(self.path, mode)
-        os.utime(self.path, ns=(was.st_atime_ns, was.st_mtime_ns))
-
     def publish(self) -> bool:
         """Put what git has written in place; False where that was not possible, or the lock was taken away."""
         try:
@@ -213,24 +191,18 @@ def _give_second_name(path: str, name: str) -> None:
 
 
 class IndexUpdate:
-    """An update of the index, begun while the commit is being made, and told the paths once the files are in place.
+    """An update of the index by a git that starts during the commit and gets the paths once the files are in place.
 
-    Where all of them are files that the index knows already, it is made here: 3 ms less than `git update-index`, which
-    is started early for everything else. Used as a context manager; left without `finish`, it changes nothing.
+    Used as a context manager; left without `finish`, it changes nothing.
     """
 
-    def __init__(self, git: Git, contents: Mapping[str, bytes]) -> None:
-        """Begin; `contents` is what the paths will hold, or empty where that is for git to see."""
+    def __init__(self, git: Git) -> None:
         self._git = git
         self._process: Running | None = None
-        self._places: Places | None = None
-        self._oids = {path: bytes.fromhex(blob_id(data, "0" * SHA1_DIGITS)) for path, data in contents.items()}
         with contextlib.suppress(OSError):  # somebody holds the lock: `finish` waits for it
             self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
             try:
-                self._places = self._find()
-                if self._places is None:
-                    self._process = git.unfiltered.spawn(*_UPDATE, env=self._draft.for_git())
+                self._process = git.unfiltered.spawn(*_UPDATE, env=self._draft.for_git())
             except BaseException:
                 self._draft.drop()
                 raise
@@ -242,8 +214,6 @@ class IndexUpdate:
         if self._process is not None:
             self._process.communicate()
             self._draft.drop()
-        elif self._places is not None:
-            self._draft.drop()
 
     def finish(self, paths: Sequence[str]) -> None:
         """Bring the entries of these paths in step with the files; with no paths nothing changes.
@@ -254,41 +224,15 @@ class IndexUpdate:
         """
         names = b"".join(os.fsencode(path) + b"\0" for path in paths)
         process, self._process = self._process, None
-        places, self._places = self._places, None
-        if process is not None or places is not None:
+        if process is not None:
             try:
-                if process is not None:
-                    process.communicate(names)
-                    written = process.returncode == 0
-                else:
-                    written = places is not None and self._replace(places, paths)
-                if written and self._draft.publish():
+                process.communicate(names)
+                if process.returncode == 0 and self._draft.publish():
                     return
             finally:
                 self._draft.drop()
         if names:  # whatever it was, it is met again, and told apart
             _update(self._git, _UPDATE, names)
-
-    def _find(self) -> Places | None:
-        if not self._oids or os.name != "posix":  # elsewhere git sees less, or more, in a file's status than Python
-            return None
-        try:
-            index = self._draft.read()
-            return find_entries(index, map(os.fsencode, self._oids), sha1(len(index)))
-        except FileNotFoundError:  # there is no index yet
-            return None
-
-    def _replace(self, places: Places, paths: Sequence[str]) -> bool:
-        entries = {}
-        for path in paths:
-            status = os.lstat(os.path.join(self._git.work_tree or "", path))
-            if path not in self._oids or not stat.S_ISREG(status.st_mode):
-                return False
-            entries[os.fsencode(path)] = Replacement(status, self._oids[path])
-        index = replace_entries(places, entries, sha1(len(places.index)))
-        if index is not None:
-            self._draft.write(index)
-        return index is not None
 
 
 def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:

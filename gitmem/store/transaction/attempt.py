@@ -11,7 +11,6 @@ import os
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.commit.fast_import import TipMovedError, Writer
-from gitmem.git.objects.oid import SHA1_DIGITS
 from gitmem.model.paths import FORMAT
 from gitmem.store.store import PURGING
 from gitmem.store.transaction.outcome import Outcome
@@ -19,7 +18,7 @@ from gitmem.store.upkeep.recovery import recover, remove_litter
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from typing import TypeVar
 
     from gitmem.git.identity import IdentityLookup
@@ -143,7 +142,7 @@ def _land(
     store: Store, writer: Writer, transaction: Transaction, lock: Lock, *, tip: str, paths: set[str]
 ) -> tuple[tuple[str, ...], list[str]]:
     """Move the branch and bring up what the paths stand for; returns the commits and what the user should be told."""
-    with store.files.open_index(_replaced(transaction.files(), paths, tip)) as index:
+    with store.files.open_index() as index:
         commits, staged = _commit(store, writer, transaction, lock)
         notices = list(transaction.notices)
         new = commits[-1] if commits else tip
@@ -155,12 +154,6 @@ def _land(
                 f"{error}. The next gitmem command repairs that."
             )
     return commits, notices
-
-
-def _replaced(files: Mapping[str, bytes | None], paths: set[str], tip: str) -> dict[str, bytes]:
-    """Return the contents of `files` where no other path changes, none goes, and object ids are SHA-1's."""
-    contents = {path: content for path, content in files.items() if content is not None}
-    return contents if contents.keys() == paths and len(tip) == SHA1_DIGITS else {}
 
 
 def _commit(store: Store, writer: Writer, transaction: Transaction, lock: Lock) -> tuple[tuple[str, ...], list[Staged]]:
