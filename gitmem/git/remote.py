@@ -22,7 +22,7 @@ from gitmem.text.urls import mask_urls
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.git.repository import Layout
+    from gitmem.git.layout import Layout
 
 SECONDS = 600.0
 _CONNECT_SECONDS = 20

@@ -9,8 +9,9 @@ import tempfile
 from collections.abc import Mapping
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
+from gitmem.git.layout import being_added, find_layout
 from gitmem.git.process.run import Git, git_version, git_without_repository
-from gitmem.git.repository import MEMORY_BRANCH, being_added, clear_left_behind, find_layout, lock_in_the_way
+from gitmem.git.repository import MEMORY_BRANCH, clear_left_behind, lock_in_the_way
 from gitmem.git.trust import is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.machine.beneath import read_text
 

@@ -10,15 +10,15 @@ from __future__ import annotations
 import os
 
 from gitmem.errors import GitFailedError, RefusedError
+from gitmem.git.layout import linked_git_dir
 from gitmem.git.process.run import git_without_repository
-from gitmem.git.repository import linked_git_dir
 from gitmem.machine.beneath import read_text
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.git.repository import Layout
+    from gitmem.git.layout import Layout
 
 _agreed: set[str] = set()  # folders of others, or on a system without owners, that git uses: asked once in a process
 _SECONDS = 10.0

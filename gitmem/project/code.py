@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 
 from gitmem.errors import GitmemError
+from gitmem.git.layout import common_dir_of
 from gitmem.git.process.run import Git, filters_off
-from gitmem.git.repository import common_dir_of
 from gitmem.git.trust import check_owner
 from gitmem.project.work_tree import work_tree_of
 from gitmem.values import Value

@@ -6,9 +6,9 @@ import contextlib
 import time
 
 from gitmem.errors import GitmemError
+from gitmem.git.layout import common_dir_of
 from gitmem.git.process.run import Git, filters_off
 from gitmem.git.process.spawn import ExpiredError
-from gitmem.git.repository import common_dir_of
 from gitmem.git.trust import check_owner
 from gitmem.project.work_tree import work_tree_of
 from gitmem.values import Value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.git.repository import linked_git_dir
+from gitmem.git.layout import linked_git_dir
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:

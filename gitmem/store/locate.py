@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.git.repository import common_dir_of, find_layout, linked_git_dir
+from gitmem.git.layout import common_dir_of, find_layout, linked_git_dir
 from gitmem.git.trust import check_link, is_at_its_place, is_linked
 from gitmem.values import Value
 

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from gitmem.errors import GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
-from gitmem.git.repository import Repository, find_layout, is_object_id
+from gitmem.git.layout import find_layout
+from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.trust import check_layout
 from gitmem.machine.beneath import read_text
 from gitmem.model.paths import FORMAT, TEMPORARY

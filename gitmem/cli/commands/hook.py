@@ -235,7 +235,7 @@ def _find(door: Door, folders: Sequence[str]) -> str | None:
 
 
 def _private(door: Door, root: str) -> str:
-    from gitmem.git.repository import find_layout
+    from gitmem.git.layout import find_layout
     from gitmem.git.trust import check_layout
     from gitmem.store.store import PRIVATE_FOLDER
 

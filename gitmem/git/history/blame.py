@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitmemError
-from gitmem.git.unfiltered import head_at
+from gitmem.git.process.unfiltered import head_at
 
 try:
     from git import Repo  # noqa: TID251  # this is the room that may

@@ -214,11 +214,15 @@ class Git:
 
     @property
     def unfiltered(self) -> Git:
-        """The git for all that compares the work tree with blobs, or prints a diff; see gitmem.git.unfiltered."""
+        """The git for commands that compare the work tree with blobs, or print a diff; see `process.unfiltered`."""
         if self._unfiltered is None:
-            from gitmem.git.unfiltered import unfiltered
+            from gitmem.git.process.unfiltered import unfiltered_settings
 
-            self._unfiltered = unfiltered(self, self._environment)
+            assert self.git_dir is not None
+            settings, variables = unfiltered_settings(self.git_dir)
+            self._unfiltered = Git(
+                self.git_dir, self.work_tree, self._environment, settings=settings, variables=variables
+            )
         return self._unfiltered
 
     def run(

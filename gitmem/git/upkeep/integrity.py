@@ -11,8 +11,8 @@ from gitmem.errors import GitFailedError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from gitmem.git.layout import Layout
     from gitmem.git.process.run import Git
-    from gitmem.git.repository import Layout
 
 SECONDS = 3600.0
 _LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-graphs/commit-graph-chain")

@@ -23,8 +23,8 @@ from gitmem.git.commit.fast_import import CRASH_REPORT
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from gitmem.git.layout import Layout
     from gitmem.git.process.run import Git
-    from gitmem.git.repository import Layout
 
 SECONDS = 3600.0  # for one step, on a store that nobody packed for years
 _WINDOW = 50

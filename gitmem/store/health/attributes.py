@@ -1,6 +1,6 @@
 """A check of what would change bytes, or run something, where a person's own git commands read it.
 
-gitmem uses no attributes and no submodules (gitmem.git.unfiltered); a person's plain `git` in the store does.
+gitmem uses no attributes and no submodules (gitmem.git.process.unfiltered); a person's plain `git` in the store does.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError, StoreFormatError
+from gitmem.git.layout import find_layout
 from gitmem.git.objects.extent import most_files
 from gitmem.git.process.run import Git
-from gitmem.git.repository import find_layout
 from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
 from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.setup.arrivals import arrival

@@ -6,9 +6,10 @@ import os
 from enum import Enum
 
 from gitmem.errors import GitmemError, NotSavedError, RefusedError
+from gitmem.git.layout import Layout, find_layout
 from gitmem.git.locks.choose import open_lock
 from gitmem.git.process.run import Git
-from gitmem.git.repository import Layout, Repository, find_layout
+from gitmem.git.repository import Repository
 from gitmem.git.setup import (
     add_linked_work_tree,
     clear_building,

@@ -8,9 +8,10 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from gitmem.git.layout import find_layout
 from gitmem.git.objects import treediff
 from gitmem.git.objects.reader import Objects
-from gitmem.git.repository import Repository, find_layout
+from gitmem.git.repository import Repository
 
 NAMES = st.sampled_from(["a", "a.b", "a-", "b", "한", "e\u0301", " ", "a\n", '"', "*", "Z", "ü"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
