@@ -1,7 +1,7 @@
-"""What can go wrong, with the words and the exit code a user or a script gets.
+"""Errors, with a message for the user and an exit code.
 
-Exit codes are an interface (docs/format.md, "Exit codes"): scripts may rely on them, so a number is never given a
-second meaning.
+Exit codes are an interface (docs/format.md, "Exit codes"): scripts may rely on them, so a number never changes its
+meaning.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ class ExitCode(IntEnum):
     """The exit codes of the `gitmem` command."""
 
     OK = 0
-    FAILURE = 1  # what has no code of its own
+    FAILURE = 1  # any other error
     USAGE = 2  # the command line could not be understood
-    NO_STORE = 3  # there is no store here
+    NO_STORE = 3  # no store here
     STORE_FORMAT = 4  # the store was made by another version of gitmem
     BUSY = 5  # another process holds the store
-    NOT_SAVED = 6  # what was handed over is not in a commit
+    NOT_SAVED = 6  # the input was not committed
     UNFINISHED = 7  # the store is in the middle of a merge, rebase, revert or bisect
     REFUSED = 8  # unsafe input: nothing was done
-    NOT_FOUND = 9  # a revision, path, session or entry that is not there
-    UNREACHABLE = 10  # a remote; everything is safe here and waits
+    NOT_FOUND = 9  # no such revision, path, session or entry
+    UNREACHABLE = 10  # a remote
 
 
 class GitmemError(Exception):
@@ -40,7 +40,7 @@ class GitmemError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        """Return the message, also one that was made more exact on the way up."""
+        """Return the message, with what callers added to it."""
         return self.message
 
 
@@ -69,13 +69,13 @@ class BusyError(GitmemError):
 
 
 class NotSavedError(GitmemError):
-    """What the caller handed over could not be committed; the message says where it is now."""
+    """The input could not be committed; the message says where it is now."""
 
     exit_code = ExitCode.NOT_SAVED
 
 
 class UnfinishedError(GitmemError):
-    """A git operation of the user's (merge, rebase, …) is in progress in the store; it is theirs to finish."""
+    """A merge, rebase, revert or bisect of the user is in progress in the store."""
 
     exit_code = ExitCode.UNFINISHED
 
@@ -87,7 +87,7 @@ class RefusedError(GitmemError):
 
 
 class DoesNotFitError(RefusedError):
-    """More than a file of a store may hold."""
+    """Content larger than a file of a store may be."""
 
 
 class NotFoundError(GitmemError):
@@ -97,17 +97,17 @@ class NotFoundError(GitmemError):
 
 
 class UnreadableError(GitmemError):
-    """A file that is there and whose bytes cannot be read: a disk that fails, or no file of bytes at all."""
+    """A file exists and cannot be read: a failing disk, or no regular file."""
 
 
 class UnreachableError(GitmemError):
-    """A remote that cannot be reached now, as when one is offline; nothing is lost by it."""
+    """A remote cannot be reached now; everything is safe in the store."""
 
     exit_code = ExitCode.UNREACHABLE
 
 
 class GitFailedError(GitmemError):
-    """A git process failed; `status` is its exit status, `stderr` and `stdout` what it said (bounded)."""
+    """A git process failed, with its exit status and its bounded output."""
 
     def __init__(self, message: str, *, status: int, stderr: str, remedy: str = "", stdout: str = "") -> None:
         super().__init__(message, remedy)

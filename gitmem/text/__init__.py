@@ -1,1 +1,1 @@
-"""Text, whatever it says: lines, sentences, words, tokens. Pure."""
+"""Text processing: lines, sentences, keywords, tokens. Pure functions."""

@@ -1,11 +1,11 @@
-"""Where two versions of a content differ, seen from both ends. Pure."""
+"""The range in which two versions of a content differ. Pure."""
 
 from __future__ import annotations
 
 
 def changed_range(before: bytes, after: bytes) -> tuple[int, int]:
-    """Return the range of `after` that is not as in `before`; what is around it is the same in both."""
-    if after.startswith(before):  # most often: something was added at the end
+    """Return the range of `after` that differs from `before`: all but their common prefix and suffix."""
+    if after.startswith(before):  # the common case: appended
         return len(before), len(after)
     limit = min(len(before), len(after))
     start = _common(before, after, limit)
@@ -13,7 +13,7 @@ def changed_range(before: bytes, after: bytes) -> tuple[int, int]:
 
 
 def _common(one: bytes, other: bytes, limit: int) -> int:
-    """Return how many bytes at the start are the same, `limit` at most, by halving."""
+    """Return the length of the common prefix, at most `limit`, by binary search."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2

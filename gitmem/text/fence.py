@@ -1,7 +1,7 @@
-"""The element that fences what an agent is told as data, and text that stands in it and must not end it.
+"""The fence element around memory that an agent is given as data, and text that must not close it.
 
-A model may take a tag with a blank, an invisible character or a letter of another alphabet in it for the real one,
-which no parser would. So text is compared by what it looks like.
+A model may take a tag with a blank, an invisible character or a look-alike letter in it for the real one, which no
+parser would. So text is compared by what it looks like.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-FENCE = "gitmem-memory"  # the element around what gitmem tells an agent
-# Ours, and the one that the host puts around it; as `_look` shows them, which leaves out dashes.
+FENCE = "gitmem-memory"  # the element around memory in an agent's context
+# Our element and the one the host puts around it, without dashes, as `_look` returns them.
 _TAGS = tuple(f"<{name.replace('-', '')}" for name in (FENCE, "system-reminder"))
 _BRACKETS = "<\uff1c\ufe64\u2039\u3008\u27e8\u2329\u300a\u00ab\u02c2\u1438\u276e\u2770\u29fc\u226a\u22d6"
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d\u02d7\u1806_\u2500\u30fc\u3161"
@@ -39,7 +39,7 @@ _LOOKS = {
 
 
 def cannot_close(text: str) -> str:
-    """Return a text that cannot end the fence it stands in: `(` in the place of the bracket of such a tag."""
+    """Return a text that cannot close its fence: `(` replaces the bracket of every such tag."""
     seen = "".join(map(_look, text)) if any(bracket in text for bracket in _BRACKETS) else ""
     if not any(tag in seen for tag in _TAGS):
         return text
@@ -50,7 +50,7 @@ def cannot_close(text: str) -> str:
 
 
 def _tags(text: str) -> Iterator[int]:
-    """Yield where the brackets of the tags stand."""
+    """Yield the positions of the brackets of the tags."""
     seen = [(look, place) for place, character in enumerate(text) for look in _look(character)]
     looks = "".join(look for look, _ in seen)
     for tag in _TAGS:
@@ -62,7 +62,7 @@ def _tags(text: str) -> Iterator[int]:
 
 @cache
 def _look(character: str) -> str:
-    """Return the ASCII letter or sign that a character looks like; "" for dashes, slashes, and what shows nothing."""
+    """Return the ASCII character that a character looks like; "" for dashes, slashes and invisible ones."""
     if character in _LOOKS:
         return _LOOKS[character]
     if character.isascii():
@@ -75,4 +75,4 @@ def _look(character: str) -> str:
     return character if unicodedata.category(character)[0] in "LNPS" and character not in _EMPTY else ""
 
 
-_EMPTY = "\u115f\u1160\u3164\uffa0\u2044\u2215\u29f8\u2571"  # fillers, which show nothing; look-alikes of the slash
+_EMPTY = "\u115f\u1160\u3164\uffa0\u2044\u2215\u29f8\u2571"  # invisible fillers; look-alikes of the slash

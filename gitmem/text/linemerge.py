@@ -1,7 +1,7 @@
-"""Three versions of a text merged line by line, or by any other pieces of it that can be told apart.
+"""Three-way merge of a text by line, or by other tokens.
 
-What one side changed and the other did not is taken; what both changed is put together, nothing left out. A conflict
-is only where the same pieces of the base were changed: changes of neighbouring lines go together.
+A change of one side is taken; changes of both sides are joined without loss. A conflict is only where both changed the
+same tokens of the base; changes of neighbouring lines are none.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from gitmem.values import Value
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANK = " \t\r\n"
-_MOST = 40_000  # pairs of lines that are compared where no line is unique: what is hostile takes no longer
-_DEPTH = 40  # of the search for unique lines within what lies between unique lines
+_MOST = 40_000  # pairs of lines compared where no line is unique; bounds hostile input
+_DEPTH = 40  # recursion between unique lines
 
 
 class Token(Value):
-    """A piece of a text: `key` is what it is known by, `text` its characters; `order` sorts pieces both sides add."""
+    """A piece of a text: `key` identifies it, `text` is its characters, `order` sorts tokens that both sides add."""
 
     key: str
     text: str
@@ -36,7 +36,7 @@ class Joined(Value):
 
 
 class _Edit(Value):
-    """What one side has instead of the pieces `start` to `end` of the base: its own, `first` to `last`."""
+    """The tokens `start` to `end` of the base replaced by the tokens `first` to `last` of a side."""
 
     start: int
     end: int
@@ -45,7 +45,7 @@ class _Edit(Value):
 
 
 def lines(text: str) -> list[Token]:
-    """Return the lines of a text; how a line ends does not tell it from another."""
+    """Return the lines of a text as tokens; line ends are not part of the key."""
     return [Token(line.rstrip("\r\n"), line) for line in _LINES.findall(text)]
 
 
@@ -64,7 +64,7 @@ def merge_lines(ours: bytes, base: bytes, theirs: bytes, *, both_add: bool = Tru
 
 
 def ended(tokens: Sequence[Token]) -> list[str]:
-    """Return the texts of pieces; each but the last ends its line, also one that came from the end of a file."""
+    """Return the texts of tokens, each but the last with a line end."""
     newline = "\r\n" if sum(token.text.endswith("\r\n") for token in tokens) * 2 > len(tokens) else "\n"
     texts = [token.text for token in tokens]
     return [text if text.endswith("\n") else text + newline for text in texts[:-1]] + texts[-1:]
@@ -96,9 +96,9 @@ def merge_tokens(
 
 
 def matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
-    """Return pairs of places at which two sequences have the same, both rising; near to the most there can be.
+    """Return rising pairs of positions at which two sequences are equal; close to the longest common subsequence.
 
-    Pieces that are unique in both are found first (patience diff, Bram Cohen), then what lies between them is compared.
+    Tokens that are unique in both are matched first (patience diff, Bram Cohen), then the ranges between them.
     """
     found: list[tuple[int, int]] = []
     todo = [(0, len(one), 0, len(other), 0)]
@@ -127,7 +127,7 @@ def matching(one: Sequence[str], other: Sequence[str]) -> list[tuple[int, int]]:
 def _unique(
     one: Sequence[str], other: Sequence[str], span: tuple[int, int], span_other: tuple[int, int]
 ) -> list[tuple[int, int]]:
-    """Return the longest rising row of pairs among what is there once in both."""
+    """Return the longest rising sequence of pairs of tokens that are unique in both."""
     counts, counts_other = Counter(one[slice(*span)]), Counter(other[slice(*span_other)])
     places = {other[at]: at for at in range(*span_other) if counts_other[other[at]] == 1}
     pairs = [(at, places[one[at]]) for at in range(*span) if counts[one[at]] == 1 and one[at] in places]
@@ -158,7 +158,7 @@ def _edits(size: int, size_side: int, match: dict[int, int]) -> list[_Edit]:
 
 
 def _clusters(first: list[_Edit], second: list[_Edit]) -> list[tuple[int, int, list[list[_Edit]]]]:
-    """Return the edits of both sides in order, those together that are about the same pieces of the base."""
+    """Return the edits of both sides in order, overlapping ones grouped."""
     found: list[tuple[int, int, list[list[_Edit]]]] = []
     for edit, side in sorted([(edit, 0) for edit in first] + [(edit, 1) for edit in second], key=_order):
         if found:
@@ -177,15 +177,15 @@ def _order(item: tuple[_Edit, int]) -> tuple[int, int, int]:
 
 
 def _span(edits: list[_Edit], start: int, end: int) -> tuple[int, int]:
-    """Return what of a side stands for the pieces `start` to `end` of the base."""
-    # What lies around its edits in the cluster is as in the base, piece by piece.
+    """Return the range of a side that corresponds to the tokens `start` to `end` of the base."""
+    # Outside its edits, a side equals the base token by token.
     return edits[0].first - (edits[0].start - start), edits[-1].last + (end - edits[-1].end)
 
 
 def _unchanged(
     base: Sequence[Token], sides: Sequence[Sequence[Token]], matches: list[dict[int, int]], start: int, end: int
 ) -> list[Token]:
-    """Return pieces that neither side changed, but perhaps for what does not tell them apart, as how a line ends."""
+    """Return tokens that neither side changed; a different line end of either side is kept."""
     found = []
     for place in range(start, end):
         texts = [side[match[place]].text for side, match in zip(sides, matches, strict=True)]
@@ -201,12 +201,12 @@ def _both(
     spans: list[tuple[int, int]],
     start: int,
 ) -> tuple[list[Token], bool]:
-    """Return what both sides made of the same pieces, and whether that needs a person."""
+    """Return the tokens that both sides made of the same part of the base, and whether a person must review them."""
     places = range(start, start + len(base))
     gone = [{place for place in places if place not in match} for match in matches]
     parts = []
     for number in (0, 1):
-        # What the other side removed and this one left as it was, goes.
+        # Drop tokens that the other side removed and this one left unchanged.
         dropped = {matches[number][place] for place in gone[1 - number] - gone[number]}
         parts.append([sides[number][at] for at in range(*spans[number]) if at not in dropped])
     first, second = parts
@@ -218,7 +218,7 @@ def _both(
 
 
 def _clash(first: Sequence[Token], second: Sequence[Token]) -> bool:
-    """Say whether two versions of the same words are for a person to look at; one that holds the other is not."""
+    """Say whether two versions of the same part need review: neither contains the other."""
     if not first or not second:
         return bool(first or second)
     return not _is_within(first, second) and not _is_within(second, first)
@@ -230,7 +230,7 @@ def _is_within(small: Sequence[Token], large: Sequence[Token]) -> bool:
 
 
 def union(first: Sequence[Token], second: Sequence[Token]) -> list[Token]:
-    """Return two sequences as one that holds both; what has an `order` is sorted by it, with what follows it."""
+    """Return two sequences merged, each token once; tokens with an `order` are sorted by it, followers included."""
     found: list[Token] = []
     at = at_second = 0
     pairs = matching([token.key for token in first], [token.key for token in second])
@@ -251,7 +251,7 @@ def _interleaved(first: Sequence[Token], second: Sequence[Token]) -> list[Token]
 
 
 def _groups(tokens: Sequence[Token]) -> list[list[Token]]:
-    """Return pieces in groups: what comes before the first with an order, then each of those with what follows it."""
+    """Return tokens in groups: those before the first with an order, then each of those with its followers."""
     found: list[list[Token]] = [[]]
     for token in tokens:
         if token.order:

@@ -1,4 +1,4 @@
-"""How the lines of a text end."""
+"""Line ends."""
 
 from __future__ import annotations
 

@@ -17,26 +17,26 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What a cut text ends with; one character, as in a commit's subject.
+# The end of a truncated text.
 ELLIPSIS = "…"
-# A line at least this wide (a CJK character is two wide) that ends in no full stop was wrapped: its paragraph goes on.
-# Shorter lines are what chat writes one thought a line in; text is wrapped at 70 or more nearly everywhere.
+# A line at least this wide (a CJK character counts two) without a full stop at its end was wrapped: its paragraph goes
+# on. In chat, shorter lines are paragraphs of their own; text is mostly wrapped at 70 or more.
 _WRAPPED_AT = 60
-# Letters of a conversation's text that are Hangul when it is Korean: prose of Korean developers is a third to a half
-# English words, and each of those has more letters than its Korean neighbours.
+# Share of Hangul among the letters of a Korean text: a third to a half of the words that Korean developers write are
+# English, and those have more letters.
 _KOREAN_SHARE = 0.2
-_LOOK_AT = 20_000  # characters in which the language shows
+_LOOK_AT = 20_000  # characters from which the language is judged
 # A full stop after one of these ends no sentence.
 _ABBREVIATIONS = frozenset(
     ("e.g", "i.e", "vs", "cf", "approx", "ver", "incl", "excl", "resp", "mr", "mrs", "ms", "dr", "prof", "st", "jr")
 ) | {"sr", "fig", "eq", "sec", "ch", "vol", "pp", "al", "inc", "ltd", "dept", "est"}
-_LONGEST_WORD = 12  # characters in which an abbreviation, an initial or a number before a full stop shows
-_LIST_NUMBER = 2  # digits of a number that counts the items of a list within a line
+_LONGEST_WORD = 12  # characters before a full stop searched for an abbreviation
+_LIST_NUMBER = 2  # digits of an item number in a list within a line
 _CLOSERS = "\"')]}»”’」』】）〉》*_~`"
 
 
 class Kind(Enum):
-    """What a block of a text is."""
+    """The kind of a block."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"
@@ -81,8 +81,7 @@ def _forms() -> _Forms:
         # `2**8` is no bold text.
         bold=re.compile(r"(?<![0-9A-Za-z_])\*\*|\*\*(?![0-9A-Za-z_])"),
         ticks=re.compile(r"`+"),
-        # After `.!?…` there must be a blank, if only after closing marks; CJK stops need nothing after them. A run of
-        # marks is looked at once, from its first.
+        # `.!?…` must be followed by closing marks and a blank, CJK stops by nothing. A run of marks matches once.
         stop=re.compile(
             rf"(?<![.!?…])[.!?…]++[{re.escape(_CLOSERS)}]*+(?=\s)"
             rf"|(?<![。！？．])[。！？．]++[{re.escape(_CLOSERS)}]*+"
@@ -109,7 +108,7 @@ def shorten(text: str, limit: int) -> str:
     A first sentence that does not fit is cut at a word. A text without a sentence (code, a heading) gives its
     first line.
     """
-    found = _sentences(text)  # of a long text only the first few are needed
+    found = _sentences(text)  # lazily: of a long text only the first are needed
     shortened = next(found, "")
     if not shortened:
         lines = (" ".join(line.strip("#`~*|-> \t\r").split()) for line in text.split("\n"))
@@ -160,11 +159,11 @@ def sentences_of(block: Block) -> list[str]:
 
 
 def mask_code(text: str, filler: str = "x") -> str:
-    """Return `text` with each character between backticks replaced, so that nothing in there is taken for prose."""
+    """Return `text` with each character between backticks replaced, so that code is not read as prose."""
     if "`" not in text:
         return text
     runs = list(_forms().ticks.finditer(text))
-    closing: dict[int, int] = {}  # of a run's index, that of the next of the same length
+    closing: dict[int, int] = {}  # index of a run: index of the next run of the same length
     last: dict[int, int] = {}
     for index in range(len(runs) - 1, -1, -1):
         length = runs[index].end() - runs[index].start()
@@ -186,7 +185,7 @@ def mask_code(text: str, filler: str = "x") -> str:
 
 
 def _outside_fences(text: str) -> Iterator[str]:
-    """Yield the lines of a text outside code fences, and a blank one for each fence."""
+    """Yield the lines outside code fences, and a blank line for each fence."""
     form = _forms().fence
     fence = ""
     for line in text.replace("\r\n", "\n").replace("\r", "\n").split("\n"):
@@ -201,7 +200,7 @@ def _outside_fences(text: str) -> Iterator[str]:
 
 
 def _block(line: str) -> Block | None:
-    """Return what a line outside code begins or goes on with, None where it is blank or no prose."""
+    """Return the block that a line begins or continues; None for a blank line and for markup."""
     forms = _forms()
     words = line.strip()
     if not words or forms.dropped.match(words):
@@ -220,7 +219,7 @@ def _block(line: str) -> Block | None:
 
 
 def _goes_on(kind: Kind, lines: Sequence[str], block: Block, line: str) -> bool:
-    """Say whether a line goes on with the block before it: of the same kind, after a line that was wrapped."""
+    """Say whether a line continues the block before it: same kind, after a wrapped line."""
     if block.kind is not (Kind.PARAGRAPH if kind is Kind.ITEM else kind):
         return False
     if kind is Kind.ITEM and not line.startswith((" ", "\t")):
@@ -231,7 +230,7 @@ def _goes_on(kind: Kind, lines: Sequence[str], block: Block, line: str) -> bool:
 
 
 def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
-    """Say whether what looks like the end of a sentence is one."""
+    """Say whether a full stop ends a sentence."""
     mark = stop[0].rstrip(_CLOSERS)
     following = text[stop.end() : stop.end() + 2].strip()[:1]
     if mark != ".":
@@ -248,7 +247,7 @@ def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
 
 
 def _plain(piece: str) -> str:
-    """Return a piece of a block without bold marks and blanks at its ends, each run of blanks as one."""
+    """Return a piece of a block without bold marks, whitespace collapsed."""
     if "**" in piece:
         masked = mask_code(piece)
         kept = []
@@ -261,7 +260,7 @@ def _plain(piece: str) -> str:
 
 
 def _joint(before: str) -> str:
-    """Return what stands between a sentence and the next: items of a list have no full stop of their own."""
+    """Return the separator between a sentence and the next: list items may lack a full stop."""
     return " " if before.rstrip(_CLOSERS)[-1:] in ".!?:;…。！？,—" else "; "
 
 

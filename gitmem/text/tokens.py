@@ -6,12 +6,12 @@ BYTES_PER_TOKEN = 4
 
 
 def tokens_of_size(size: int) -> int:
-    """Return the estimated tokens of `size` bytes, rounded up; a file needs no reading."""
+    """Return the estimated tokens of `size` bytes, rounded up."""
     return -(-size // BYTES_PER_TOKEN)
 
 
 def utf8_size(text: str) -> int:
-    """Return the bytes a text takes in a file; a byte that is no UTF-8, kept as a lone surrogate, is one byte."""
+    """Return the size of a text in bytes; a lone surrogate (a byte that was not UTF-8) counts one."""
     return len(text.encode("utf-8", "replace"))  # "?" for a surrogate: one byte too, and never an error
 
 

@@ -1,4 +1,4 @@
-"""A markdown file with YAML front matter that is kept byte for byte, except for what is changed.
+"""A markdown file with YAML front matter; all bytes but those that are changed stay.
 
 Front matter is what Jekyll and Obsidian take for it: the very first line is `---`, and a later line `---` ends it. A
 line `...` ends it too: YAML itself ends a document there, Jekyll and Pandoc follow it, and although Obsidian shows no
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 _BOM = b"\xef\xbb\xbf"
 _OPENING = rb"(?:\xef\xbb\xbf)?---[ \t]*(?:\r\n|\n|\r)"
 _CLOSING = rb"[\r\n]((?:---|\.\.\.)[ \t]*(?:\r\n|\n|\r|\Z))"
-# A key that follows at once: no horizontal rule.
+# A key must follow: `---` alone may be a horizontal rule.
 _UNCLOSED = r"---[ \t]*(?:\r\n|\n|\r)[\w-]+:(?:[ \r\n]|\Z)"
 _CONFLICT = r"^(?:<{7}|\|{7}|={7}|>{7})(?:[ \r]|$)"
-_LOOK_AT = 1024  # characters of a body without a header in which a broken one would show
+_LOOK_AT = 1024  # characters of a body searched for a broken header
 
 
 class BrokenHeaderError(ValueError):
-    """The document has a header that cannot be read, so nothing is written into it; the message is its `problem`."""
+    """The document's header cannot be read, so it cannot be changed; the message is its `problem`."""
 
 
 class Document(Value):
@@ -60,17 +60,17 @@ class Document(Value):
 
     @property
     def metadata(self) -> Mapping[str, object]:
-        """What the header says; empty if there is none or it cannot be read. Keys are always text."""
+        """Return the values of the header; empty if it is missing or unreadable. Keys are always text."""
         return self._header_read()[0]
 
     @property
     def problem(self) -> str | None:
-        """Why the header cannot be read, None if it can or there is none."""
+        """Return why the header cannot be read, None if it can or there is none."""
         return self._header_read()[1]
 
     @property
     def newline(self) -> str:
-        r"""How most lines of the file end, "\r\n" or "\n"."""
+        """Return the line end of most lines of the file."""
         return newline_of(self.opening + (self.header or "") + self.closing + self.body)
 
     def get(self, key: str, default: object = None) -> object:
@@ -105,7 +105,7 @@ class Document(Value):
     def with_body(self, body: str) -> Document:
         """Return the document with another body, also where the header is broken.
 
-        Without a header, a body that itself begins with one brings it in, since that is how everybody reads the file.
+        Without a header, a body that itself begins with one brings it in, since every reader sees it so.
         Raises UnicodeEncodeError for a lone surrogate that no byte stands behind.
         """
         head = self.opening + (self.header or "") + self.closing
@@ -122,12 +122,12 @@ class Document(Value):
 
 
 def body_offset(data: bytes) -> int:
-    """Return where the body begins in a file's bytes, without reading any YAML: what appending to a log needs."""
+    """Return the offset of the body in a file's bytes, without reading YAML."""
     return _parts(data)[2]
 
 
 def _parts(data: bytes) -> tuple[int, int, int]:
-    """Return where header, closing fence and body begin; without front matter, thrice where the body does."""
+    """Return the offsets of header end, closing fence and body; without front matter, thrice that of the body."""
     opening = re.match(_OPENING, data)
     # An empty header's closing fence follows the opening one's own line end, which is therefore searched too.
     closing = re.compile(_CLOSING).search(data, opening.end() - 1) if opening else None

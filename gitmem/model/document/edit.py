@@ -109,7 +109,7 @@ def _without(mapping: dict[str, object], path: tuple[str, ...]) -> dict[str, obj
 
 
 def _verify(edited: str, wanted: object, path: tuple[str, ...]) -> None:
-    """Raise unless `edited` says `wanted`. `repr` tells 1 from True and 1.0, and sees the order of keys and a NaN."""
+    """Raise unless `edited` means `wanted`. `repr` tells 1 from True and 1.0, and sees the order of keys and a NaN."""
     name = ".".join(path)
     try:
         result = load_mapping(edited)
@@ -140,9 +140,9 @@ def _strict_loader() -> type[yaml.SafeLoader]:
 
 @contextmanager
 def _readable_errors() -> Iterator[None]:
-    """Turn every way in which PyYAML fails on some text into a `YamlTextError` of one line.
+    """Turn every error of PyYAML into a `YamlTextError` of one line.
 
-    Its constructors let a ValueError (`2024-13-45`), KeyError (`!!bool x`) or AttributeError (`!!timestamp x`) out.
+    Its constructors raise ValueError (`2024-13-45`), KeyError (`!!bool x`) or AttributeError (`!!timestamp x`).
     """
     import yaml
 

@@ -1,4 +1,4 @@
-"""Where everything in a YAML text stands, and whether the text is safe to load at all."""
+"""The positions of all nodes in a YAML text, and whether the text is safe to load."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LINE_END = re.compile(r"\r\n|\n|\r")
 
 
 class Node(NamedTuple):
-    """Where a value stands in the text; positions are characters, ends are exclusive."""
+    """The position of a value in the text, in characters; ends are exclusive."""
 
     start: int
     end: int
-    after: int  # where a line that follows the value can be put in
+    after: int  # where a line after the value can be inserted
     text: str | None = None  # of a scalar
     is_mapping: bool = False
     is_flow: bool = False
@@ -118,7 +118,7 @@ class _Reader:
         while isinstance(last, self.yaml.NodeEvent):
             children.append(self.read(last, depth + 1))
             last = next(self.events)
-        # A block collection's own end mark lies behind the comments that follow it; its last child knows better.
+        # A block collection's end mark lies behind the comments that follow it; take that of its last child.
         end = last.end_mark.index if event.flow_style else children[-1].end
         node = Node(
             start=event.start_mark.index,

@@ -1,8 +1,8 @@
 """Write a Python value on one line so that YAML reads back exactly that value.
 
-YAML 1.1 sees more in a bare word than its writer meant: `no` is false, `007` is 7, `12:30` is 750, `1.10` is 1.1 (field
-notes, "python-frontmatter"). So text stands bare only where it begins with a letter, is made of harmless characters
-and is no word with a meaning; all other text is quoted.
+YAML 1.1 gives bare words a type: `no` is false, `007` is 7, `12:30` is 750, `1.10` is 1.1 (https://yaml.org/type/). So
+text stays bare only where it begins with a letter, is made of harmless characters and is no such word; all other text
+is quoted.
 """
 
 from __future__ import annotations

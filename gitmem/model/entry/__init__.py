@@ -1,1 +1,1 @@
-"""Log entries, and the logs they stand in."""
+"""Log entries and the logs that hold them."""

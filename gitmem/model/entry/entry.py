@@ -1,7 +1,7 @@
 """Log entries: one dated, identified item of a daily log or of `memory.md` (docs/format.md, "Entries").
 
 `find_entries` is the inverse of `render_entry` for every text that has passed `clean_text`, and passes over what is not
-an entry. Lines end at LF or CRLF only, never at what else `str.splitlines` takes for an end.
+an entry. Lines end at LF or CRLF only, not at the other ends of `str.splitlines`.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ MAX_TAG_LENGTH = 50
 
 _TIME = r"(?:[0-9]{4}-[0-9]{2}-[0-9]{2} )?[0-9]{2}:[0-9]{2}:[0-9]{2}"
 _LABEL = r"[^\n*]{1,60}"
-# Patterns are compiled where they are used, which a save does with few of them.
-# The first line of an entry. Every quantifier is bounded or followed by what it cannot match, so matching is linear.
+# Patterns are compiled at first use: a save needs few of them.
+# The first line of an entry. Quantifiers are bounded or followed by a character they cannot match: linear time.
 FIRST_LINE = (
     rf"(?m)^- \[(?P<time>{_TIME})\] \*\*(?P<label>{_LABEL})\*\*(?P<tags>(?: #[\w/-]{{1,{MAX_TAG_LENGTH}}})*):"
     rf"(?: (?P<text>[^\n]*?))? \^(?P<id>[{ALPHABET}]{{{LENGTH}}})\r?$"
 )
-# One more line of an entry, with the blank lines before it: a blank line is the entry's only if its text goes on.
+# One more line of an entry, with the blank lines before it: a blank line belongs to the entry only if text follows.
 _CONTINUED = r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)"
 _TAG_FORM = rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}"
 _CONTROLS = dict.fromkeys(
@@ -45,7 +45,7 @@ class Entry(Value):
 
 
 class FoundEntry(Value):
-    """An entry and where it stands: `text[start:end]`, the end of its last line included."""
+    """An entry and its position: `text[start:end]`, the last line end included."""
 
     entry: Entry
     start: int
@@ -64,7 +64,7 @@ def clean_text(text: str) -> str:
 
 
 def without_ids(text: str) -> str:
-    """Return a text of entries without their identifiers, which say nothing to who reads it."""
+    """Return a text of entries without their ids, which mean nothing to a reader."""
     return re.sub(rf"(?m) \^[{ALPHABET}]{{{LENGTH}}}(?=\r?$)", "", text)
 
 
@@ -90,7 +90,7 @@ def render_entry(entry: Entry, newline: str = "\n") -> str:
 
 
 def find_entries(text: str, start: int = 0, end: int | None = None) -> list[FoundEntry]:
-    """Return the entries of a log's text, in the order in which they stand; only those that begin in a part of it."""
+    """Return the entries that begin in `text[start:end]`, in order."""
     found = []
     position = start
     first_line = re.compile(FIRST_LINE)
@@ -103,7 +103,7 @@ def find_entries(text: str, start: int = 0, end: int | None = None) -> list[Foun
 
 
 def find_by_digest(text: str, digest: str) -> FoundEntry | None:
-    """Return the entry of a log's text whose id ends with a digest, without reading the others."""
+    """Return the entry whose id ends with a digest, without parsing the others."""
     first_line = re.compile(FIRST_LINE)
     at = text.find(digest)
     while at >= 0:
@@ -115,7 +115,7 @@ def find_by_digest(text: str, digest: str) -> FoundEntry | None:
 
 
 def _read(text: str, first: re.Match[str]) -> FoundEntry:
-    """Return the entry that begins with a line."""
+    """Return the entry whose first line is given."""
     continued = re.compile(_CONTINUED)
     position = min(first.end() + 1, len(text))
     lines = [first["text"] or ""]

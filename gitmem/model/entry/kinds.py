@@ -1,4 +1,4 @@
-"""The types of memory a person or an agent saves, and where each lives (docs/format.md, "Entries")."""
+"""The types of memory that are saved, and their sections (docs/format.md, "Entries")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TIMELINE = "Timeline"
 
 
 class MemoryType(StrEnum):
-    """What is saved (spec J8, P3)."""
+    """The type of a saved memory (spec J8, P3)."""
 
     NOTE = "note"
     DECISION = "decision"
@@ -24,12 +24,12 @@ class MemoryType(StrEnum):
 
     @property
     def label(self) -> str:
-        """The words an entry of this type begins with, and its section's title in a daily log."""
+        """Return the label of entries of this type, also its section's title in a daily log."""
         return self.value.replace("_", " ").title()
 
     @property
     def section(self) -> str:
-        """The section of `memory.md` it belongs to (spec P2)."""
+        """Return the section of `memory.md` for entries of this type (spec P2)."""
         return _SECTIONS.get(self, RECENT_CONTEXT)
 
 

@@ -1,7 +1,7 @@
 """Operations on a log's text: sections, and entries put in and taken out.
 
 A section is a `## ` heading outside a code fence, up to the next heading of its level or above. All functions are
-pure, take and return a document's body, and change no line but those they are about.
+pure, take and return a document's body, and change no other line.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from gitmem.model.entry.entry import FIRST_LINE, Entry, FoundEntry, find_by_dige
 from gitmem.model.ids import ALPHABET, LENGTH, TIME_LENGTH
 from gitmem.values import Value
 
-# Compiled where they are used.
+# Compiled at first use.
 _HEADING = r"(?m)^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$"
-# What follows three backticks may not hold another one, or it is code within a line.
+# An info string after backticks holds no backtick; else it is inline code.
 _FENCE = r"(?m)^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$"
-_ANY_ID = rf"(?m) \^([{ALPHABET}]{{{LENGTH}}})\r?$"  # at the end of a line, an entry's first one or not
+_ANY_ID = rf"(?m) \^([{ALPHABET}]{{{LENGTH}}})\r?$"  # at the end of any line
 _BLANK = " \t\r\n"
 
 
 class Section(Value):
-    """A heading of level 1 or 2 and where its part of the text is; `start` is the heading's own first character."""
+    """A heading of level 1 or 2 and the range of its section; `start` is the first character of the heading."""
 
     level: int
     title: str
@@ -32,14 +32,14 @@ class Section(Value):
 
 
 def fences(text: str) -> list[tuple[int, int]]:
-    """Return where the code fences are: start, and end with the last line's end.
+    """Return the ranges of code fences, the end of the last line included.
 
-    One that is never closed is none: it would hide all sections after it, and every save would make them anew.
+    An unclosed fence is none: it would hide all sections after it, and every save would add them again.
     """
     if "```" not in text and "~~~" not in text:
         return []
     lines = list(re.finditer(_FENCE, text))
-    longest = {"`": 0, "~": 0}  # the longest mark after the line that can close a fence
+    longest = {"`": 0, "~": 0}  # of each line: the longest closing mark after it
     closed = []
     for line in reversed(lines):
         mark = line["mark"]
@@ -68,7 +68,7 @@ def sections(text: str) -> list[Section]:
     ends = [head.start() for head in heads[1:]] + [len(text)]
     return [
         Section(len(head["level"]), head["title"].strip(), head.start(), min(head.end() + 1, len(text)), end)
-        for head, end in zip(heads, ends, strict=False)  # without a heading there is still one end
+        for head, end in zip(heads, ends, strict=False)  # the loop needs one end even without a heading
     ]
 
 
@@ -85,19 +85,19 @@ def find_section(text: str, title: str) -> Section | None:
 
 
 def section_of(text: str, found: FoundEntry) -> str:
-    """Return the title of the section an entry stands in, "" where it stands in none."""
+    """Return the title of the section that holds an entry, "" if none."""
     return next((part.title for part in sections(text) if part.start <= found.start < part.end), "")
 
 
 def entry_ids(text: str) -> set[str]:
-    """Return the ids of all entries; much cheaper than parsing them."""
+    """Return the ids of all entries without parsing them."""
     return {line["id"] for line in re.finditer(FIRST_LINE, text)}
 
 
 def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
-    """Return the text with an entry added at the end of a section, which is made at the end if it is missing.
+    """Return the text with an entry appended to a section, which is added at the end if missing.
 
-    An entry whose id stands anywhere in the text already is not added again.
+    An entry whose id is already in the text is not added again.
     """
     if f" ^{entry.id}" in text and entry.id in entry_ids(text):
         return text
@@ -116,7 +116,7 @@ def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str
 
 
 def _ended(text: str, newline: str) -> str:
-    """Return a text without the blank lines at its end, and with the end of its last line."""
+    """Return a text without trailing blank lines, ending in a line end."""
     content = len(text.rstrip(_BLANK))
     end = text.find("\n", content) + 1
     if not content:
@@ -125,7 +125,7 @@ def _ended(text: str, newline: str) -> str:
 
 
 def remove_entries(text: str, ids: Collection[str]) -> str:
-    """Return the text without the entries of these ids."""
+    """Return the text without the entries with these ids."""
     if not ids:
         return text
     pieces = []
@@ -138,7 +138,7 @@ def remove_entries(text: str, ids: Collection[str]) -> str:
 
 
 def put_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
-    """Return the text with an entry: in place of the one whose id has the same digest, else where its id orders it."""
+    """Return the text with an entry: in place of the one with the same digest, else ordered by its id."""
     found = find_by_digest(text, entry.id[TIME_LENGTH:])
     if found is None:
         return restore_entries(text, [(section, entry)], newline)
@@ -146,23 +146,23 @@ def put_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str
 
 
 def replace_entry(text: str, old: FoundEntry, new: Entry, newline: str = "\n") -> str:
-    """Return the text with another entry in the place of one."""
+    """Return the text with one entry replaced."""
     return text[: old.start] + render_entry(new, newline) + text[old.end :]
 
 
 def entries_in(text: str, section: str) -> list[FoundEntry]:
-    """Return the entries that stand in a section."""
+    """Return the entries of a section."""
     place = find_section(text, section)
     return [] if place is None else find_entries(text, place.start, place.end)
 
 
 def entry_digests(text: str) -> set[str]:
-    """Return the digests in the ids of all entries: what is the same whenever it was captured (`ids.make_id`)."""
+    """Return the digests in the ids of all entries; they do not depend on the time of capture (`ids.make_id`)."""
     return {identifier[TIME_LENGTH:] for identifier in entry_ids(text)}
 
 
 def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: str = "\n") -> str:
-    """Return the text with entries, each given with its section, put back where their ids order them."""
+    """Return the text with entries put back into their sections, ordered by id."""
     for section, entry in entries:
         there = f" ^{entry.id}" in text and entry.id in entry_ids(text)
         at = None if there else _start_of_later(text, section, entry.id)
@@ -174,7 +174,7 @@ def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: st
 
 
 def _start_of_later(text: str, section: str, identifier: str) -> int | None:
-    """Return where the first entry of a section with a later id starts."""
+    """Return the position of the first entry in a section with a later id."""
     place = find_section(text, section)
     if place is None:
         return None

@@ -17,7 +17,7 @@ _KIND = "save"
 
 
 class Save(Value):
-    """Something to remember. `at` is when it was said, `host` the agent or door it came through."""
+    """A text to save. `at` is when it was said, `host` the agent or the command it came through."""
 
     id: str
     at: datetime
@@ -28,7 +28,7 @@ class Save(Value):
     host: str = ""
 
     def to_event(self) -> dict[str, object]:
-        """Return it as an event of the spool (docs/format.md, "The spool")."""
+        """Return the save as a spool event."""
         return {
             "v": EVENT_VERSION,
             "kind": _KIND,
@@ -43,15 +43,15 @@ class Save(Value):
 
 
 class UnknownEventError(Exception):
-    """A newer gitmem wrote the event: it stays in the spool."""
+    """The event was written by a newer gitmem and stays in the spool."""
 
 
 def parse_event(content: Mapping[str, object]) -> Save:
-    """Return what an event asks to be saved.
+    """Return the save in an event.
 
     Raises:
-        UnknownEventError: a newer gitmem wrote it.
-        ValueError: it is not as docs/format.md says (KeyError, TypeError: likewise).
+        UnknownEventError: a newer gitmem wrote the event.
+        ValueError: the event is malformed (KeyError, TypeError: likewise).
 
     """
     if content.get("v") != EVENT_VERSION or content.get("kind") != _KIND:

@@ -1,6 +1,6 @@
-"""Purging (spec G7): what a text leaves behind once it is to be nowhere, and how other machines know it again.
+"""Purging (spec G7): records by which every machine finds and removes a purged text.
 
-A record travels with the memory and must not hold what was purged. For each text it has the length, sixteen bits of a
+A record travels with the memory and must not hold the purged text. For each text it has the length, sixteen bits of a
 sum that can be taken of all places of a content at once, and a digest that is slow to make (scrypt, RFC 7914). Who has
 the text finds it by them, and then knows it; who has not learns nothing, but can try a guess: what was purged because
 it leaked is to be changed all the same.
@@ -25,15 +25,15 @@ from gitmem.model.purge.sums import sums_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-MARKER = b"(purged)"  # stands for itself in YAML, JSON, markdown and a commit's message
+MARKER = b"(purged)"  # needs no escape in YAML, JSON, markdown and a commit message
 NAME = "purged"  # in the name of a file
-LEAST = 4  # bytes of a text: less is a part of other words
+LEAST = 4  # bytes of a text; shorter ones are parts of other words
 MOST = 64 * 1024
 MOST_TEXTS = 1000
-MAX_BYTES = 256 * 1024  # of a record: room for the most texts
-_PART = 8  # bytes that are left of a text which was cut off: less says nothing
+MAX_BYTES = 256 * 1024  # bytes of a record with the most texts
+_PART = 8  # bytes of a truncated text; fewer say nothing
 _ELLIPSIS = "…".encode()
-_WORK = 2**14  # of scrypt: 16 MB and some 40 ms a digest
+_WORK = 2**14  # scrypt: 16 MB and some 40 ms a digest
 _SALT_BYTES = 16
 _DIGEST_BYTES = 32
 _NAME_DIGITS = 4
@@ -42,7 +42,7 @@ _ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{6}")
 
 @dataclass(frozen=True, slots=True)
 class Print:
-    """What is told of a purged text: its length in bytes, the two sums of a window, and its digest."""
+    """The fingerprint of a purged text: its length in bytes, two sums of a window, and a digest."""
 
     length: int
     sums: tuple[int, int]
@@ -51,7 +51,7 @@ class Print:
 
 @dataclass(frozen=True)
 class Record:
-    """A purge: its id, when it was asked for, the salt of its digests, and the texts it was about."""
+    """A purge: its id, its time, the salt of its digests, and the fingerprints of its texts."""
 
     id: str
     created: str
@@ -59,14 +59,14 @@ class Record:
     prints: tuple[Print, ...]
 
     def render(self) -> bytes:
-        """Return it as it is stored (docs/format.md, "Purging")."""
+        """Return the record as it is stored (docs/format.md, "Purging")."""
         texts = [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in self.prints]
         said = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
         return json.dumps(said, indent=1).encode() + b"\n"
 
     @cached_property
     def key(self) -> str:
-        """What this machine knows it by: its id, and a digest of all it says."""
+        """Return a key for this machine: the id and a digest of the record."""
         return f"{self.id} {hashlib.sha256(self.render()).hexdigest()}"
 
 
@@ -77,7 +77,7 @@ def make_record(identifier: str, created: str, salt: bytes, texts: Iterable[byte
 
 
 def read_record(data: bytes, identifier: str) -> Record | None:
-    """Return the record in the file that is named after an id, None where it is not exactly as gitmem writes one."""
+    """Return the record in a file, None unless it is exactly as gitmem writes one."""
     if len(data) > MAX_BYTES or not _ID.fullmatch(identifier):
         return None
     try:
@@ -88,7 +88,7 @@ def read_record(data: bytes, identifier: str) -> Record | None:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
     fits = dated and len(record.salt) == _SALT_BYTES and 0 < len(prints) <= MOST_TEXTS
-    # Nothing else stands in it, no field is of another type, and the texts are in order.
+    # No other field, no other type, and the texts in order.
     return record if fits and record.render() == data else None
 
 
@@ -106,15 +106,15 @@ def _is_byte(value: object) -> bool:
 
 
 def digest_of(text: bytes, salt: bytes) -> bytes:
-    """Return the digest that a record has of a text; slow on purpose."""
+    """Return the digest of a text in a record; slow on purpose."""
     return hashlib.scrypt(text, salt=salt, n=_WORK, r=8, p=1, maxmem=1 << 26, dklen=_DIGEST_BYTES)
 
 
-# Taking it out ----------------------------------------------------------------------------------------------------
+# Removal ----------------------------------------------------------------------------------------------------
 
 
 class Replacer:
-    """Puts the marker where one of some `texts` is; `met` are the forms that were found."""
+    """Replaces texts by the marker; `met` are the forms that were found."""
 
     def __init__(self, texts: Iterable[bytes]) -> None:
         self.texts = sorted({*texts}, key=lambda text: (-len(text), text))
@@ -122,7 +122,7 @@ class Replacer:
         self._forms = sorted({form for text in self.texts for form in forms(text)}, key=lambda form: (-len(form), form))
 
     def __bool__(self) -> bool:
-        """Whether there is anything to take out."""
+        """Return whether there are texts to remove."""
         return bool(self._forms)
 
     def clean(self, data: bytes) -> bytes:
@@ -137,15 +137,15 @@ class Replacer:
         return data
 
     def count(self, data: bytes) -> int:
-        """Return in how many places of a content the texts are."""
+        """Return the number of occurrences of the texts in a content."""
         return self.clean(data).count(MARKER) - data.count(MARKER)
 
     def holds(self, data: bytes) -> bool:
-        """Say whether a content has one of the texts in it."""
+        """Say whether a content contains one of the texts."""
         return any(form in data for form in self._forms) or self.clean(data) != data
 
     def clean_path(self, path: bytes) -> bytes:
-        """Return the name of a file without the texts; two names never become one by that, but for bad luck."""
+        """Return a path without the texts; two paths hardly ever become the same."""
         parts = path.split(b"/")
         for place, part in enumerate(parts):
             clean = part
@@ -172,7 +172,7 @@ def forms(text: bytes) -> set[bytes]:
 
 
 def _without_parts(data: bytes, text: bytes) -> bytes:
-    """Return a content without what is left of a text that was cut off, before an ellipsis or behind one."""
+    """Return a content without truncated parts of a text beside an ellipsis."""
     if len(text) <= _PART or (text[:_PART] not in data and text[-_PART:] not in data):
         return data
     backwards = text[::-1]
@@ -189,9 +189,9 @@ def _without_parts(data: bytes, text: bytes) -> bytes:
 
 
 def _overlap(data: bytes, text: bytes) -> int:
-    """Return how much of a text's beginning, but not all of it, a content ends with; 0 where it is too little.
+    """Return the length of the longest proper prefix of a text that a content ends with; 0 if too short.
 
-    By Knuth, Morris and Pratt's method: a text and a content that repeat themselves take no longer.
+    Knuth, Morris and Pratt's method: linear also for texts that repeat themselves.
     """
     start = data.find(text[:_PART], max(len(data) - len(text) + 1, 0))
     if start < 0:
@@ -207,7 +207,7 @@ def _overlap(data: bytes, text: bytes) -> int:
 
 
 def _longer(text: bytes, borders: list[int], size: int, byte: int) -> int:
-    """Return how much of a text's beginning what ended with `size` bytes of it ends with after one more byte."""
+    """Return the length of the matched prefix after one more byte."""
     while size and text[size] != byte:
         size = borders[size - 1]
     return size + (text[size] == byte)

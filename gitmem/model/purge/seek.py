@@ -10,8 +10,8 @@ from gitmem.model.purge.purge import Print, Record, digest_of
 from gitmem.model.purge.sums import Windows, sums_of
 from gitmem.text.difference import changed_range
 
-_CHUNK = 1 << 20  # bytes that are looked through at a time
-_SUMS = 1 << 16  # different sums: of so many windows one has that of a text by chance
+_CHUNK = 1 << 20  # bytes searched at a time
+_SUMS = 1 << 16  # different sums: one window in so many matches by chance
 # Digests that a record, and all records, may cost beyond three times what chance explains. One takes some 40 ms.
 _SPARE, _SPARE_IN_ALL = 4, 20
 _TIMES = 3
@@ -24,10 +24,9 @@ class _Wanted(NamedTuple):
 
 
 class Seeker:
-    """Looks for the texts of records, which it comes to know as it meets them: `found`, by the key of their record.
+    """Looks for the texts of records; `found` holds them by the key of their record.
 
-    The work that records with a key in `limited` may cause is bounded: one that causes more is not sought any further
-    and stands in `tired`.
+    The work for records with a key in `limited` is bounded; one that exceeds it is dropped and listed in `tired`.
     """
 
     def __init__(
@@ -52,16 +51,16 @@ class Seeker:
 
     @property
     def known(self) -> set[bytes]:
-        """All texts that were found or given."""
+        """Return all texts found or given."""
         return self._given.union(*self.found.values())
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to be found."""
+        """Return whether all texts are found."""
         return not self._wanted
 
     def seek(self, data: bytes, before: bytes = b"") -> None:
-        """Look through a content; what `before` has, too, was looked through already."""
+        """Search a content; parts that are also in `before` were searched already."""
         if self.done:
             return
         longest = max(self._wanted)
@@ -88,7 +87,7 @@ class Seeker:
                 self._drop(wanted.key, wanted.print)
 
     def _drop(self, key: str, found: Print | None = None) -> None:
-        """Seek a text of a record no more, without one all of them."""
+        """Stop the search for a text of a record; without one, for all of them."""
         for length, alike in tuple(self._wanted.items()):
             for sums, those in tuple(alike.items()):
                 those[:] = [one for one in those if one.key != key or found not in {None, one.print}]

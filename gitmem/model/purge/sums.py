@@ -1,8 +1,8 @@
-"""Sums by which all places of a content that may hold a purged text are found at once (docs/format.md, "Purging").
+"""Rolling hashes that find every place of a content that may hold a purged text (docs/format.md, "Purging").
 
-The sum of a window is the exclusive or of what a table gives for its bytes, each turned left by its place. A running
-sum of the whole content is made once; the windows of one length then cost one shift and one exclusive or of it, however
-long they are.
+The sum of a window is the exclusive or of a table's values for its bytes, each rotated left by its position. A running
+sum of the whole content is computed once; the windows of one length then cost one shift and one exclusive or of it,
+however long they are.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Windows:
         self._running = _running(data)
 
     def places(self, length: int, sums: Collection[tuple[int, int]]) -> Iterator[tuple[int, tuple[int, int]]]:
-        """Yield where windows of this length begin that have one of these sums, with the sums."""
+        """Yield the start of each window of this length with one of these sums, and the sums."""
         wanted: dict[int, set[int]] = {}
         for first, second in sums:
             wanted.setdefault(first, set()).add(second)
         planes = [(one ^ one >> _BITS * length).to_bytes(self._size + 1, "little") for one in self._running]
         end = self._size - length + 1
-        for turn in range(min(_BITS, end)):  # the sum of the window at i is turned by i
+        for turn in range(min(_BITS, end)):  # the sum of the window at i is rotated by i
             one, other = (plane[turn:end:_BITS] for plane in planes)
             for first, seconds in wanted.items():
                 mark, at = bytes([_turned(first, turn)]), -1
@@ -48,24 +48,24 @@ class Windows:
 
 
 def _turned(byte: int, by: int) -> int:
-    """Return a byte turned left."""
+    """Return a byte rotated left."""
     return (byte << by | byte >> _BITS - by) & _BYTE
 
 
 def _table(number: int) -> bytes:
-    """Return a table that gives each byte another one, the same on all machines."""
+    """Return a permutation of all bytes, the same on all machines."""
     ranks = sorted(range(256), key=lambda byte: hashlib.sha256(b"gitmem purge %d %d" % (number, byte)).digest())
     return bytes(ranks)
 
 
-# For each table and each place modulo eight, the table with its bytes turned.
+# For each table and each position modulo eight, the table with its bytes rotated.
 _TABLES = tuple(
     tuple(bytes(_turned(byte, by) for byte in table) for by in range(_BITS)) for table in (_table(0), _table(1))
 )
 
 
 def _running(data: bytes) -> list[int]:
-    """Return a number for each table whose byte i is the exclusive or of the turned bytes before place i."""
+    """Return for each table the running exclusive or as a number, byte i covering the bytes before i."""
     found = []
     for turned in _TABLES:
         plane = bytearray(len(data))

@@ -40,7 +40,7 @@ class Rotation(Value):
 
 
 def tail_of_lines(text: str, tokens: int) -> str:
-    """Return the whole lines at the end of `text` that fit into `tokens` (seed: `extractTailByTokens`)."""
+    """Return the whole lines at the end of `text` that fit into `tokens`."""
     return _last_that_fit(_LINES.findall(text), tokens)
 
 
