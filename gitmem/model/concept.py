@@ -27,28 +27,28 @@ KIND = "concept"
 SECTION = "Exchanges"
 OFFLINE = "offline"
 MAX_KEYWORDS, MAX_FILES = 10, 12
-JOINS = 0.4  # of files and keywords in common, from which an exchange belongs to a concept
-_FEWEST = 2  # files and keywords in common: one word alone says little
-_GOES_ON = 0.3  # what the concept of the exchange before, in the same session, has ahead of the others
-_SAYS_LITTLE = 0.25  # affinity below which an exchange without files of its own leans on the one before
-_SOON = 3_600_000  # milliseconds in which it does
-# Words that tell nothing of what work is about; identifiers and names of files tell most.
+JOINS = 0.4  # affinity from which an exchange joins a concept
+_FEWEST = 2  # files and keywords in common
+_GOES_ON = 0.3  # bonus for the concept of the exchange before in the same session
+_SAYS_LITTLE = 0.25  # affinity below which an exchange without files joins the concept of the one before
+_SOON = 3_600_000  # milliseconds between the two, at most
+# Words without a topic.
 _NOT_TELLING = """
     start skip complete completed commit push draft comment comments list main step steps default case cases tool def
     requirement requirements question feedback reply prompt loc hook debug email summary session sessions medium low
     hmm thanks miss missing 프롬프트 더 최신 最新 更新
 """
 _EMPTY = frozenset(_NOT_TELLING.split())
-# A comment's number, an address, what is left of a verb in the past: no names.
+# No names: a comment's number, an address, the stem of a verb.
 _NO_NAME = r"[0-9]{5}|^[\w-]+\.(?:com|org|net|io|dev)/|[가-힣][았었했됐났갔왔]$"
-_NAMED_AFTER = 8  # exchanges; from then on the name stays
+_NAMED_AFTER = 8  # exchanges from which the name stays
 _WORDS_OF_A_NAME = 3
 _SUMMARY = 160  # characters of an exchange in a concept's list
 _DIGITS = 10
 
 
 class Concept(Value):
-    """What is known of a concept from its header; `exchanges` are ids, which sort by time."""
+    """The header of a concept's document; `exchanges` are ids, which sort by time."""
 
     path: str
     id: str
@@ -62,7 +62,7 @@ class Concept(Value):
 
 
 def concept_id(first: str) -> str:
-    """Return the id of the concept that an exchange begins: the same wherever that is done."""
+    """Return the id of the concept that starts with an exchange; the same on every machine."""
     import hashlib  # a session that starts needs none of what is imported in functions here
 
     number = int.from_bytes(hashlib.sha256(f"{KIND}\0{first}".encode()).digest()[:8], "big")
@@ -92,8 +92,8 @@ def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
 def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = "") -> Concept | None:
     """Return the concept that an exchange joins, None where it makes a new one.
 
-    `before` is the concept of the exchange before it in its session, which goes on with it more often than not: what
-    changed no files and has little in common with any concept ("commit it", "give me the list again") leans on that.
+    `before` is the concept of the exchange before it in its session, and most often the right one: an exchange
+    without files and with little in common with any concept ("commit it", "give me the list again") joins it.
     """
     last = concepts.get(before)
     soon = last is not None and milliseconds_of(exchange.id) - milliseconds_of(last.exchanges[-1]) < _SOON
@@ -112,7 +112,7 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = ""
 
 
 def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str:
-    """Return a name that says what a concept is about: a file and its most telling words, else what was done."""
+    """Return a name for a concept: a file and its most telling words, else the summary of an exchange."""
     file = files[0].rpartition("/")[2] if files else ""
     words = [word for word in keywords if len(word) > 1 and word.casefold() not in _EMPTY]
     words = [word for word in words if not re.search(_NO_NAME, word)]
@@ -125,7 +125,7 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
 
 
 def begun(exchange: Exchange) -> Concept:
-    """Return the concept that an exchange begins."""
+    """Return a new concept with one exchange."""
     identifier = concept_id(exchange.id)
     name = name_of(exchange.keywords, exchange.files, exchange.summary)
     when = _when(exchange.id)
@@ -135,7 +135,7 @@ def begun(exchange: Exchange) -> Concept:
 
 
 def joined(concept: Concept, exchange: Exchange) -> Concept:
-    """Return a concept with one more exchange: what comes again moves to the front of what it is known by."""
+    """Return a concept with one more exchange; its files and keywords move to the front."""
     return concept._replace(
         keywords=_moved(concept.keywords, exchange.keywords, MAX_KEYWORDS),
         files=_moved(concept.files, exchange.files, MAX_FILES),
@@ -145,14 +145,14 @@ def joined(concept: Concept, exchange: Exchange) -> Concept:
 
 
 def renamed(before: Concept, after: Concept) -> Concept:
-    """Return a young concept under the name its words now give; one that a person named keeps its name."""
+    """Return a young concept renamed by its present words, unless a person named it."""
     if has_own_name(before):
         return after
     return after._replace(name=name_of(after.keywords, after.files, after.name))
 
 
 def has_own_name(concept: Concept) -> bool:
-    """Say whether a concept's name follows its words no more: it has grown, or a person or a model named it."""
+    """Say whether a concept's name is fixed: it has grown, or a person or a model named it."""
     return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(
         concept.keywords, concept.files, concept.name
     )
@@ -165,7 +165,7 @@ def line_of(exchange: Exchange, link: str) -> str:
 
 
 def parse_concept(data: bytes, path: str) -> Concept | None:
-    """Return what a concept's header says, None where the document is none."""
+    """Return the concept of a document, None if it is none."""
     given = Document.parse(data).metadata
     if given.get("kind") != KIND or not given.get("id"):
         return None
@@ -197,7 +197,7 @@ def render_new(concept: Concept, lines: Sequence[str]) -> bytes:
 
 
 def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without: Iterable[str] = ()) -> bytes:
-    """Return a concept's file with another header, more lines and without those of some exchanges; all else stays."""
+    """Return a concept's file with another header, lines added and some exchanges removed; all else stays."""
     document = Document.parse(data)
     before = parse_concept(data, concept.path)
     for key in ("name", "updated", "keywords", "files", "exchanges", "merged"):
@@ -233,7 +233,7 @@ def _moved(known: Sequence[str], new: Sequence[str], most: int) -> tuple[str, ..
     front = [one for one in known if one.casefold() in again]
     rest = [one for one in known if one.casefold() not in again]
     fresh = [one for one in new if one.casefold() not in seen]
-    # Of what is new as much as there is room for, and a little more, so that a concept can move with the work.
+    # Room for all that is new and a little more, so that a concept can follow the work.
     room = max(most - len(front) - len(rest), most // 4)
     return tuple(front + rest[: most - len(front) - min(room, len(fresh))] + fresh[:room])[:most]
 

@@ -1,7 +1,7 @@
 """Identifiers that sort by time (docs/format.md, "Entries").
 
-Twenty characters of Crockford's base 32 in lower case: ten of the time, ten of what tells two things of one
-millisecond apart. Time and randomness are passed in.
+Twenty characters of Crockford's base 32 in lower case: ten of the time, ten that are unique within
+its millisecond. Time and randomness are passed in.
 """
 
 from __future__ import annotations

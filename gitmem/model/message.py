@@ -88,6 +88,6 @@ class Message(Value):
 
 def _subject(text: str) -> str:
     subject = one_line(text, SUBJECT_LENGTH)
-    if subject.startswith(("#", "---")):  # git drops the one when a message is edited, and stops reading at the other
+    if subject.startswith(("#", "---")):  # git drops `#` lines when a message is edited, and stops reading at `---`
         subject = subject.lstrip("#- ")
     return subject or "(no subject)"

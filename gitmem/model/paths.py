@@ -39,8 +39,8 @@ _IGNORABLE = {
 
 
 def fold(name: str) -> str:
-    """Return what a case-insensitive, normalising file system takes `name` for."""
-    if name.isascii():  # nearly all are, and a sync asks of each part of thousands
+    """Return `name` as a case-insensitive, normalising file system compares it."""
+    if name.isascii():  # the common case, quick: a sync folds thousands
         return name.casefold()
     bare = "".join(character for character in name if ord(character) not in _IGNORABLE)
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", bare).casefold())
@@ -53,7 +53,7 @@ def is_git_folder(part: str) -> bool:
     return name.rstrip(". ") in {".git", "git~1"}
 
 
-# Each rule with what it says of a part that breaks it, in the order in which they are asked.
+# Each rule and its error message, in order of evaluation.
 _RULES: tuple[tuple[Callable[[str], bool], str], ...] = (
     (lambda part: part in {"", ".", ".."}, "an empty, '.' or '..' part"),
     (is_git_folder, "a part that stands for .git"),
@@ -106,17 +106,17 @@ def daily_path(date: str) -> str:
 
 
 def weekly_path(week: str) -> str:
-    """Return the path of what became of the days of an ISO week, `YYYY-Www`."""
+    """Return the path of the weekly document of an ISO week, `YYYY-Www`."""
     return f"weekly/{week[:4]}/{week}.md"
 
 
 def monthly_path(month: str) -> str:
-    """Return the path of what became of the weeks of a month, `YYYY-MM`."""
+    """Return the path of the monthly document of a month, `YYYY-MM`."""
     return f"monthly/{month[:4]}/{month}.md"
 
 
 def session_path(stamp: str, session: str) -> str:
-    """Return the path of what a session was, begun at `stamp` (`YYYYMMDD_HHMMSS`), for a name fit to be one."""
+    """Return the path of the file of a session begun at `stamp` (`YYYYMMDD_HHMMSS`)."""
     return f"sessions/{stamp[:4]}/{stamp[4:6]}/{stamp}-{session}.md"
 
 
@@ -132,5 +132,5 @@ def summary_path(archive: str) -> str:
 
 
 def raw_path(archive: str) -> str:
-    """Return the path of what a model replied that was no summary of the archive at path `archive` (spec R6)."""
+    """Return the path of a model's unreadable reply for the archive at path `archive` (spec R6)."""
     return f"{archive.removesuffix('.md')}.summary.raw.txt"

@@ -36,12 +36,12 @@ MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two 
 
 _STAMP = re.compile(r"memory_([0-9]{8})_([0-9]{6})(_[0-9]{2,4})?")
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
-# What makes no line of text, or is no Unicode, has no place in a header.
+# Characters that a header must not hold: controls and lone surrogates.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 class Theme(Value):
-    """What a part of the archive is about; sessions are tags of sessions, or dates where those are not known."""
+    """A topic of the archive; `sessions` are tags of sessions, or dates where those are not known."""
 
     name: str
     summary: str
@@ -96,7 +96,7 @@ class Summary(Value):
 
 
 def cleaned(summary: Summary) -> Summary:
-    """Return a summary within its bounds: each text on one line, no longer and no more of them than a header holds."""
+    """Return a summary within its bounds: texts on one line, shortened, and not too many."""
     limit = MAX_TEXT
     while len("\n".join(_header(found := _cut(summary, limit))).encode()) > _MAX_HEADER:
         limit //= 2
@@ -145,7 +145,7 @@ def render_document(summary: Summary, created: datetime) -> bytes:
 
 
 def _header(summary: Summary) -> list[str]:
-    """Return the lines of a header that a summary itself gives."""
+    """Return the header lines of a summary's own fields."""
     first, last = summary.date_range
     return [
         f"id: {_yaml(summary_id(summary.archive))}",
@@ -162,7 +162,7 @@ def _header(summary: Summary) -> list[str]:
 
 
 def parse_document(data: bytes) -> Summary:
-    """Return what a summary's document says; what is missing or cannot be read is empty."""
+    """Return the summary in a document; missing or unreadable fields are empty."""
     from gitmem.model.document.document import Document
 
     document = Document.parse(data)
@@ -235,7 +235,7 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
 
 
 def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary:
-    """Return what a summary's JSON object (spec R5) says of an archive; what is missing or of another form is empty."""
+    """Return the summary in a JSON object (spec R5); missing or malformed fields are empty."""
     days, count = given.get("dateRange"), given.get("sectionCount")
     return cleaned(
         Summary(
@@ -301,19 +301,19 @@ def _listed(name: str, items: Iterable[Theme | KeyDecision | Issue]) -> list[str
 
 
 def _yaml(value: object) -> str:
-    from gitmem.model.document.scalars import flow, plain_value  # 9 ms, which who only reads a summary does not need
+    from gitmem.model.document.scalars import flow, plain_value  # 9 ms, not needed to read a summary
 
     return flow(plain_value(value))
 
 
 def _line(text: str, limit: int) -> str:
-    """Return a text on one line, cut at its limit."""
+    """Return a text on one line, truncated."""
     line = " ".join(_BLANKS.sub(" ", text[: 4 * limit].encode("utf-8", "replace").decode()).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def _body(text: str) -> str:
-    r"""Return the overall text as a document's body holds it: `\n` line ends, no blank lines around it."""
+    """Return the overall text as a document's body: `LF` line ends, no blank lines around it."""
     from gitmem.model.entry.entry import clean_text
 
     return clean_text(text[:MAX_OVERALL])

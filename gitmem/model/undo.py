@@ -1,7 +1,7 @@
-"""Taking a commit back out of files that have gone on since (spec G3).
+"""Undo of a commit in files that have changed since (spec G3).
 
-A change is carried over from one text to another by what it is made of: entries by their ids, wherever they stand by
-now; sections that only held such entries; all other lines by a three-way merge, which the caller brings along.
+A change is applied in parts: entries by their ids, wherever they are now; sections that only held such entries; all
+other lines by a three-way merge, which the caller passes in.
 Nothing is guessed: where a merge fails, `UndoConflictError` names the file and nothing is planned at all.
 """
 
@@ -17,7 +17,7 @@ from gitmem.model.entry.entry import Entry, find_entries
 from gitmem.model.entry.log import entry_ids, restore_entries, sections
 from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
 
-# (ours, base, theirs) to all three merged by line, None where they change the same lines.
+# (ours, base, theirs) to the merged content, None on a conflict.
 MergeLines = Callable[[bytes, bytes, bytes], bytes | None]
 
 _BLANK = " \t\r\n"
@@ -43,16 +43,16 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """A commit and the ids of those that it says it takes back."""
+    """A commit and the commits it undoes."""
 
     commit: str
     undoes: tuple[str, ...]
 
 
 def undone_commits(history: Iterable[Reversal]) -> dict[str, str]:
-    """Return which commits are taken back, and by which; `history` is newest first, children before their parents.
+    """Return the undone commits, each with the commit that undid it; `history` is newest first, topologically.
 
-    What an undo took back is there again if that undo was taken back itself.
+    An undo that was undone itself does not count.
     """
     found: dict[str, str] = {}
     for item in history:
@@ -73,7 +73,7 @@ def introduced(changes: Collection[Change]) -> set[str]:
 
 
 def rotated(changes: Collection[Change]) -> str | None:
-    """Return the path of the archive if these changes are a rotation: the whole of `memory.md` became an archive."""
+    """Return the path of the archive if these changes are a rotation: all of `memory.md` became an archive."""
     memory = next((change for change in changes if change.path == MEMORY), None)
     if memory is None or not memory.before:
         return None
@@ -102,7 +102,7 @@ def plan_undo(
             continue
         path = _place(change, current)
         content = _undone(change, result[path], merge_lines)
-        if content is not None and change.after is None:  # a whole file comes back, without what was taken out since
+        if content is not None and change.after is None:  # a removed file comes back, without entries removed since
             content = _without(content, lost)
         result[path] = content
     if archive:
@@ -123,7 +123,7 @@ def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines:
     if changed in (base, onto):
         return onto
     gone, come = ids_in([base]) - ids_in([changed]), ids_in([changed]) - ids_in([base])
-    # A section that only held these entries came and went with them: nobody's line.
+    # A section that only held these entries was added or removed with them.
     made, unmade = _sections_of(base, gone) - _titles(changed), _sections_of(changed, come) - _titles(base)
     ours, ancestor = (_without_sections(_without(text, gone), made) for text in (onto, base))
     theirs = _without_sections(_without(changed, come), unmade)
@@ -136,7 +136,7 @@ def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines:
 
 
 def _place(change: Change, current: Mapping[str, bytes | None]) -> str:
-    """Return where a change is to be taken back: in `memory.md` if the archive it was made in has gone back there."""
+    """Return the path to change: `memory.md` if the archive with the change was moved back there."""
     archived = change.path.startswith(f"{ARCHIVE}/") and change.before is not None and change.after is not None
     return MEMORY if archived and current[change.path] is None else change.path
 
@@ -144,7 +144,7 @@ def _place(change: Change, current: Mapping[str, bytes | None]) -> str:
 def _unrotated(
     changes: Sequence[Change], current: Mapping[str, bytes | None], archive: str, merge_lines: MergeLines
 ) -> bytes | None:
-    """Return the archive with what has happened to `memory.md` since it was rotated: nothing saved since is lost."""
+    """Return the archive with the changes of `memory.md` since the rotation, so that no later save is lost."""
     kept = next(change.after for change in changes if change.path == MEMORY)
     whole, now = current[archive], current[MEMORY]
     if whole is None or kept is None or now is None:
@@ -153,15 +153,15 @@ def _unrotated(
 
 
 def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> bytes | None:
-    """Return what becomes of one file of a commit."""
+    """Return the new content of one file of a commit."""
     before, after = change.before, change.after
     if current in (before, after):
         return before
-    if before is None and _is_frame(after or b""):  # made, and used by others since
+    if before is None and _is_frame(after or b""):  # created by the commit, and changed since
         return _without_made(after or b"", current or b"")
     if before is not None and after is not None and current is not None:
         return carry_over(change.path, after, before, current, merge_lines)
-    # One of the two is missing: only entries can be brought together.
+    # The file was added or removed: only entries can be merged.
     come = ids_in([before]) - ids_in([after])
     if before is not None and _is_frame(before):
         left = _without(before, ids_in([after])) if current is None and come else current
@@ -172,12 +172,12 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
         and not come
         and _lines(_without(after, ids_in([after]))) == _lines(_without(before, ids_in([before])))
     ):
-        return None  # the commit had only put entries in
+        return None  # the commit only added entries
     raise UndoConflictError(change.path)
 
 
 def _without_made(made: bytes, current: bytes) -> bytes | None:
-    """Return a log without the entries it was made with; None where nothing else has come to it."""
+    """Return a log without the entries it was created with; None if nothing else was added."""
     ids = ids_in([made])
     titles = _sections_of(made, ids)
     frame, left = (_without_sections(_without(text, ids), titles) for text in (made, current))
@@ -185,7 +185,7 @@ def _without_made(made: bytes, current: bytes) -> bytes | None:
 
 
 def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:
-    """Return a log with entries of another one, each in the section in which it stands there."""
+    """Return a log with entries of another one, each in its section there."""
     if not ids:
         return data
     log = Document.parse(data)
@@ -194,7 +194,7 @@ def _with(data: bytes, source: bytes, ids: Collection[str]) -> bytes:
 
 
 def _placed(body: str, ids: Collection[str]) -> list[tuple[str, Entry]]:
-    """Return the entries with these ids, each with the title of the section in which it stands."""
+    """Return the entries with these ids, each with its section's title."""
     parts = sections(body)
     starts = [part.start for part in parts]
     places = ((bisect_right(starts, found.start), found.entry) for found in find_entries(body))
@@ -202,7 +202,7 @@ def _placed(body: str, ids: Collection[str]) -> list[tuple[str, Entry]]:
 
 
 def _without(data: bytes, ids: Collection[str]) -> bytes:
-    """Return a log without entries, and without the blank lines that only parted them from others."""
+    """Return a log without entries and the blank lines around them."""
     log = Document.parse(data)
     body = log.body
     for found in reversed(find_entries(body)) if ids else ():
@@ -222,7 +222,7 @@ def _without_sections(data: bytes, names: Collection[str]) -> bytes:
 
 
 def _joined(head: str, tail: str) -> str:
-    """Return both parts of a text, without one of the blank lines that stood on both sides of what was between them."""
+    """Return two parts of a text joined, with one of the blank lines around the gap removed."""
     last = head.rfind("\n", 0, -1) + 1
     if head[last:].strip(_BLANK):
         return head + tail
@@ -245,7 +245,7 @@ def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
 
 
 def _is_frame(data: bytes) -> bool:
-    """Say whether a file is a log, of which nothing but headings and entries is in its body."""
+    """Say whether a log holds only headings and entries."""
     rest = _without(data, ids_in([data]))
     return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip(_BLANK))
 

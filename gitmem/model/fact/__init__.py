@@ -1,1 +1,1 @@
-"""A fact: its file, its chain, how sessions teach it."""
+"""Facts: their files, their chains, and how they are found in sessions."""

@@ -1,7 +1,7 @@
-"""Which fact took the place of which (spec V6): a chain from the oldest to the one that holds, without a circle.
+"""Chains of superseded facts (spec V6): from the oldest to the active one, without a circle.
 
-One machine can make no circle (`supersede`). Two that decided otherwise can, each for itself, and a sync brings both
-decisions together; then the fact that was changed last holds, on every machine (`circle_ends`).
+`supersede` makes no circle. Two machines that decided differently can, once a sync merges both decisions; then the fact
+that was changed last is the active one, on every machine (`circle_ends`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def circle_ends(after: Mapping[str, str], age: Callable[[str], object]) -> set[str]:
-    """Return the fact that holds of each circle, in one walk over all facts, however long their chains are.
+    """Return the active fact of each circle, in linear time.
 
-    `after` says what took the place of a fact. Of a circle the member holds that has the greatest `age` (a sortable
-    value: when it was changed), then the greatest id.
+    `after` maps a fact to its successor. The active member of a circle has the greatest `age` (a sortable value: when
+    it was changed), then the greatest id.
     """
     ends: set[str] = set()
     walked: set[str] = set()
@@ -36,10 +36,10 @@ def circle_ends(after: Mapping[str, str], age: Callable[[str], object]) -> set[s
 
 
 def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime) -> dict[str, Fact]:
-    """Return the facts that change when one takes the place of another; the chain stays one without a circle.
+    """Return the facts that change when one supersedes another, without making a circle.
 
-    What the winner itself had been superseded by is followed first: of a chain only the end takes another's place. If
-    that leads back to the loser, the old decision is turned round: the winner holds again.
+    If the winner was superseded itself, the end of its chain takes its place. If that chain leads back to the loser,
+    the old decision is reversed: the winner is active again.
     """
     from gitmem.model.fact.fact import FactStatus
 
@@ -65,8 +65,8 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
 
 
 def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
-    """Return a fact and those that took its place, one after the other; of a circle, each member once."""
-    chain = {start: None}  # in order, and quick to look into
+    """Return a fact and its successors in order; of a circle, each member once."""
+    chain = {start: None}  # an ordered set
     one = start
     while (one := facts[one].superseded_by) in facts and one not in chain:
         chain[one] = None
@@ -74,7 +74,7 @@ def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
 
 
 def _revived(fact: Fact, now: datetime) -> Fact:
-    """Return a fact that holds."""
+    """Return a fact made active again."""
     from gitmem.model.fact.fact import FactKind, FactStatus
 
     if fact.binds and not fact.superseded_by:

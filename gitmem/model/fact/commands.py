@@ -1,7 +1,6 @@
-"""The commands a project is tested, linted and built with: those of its runners that worked more than once.
+"""The commands that test, lint and build a project: those that worked more than once.
 
-Of a command line only what holds for the whole project counts: a test run of one file is no such command, and neither
-is what a pipe or a redirection made of it.
+Only commands for the whole project count, not a test run of one file; pipes and redirections are removed.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 FEWEST = 2  # times that a command must have worked
 _MOST = 2  # commands of one purpose
 _LONGEST = 120  # characters of a command
-# What a command is for, by the word of it that says so, in the order in which they are asked.
+# Purposes and the words of a command that tell them, in order of evaluation.
 _PURPOSES = {
     "Tests run with": r"tests?|pytest|vitest|jest|rspec|ctest|nextest|e2e|spec",
     "Linted with": r"lint|clippy|vet|eslint|golangci-lint|ruff check|shellcheck",
@@ -35,7 +34,7 @@ _RUNNER = (
     r"|python3? -m|npx|bundle exec|composer|swift|zig|bazel)"
 )
 _TOOL = r"(?:pytest|tox|nox|mypy|pyright|eslint|golangci-lint run|ruff check|ruff format|vitest|jest|shellcheck|tsc)"
-# What a command may say besides without being about a part of the project.
+# Arguments of a command for the whole project.
 _ALL = (
     r"(?: (?:\./\.\.\.|\.|//\.\.\.|all|run|-r|-w|--all(?:-\w{1,20}){0,2}|--workspace|--check|--release|--fix|--noEmit"
     r"|src|tests?|-q|-v|-p|--write)){0,4}"
@@ -55,14 +54,14 @@ _QUOTED = re.compile(r"['\"`$<(]")
 
 
 class Told(Value):
-    """A command as a fact tells it, and the index of the turn in which it last worked."""
+    """A fact about a command, and the index of the turn in which the command last worked."""
 
     text: str
     turn: int
 
 
 def command_facts(turns: Sequence[Turn]) -> list[Told]:
-    """Return the commands that worked at least twice, each with what it is for, the most used first."""
+    """Return the commands that worked at least twice, each with its purpose, the most used first."""
     worked: Counter[str] = Counter()
     last: dict[str, int] = {}
     for index, turn in enumerate(turns):
@@ -82,7 +81,7 @@ def command_facts(turns: Sequence[Turn]) -> list[Told]:
 
 
 def project_commands(line: str) -> Iterator[str]:
-    """Yield the commands of a line that are about a whole project; none of a script or with what a shell makes."""
+    """Yield the commands on a line that are about the whole project, without shell syntax."""
     for part in _PARTS.split(line)[:20]:
         bare = _BEFORE.sub("", _REDIRECTED.sub("", part.strip()), count=1).strip()
         if len(bare) <= _LONGEST and not _QUOTED.search(bare) and _WHOLE.fullmatch(bare) and purpose_of(bare):
@@ -90,7 +89,7 @@ def project_commands(line: str) -> Iterator[str]:
 
 
 def purpose_of(command: str) -> str:
-    """Return what a command is for, "" where none of its words says so."""
+    """Return the purpose of a command, "" if unknown."""
     return next(
         (words for words, form in _PURPOSES.items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", command)), ""
     )

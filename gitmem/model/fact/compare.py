@@ -1,7 +1,7 @@
-"""Whether two facts say the same, or contradict each other (spec V6); by their words, without a model.
+"""Whether two facts mean the same, or contradict each other (spec V6); judged by words, without a model.
 
-What is found here is only ever put before a person: two facts of which one names as rejected what the other chose, two
-values of one thing, or one sentence with and without a negation. What only looks alike is no contradiction.
+Contradictions are shown to a person: one fact rejects what the other chose, two values of one thing, or one sentence
+with and without a negation. Similar words alone are no contradiction.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-OVERLAP = 0.5  # of the fewer keywords: facts that have less in common are about different things
+OVERLAP = 0.5  # share of the fewer keywords; facts with less in common are about different things
 FEWEST_SHARED = 2
-_SAME = 0.8  # of all words of two facts, in both, where they say the same
+_SAME = 0.8  # share of all keywords that equal facts have in common
 _LITERAL = re.compile(r"`([^`\n]{1,200})`|(?<![\w.])(\d+(?:\.\d+)*)(?![\w.])")
 _NEGATION = re.compile(
     r"\b(?:never|not|no longer|without|avoid|stop|forbidden|cannot|against)\b"
@@ -29,7 +29,7 @@ _NEGATION = re.compile(
 _SIDE = r"([^,;:.()]{1,60}?)"
 _END = r"(?=\s*(?:[,;:.()]|$|\s(?:for|in|when|because|since|as|on|with|everywhere|to|and|so|from now)\s))"
 _CHOOSE = r"\b(?:use|uses|using|prefer|choose|chose|pick|adopt|adopted|(?:go|going|went) with|stick (?:with|to))"
-# With the groups that hold what was chosen and what was rejected, 0 where a form has none; the most telling first.
+# Patterns with their groups (chosen, rejected; 0: none), the most specific first.
 _CHOICES = tuple(
     (re.compile(form, re.IGNORECASE), groups)
     for form, groups in (
@@ -50,31 +50,31 @@ _SHORT_VALUE = 4  # words
 
 
 class _Choice(Value):
-    """What a fact chose and what it rejected, as stems; either may be empty."""
+    """The stems of the chosen and of the rejected thing; either may be empty."""
 
     chosen: frozenset[str]
     rejected: frozenset[str]
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
-    """Return what two sets have in common, as a share of the smaller one; 0 where one is empty (spec V3)."""
+    """Return |A∩B| / min(|A|, |B|), 0 if one is empty (spec V3)."""
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
 
 
 @lru_cache(maxsize=4_096)
 def stems_of(text: str) -> frozenset[str]:
-    """Return the stems of a text's keywords, without regard to case."""
+    """Return the stems of a text's keywords, case folded."""
     return frozenset(stem.casefold() for stem, _ in keywords(text))
 
 
 def may_concern(one: str, other: str) -> bool:
-    """Say whether two facts are about the same thing, so that one could contradict the other."""
+    """Say whether two facts are about the same thing, so that they could contradict each other."""
     shared = stems_of(one) & stems_of(other)
     return len(shared) >= FEWEST_SHARED and overlap(stems_of(one), stems_of(other)) >= OVERLAP
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Say whether two facts are one in other words: the same words, names, numbers and negation."""
+    """Say whether two facts mean the same: same keywords, literals, numbers and negation."""
     first, second = stems_of(one), stems_of(other)
     if not first or len(first & second) < _SAME * len(first | second):
         return False
@@ -82,7 +82,7 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Say whether two facts cannot both hold, as far as words tell."""
+    """Say whether two facts contradict each other, judged by their words."""
     first, second = stems_of(one), stems_of(other)
     if not first & second:
         return False
@@ -96,7 +96,7 @@ def contradict(one: str, other: str) -> bool:
 
 
 def is_negated(text: str) -> bool:
-    """Say whether a fact says that something is not so, or not to be done."""
+    """Say whether a fact is negated or forbids something."""
     return len(_NEGATION.findall(mask_code(text))) % 2 == 1
 
 
@@ -110,7 +110,7 @@ def _choices(text: str) -> tuple[_Choice, ...]:
 
 
 def _read_choices(text: str) -> Iterator[_Choice]:
-    """Yield what a text chooses; of the first form that fits, whose sides are told best."""
+    """Yield the choice in a text, by the first pattern that matches."""
     for form, (chosen, rejected) in _CHOICES:
         found = form.search(text)
         if found:
@@ -121,12 +121,12 @@ def _read_choices(text: str) -> Iterator[_Choice]:
 
 
 def _meet(chosen: frozenset[str], rejected: frozenset[str]) -> bool:
-    """Say whether what one chose is what the other rejected: all words of the shorter name."""
+    """Say whether a chosen thing is the rejected one: all words of the shorter name."""
     return bool(chosen and rejected) and (chosen <= rejected or rejected <= chosen)
 
 
 def _other_value(one: str, other: str) -> bool:
-    """Say whether two facts give one thing two values: "My editor is vim", "My editor is emacs"."""
+    """Say whether two facts give different values: "My editor is vim", "My editor is emacs"."""
     first, second = _IS.match(one), _IS.match(other)
     if first is None or second is None or is_negated(one) or is_negated(other):
         return False

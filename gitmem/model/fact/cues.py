@@ -1,9 +1,9 @@
 # ruff: noqa: RUF001  # punctuation of other scripts is the subject
-"""The words by which `gitmem.model.fact.find` knows what holds beyond a session, in English and Korean.
+"""The patterns by which `gitmem.model.fact.find` finds facts, in English and Korean.
 
 Regular expressions, case ignored, matched in single sentences of some hundred characters in which code and quotations
-are masked; every repetition is bounded or followed by what it cannot match. They are of what a *person* says to an
-agent: precision before recall, for a wrong rule told at every start is worse than a missing one.
+are masked; every repetition is bounded or followed by a character it cannot match. They match what a *person* says to
+an agent. Precision before recall: a wrong rule in every session is worse than a missing one.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ CORE_LOGIC = (
     r"(?!this|that|it|them|these|those|to\b)[\w`@./+-]"
     r"|\S만\s(?:씁니다|쓴다|사용합니다|사용한다|지원합니다|지원한다)|더\s?이상\s(?:쓰지|사용하지|지원하지)\s않"
 )
-# In the order in which they are asked.
+# In order of evaluation.
 SAID_BY_A_PERSON = {
     FactKind.PREFERENCE: PREFERENCE,
     FactKind.DECISION: DECISION,
     FactKind.RULE: RULE,
     FactKind.CORE_LOGIC: CORE_LOGIC,
 }
-# A sentence that is a question, a condition, a plan for now, or hearsay.
+# Questions, conditions, plans for now, hearsay.
 NOT_A_FACT = (
     rf"^{OPENING}(?:if|unless|suppose|assuming|should|could|would|can|do|does|did|is|are|was|were|will|what|why|how|who"
     r"|where|which|when|maybe|perhaps|let me|i (?:think|guess|wonder|believe|thought|see|saw|noticed|got)|만약|혹시)"
@@ -80,7 +80,7 @@ NOT_A_FACT = (
     r"|\b(?:i (?:think|guess|wonder|believe|suppose)|not sure|maybe|perhaps|might|says|said|told me|claims?)\b"
     r"|[?？]\W*$|(?:right|or|correct|no)\?$|까요\W*$|나요\W*$|일단|이번에는|이번만|지금은"
 )
-# What only the conversation around it could explain.
+# References to the conversation around the sentence.
 DEICTIC = (
     rf"^{OPENING}(?:it|this|these|those|they|he|she|there|here|which|that)(?:'s|\b)"
     r"|\b(?:do|does|use|using|keep|make|go with|stick with|try|like|prefer|want|fix|remove|change|push|commit|run|merge"
@@ -93,10 +93,10 @@ DEICTIC = (
     r"|\b(?:above|below|you(?:'ve| have)? (?:said|suggested|proposed|mentioned|listed|described)|your \w+)\b"
     r"|^\W*#?[0-9]{1,6}\W|^(?:이거|그거|저거|이것|그것|저것|여기|거기|이렇게|그렇게)"
 )
-# What is asked for beside a statement, after it.
+# A request after a statement.
 ASIDE = (
     r"(?<=\w), (?:please |so (?:please )?|can you |could you )?"
     r"(?:check|see|look at|fix|update|refer to|read)\b.{0,200}$"
 )
-# A sentence before a fix that says what was wrong.
+# Labels of the sentence that describes the error.
 WRONG = r"^(?:the )?(?:(?:actual|real) )?(?:bug|problem|issue|root cause|cause|error|원인|문제|버그)\s?[:：]\s*"

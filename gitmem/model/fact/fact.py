@@ -29,7 +29,7 @@ _END_MARKS = " .!?。！？…"  # noqa: RUF001  # said with or without, a sente
 
 
 class FactKind(StrEnum):
-    """What a fact is; the first letter of its id says so too (spec P3, V4)."""
+    """The kind of a fact, also the first letter of its id (spec P3, V4)."""
 
     DECISION = "decision"
     PREFERENCE = "preference"
@@ -41,17 +41,17 @@ class FactKind(StrEnum):
 
     @property
     def letter(self) -> str:
-        """The letter that ids of this kind begin with: `d`, `p`, `i` as in older tools; a preference's is `f`."""
+        """Return the first letter of ids of this kind: `d`, `p`, `i` as in older tools; `f` for a preference."""
         return {"preference": "f", "core-logic": "c"}.get(self.value, self.value[0])
 
     @property
     def host_type(self) -> str:
-        """The host's own word for it, its `metadata.type`: user, feedback, project or reference."""
+        """Return the host's `metadata.type`: user, feedback, project or reference."""
         return {"preference": "user", "rule": "feedback", "solution": "reference"}.get(self.value, "project")
 
 
 class FactStatus(StrEnum):
-    """Whether a fact binds: `active` and `open` ones do."""
+    """The status of a fact: `active` and `open` ones bind."""
 
     ACTIVE = "active"
     OPEN = "open"
@@ -95,7 +95,7 @@ class Fact(Value):
 
     @property
     def path(self) -> str:
-        """Its file: the one it was read from, else the one it is to have."""
+        """Return the path it was read from, else the path of a new file."""
         if self.file:
             return self.file
         words = slug(self.description or self.text)
@@ -103,22 +103,22 @@ class Fact(Value):
 
     @property
     def binds(self) -> bool:
-        """Whether a session should be told it as something that holds."""
+        """Return whether sessions are told the fact as valid."""
         return self.status in BINDING
 
     @property
     def when(self) -> datetime:
-        """When it was last said or changed."""
+        """Return when it was last stated or changed."""
         return self.updated or self.created
 
     @property
     def session(self) -> str:
-        """The session it was first learned in."""
+        """Return the session it was first learned in."""
         return self.origin.get("session", "")
 
     @property
     def adopted(self) -> str:
-        """The file of an agent's own memory that it mirrors, as MACHINE/FILE; "" if it mirrors none."""
+        """Return the file of an agent's own memory that it mirrors, as MACHINE/FILE; "" if none."""
         return adopted_from(self.origin.get("machine", ""), self.origin.get("id", ""))
 
 
@@ -133,11 +133,11 @@ def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact
 
 
 def fact_id(kind: FactKind, text: str) -> str:
-    """Return the id of a fact: the letter of its kind, and a digest of what it says.
+    """Return the id of a fact: the letter of its kind, and a digest of its text.
 
-    Two machines that learn the same thing make the same file of it, whatever its case, blanks and full stop.
+    Case, blanks and the full stop do not count, so that two machines make the same file of one fact.
     """
-    import hashlib  # a session that starts needs neither
+    import hashlib  # not needed by the start of a session
     import unicodedata
 
     words = unicodedata.normalize("NFC", _BLANKS.sub(" ", text).strip().rstrip(_END_MARKS).casefold())
@@ -147,17 +147,17 @@ def fact_id(kind: FactKind, text: str) -> str:
 
 
 def is_fact_path(path: str) -> bool:
-    """Say whether a path is that of a fact."""
+    """Say whether a path is the path of a fact."""
     return PATH.fullmatch(path) is not None
 
 
 def adopted_from(machine: str, name: str) -> str:
-    """Return how `Fact.adopted` names a file of an agent's own memory, "" without a machine or a name."""
+    """Return the value of `Fact.adopted` for a file of an agent's own memory, "" without a machine or a name."""
     return f"{machine}/{name}" if machine and name else ""
 
 
 def clean(body: str) -> str:
-    """Return a body as a fact holds it."""
+    """Return a text cleaned for a fact's body."""
     from gitmem.model.entry.entry import clean_text
 
     return clean_text(body)

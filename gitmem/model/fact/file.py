@@ -1,4 +1,4 @@
-"""The file of a fact, in the shape of the host's own memory files, and what ours adds.
+"""The file of a fact: the format of the host's own memory files, with fields of gitmem's own.
 
 The host's (Claude Code's) are `name`, `description` and `metadata.type`; the body is what the fact says, in a person's
 words. What a person wrote into a file (other fields, comments, their order) stays when a fact is changed: a change is
@@ -68,7 +68,7 @@ def parse_changeable(data: bytes | None, path: str) -> Fact | None:
 
 
 def render_fact(fact: Fact) -> bytes:
-    """Return a fact's file: a new one, or the one it was read from with what has changed, and nothing else.
+    """Return a fact's file: a new one, or the one it was read from with only the changed fields rewritten.
 
     Raises:
         BrokenHeaderError: the header of that file cannot be read, so nothing can be changed in it.
@@ -90,13 +90,13 @@ def render_fact(fact: Fact) -> bytes:
 
 
 def _written(fact: Fact, before: Fact | None) -> list[str]:
-    """Return the fields that differ from what the document says."""
+    """Return the fields that differ from the document."""
     names = [name for name in fact._asdict() if name not in _NOT_FIELDS]
     return [name for name in names if before is None or getattr(fact, name) != getattr(before, name)]
 
 
 def _header(fact: Fact) -> list[str]:
-    """Return the lines of a new fact's header in order, as far as they have something to say."""
+    """Return the lines of a new fact's header in order, without empty fields."""
     given: dict[str, object] = {
         "name": fact.name,
         "description": fact.description,
@@ -116,7 +116,7 @@ def _header(fact: Fact) -> list[str]:
         "review": fact.review,
     }
     lines = [f"{key}: {_flow(value)}" for key, value in given.items() if value not in (None, "", (), {})]
-    # Where the host has it, and as it writes it.
+    # In the host's place and form.
     return [*lines[:2], "metadata:", f"  type: {fact.kind.host_type}", *lines[2:]]
 
 
@@ -144,7 +144,7 @@ def _share(given: object) -> float | None:
 
 
 def _moment(given: object) -> datetime | None:
-    """Return a date of a header as a moment; YAML reads one as `date`, `datetime` or text."""
+    """Return a date of a header as a moment; YAML loads one as `date`, `datetime` or text."""
     try:
         if isinstance(given, datetime):
             found = given

@@ -1,4 +1,4 @@
-"""What a session says that holds beyond it (spec V4): rules, preferences, decisions, how things are, fixes, commands.
+"""Facts in a session (spec V4): rules, preferences, decisions, core logic, fixes, commands.
 
 Without a model, and with precision before recall: most sessions say nothing of the kind, and junk is worse than
 nothing. Taken are what a person states to the agent as standing, what an answer states as decided or open, fixes that
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 MAX_FILES = 5
 MAX_KEYWORDS = 8
 _SHORTEST, _LONGEST = 12, 300  # characters of a sentence
-_OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste, not what a person says
+_OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _MOST_SENTENCES = 30
-_FEWEST_WORDS = 3  # without which a sentence says nothing
-_FEWEST_KEYWORDS = 2  # of what was wrong
+_FEWEST_WORDS = 3  # of a sentence
+_FEWEST_KEYWORDS = 2  # of the description of an error
 _PROBLEM = 240  # characters
 _MENDED, _FEWEST_MENDED = 0.6, 3  # of an issue's words, that a fix has; as in `gitmem.offline.summary`
 _SURE = {FactKind.PREFERENCE: 0.9, FactKind.RULE: 0.9, FactKind.DECISION: 0.9, FactKind.CORE_LOGIC: 0.8}
@@ -49,7 +49,7 @@ _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,
 
 
 class Finding(Value):
-    """Something that holds: what it is, in which words, how sure, since when; `source` is the entry of its turn."""
+    """A fact found in a session; `source` is the id of its turn's entry."""
 
     kind: FactKind
     text: str
@@ -60,10 +60,10 @@ class Finding(Value):
 
 
 def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collection[str] = ()) -> list[Finding]:
-    """Return what the turns of a session say, in order, each thing once.
+    """Return the facts in the turns of a session, in order, each once.
 
-    `roots` are the folders that names of files are told from; `boot_lines` are what the agent's own boot files say
-    (`noise.content_lines`), which it reads at every start anyway.
+    `roots` are the folders that file names are relative to; `boot_lines` are the lines of the agent's own boot files
+    (`noise.content_lines`), which it reads at every start.
     """
     found: dict[tuple[FactKind, str], Finding] = {}
     for turn in turns:
@@ -78,20 +78,20 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
 
 
 class Fix(Value):
-    """Something that an answer says was mended."""
+    """A fix that an answer reports."""
 
     text: str
     at: datetime
     about: frozenset[str]
 
     def mends(self, issue: str) -> bool:
-        """Say whether it is what an issue is about, by most of the issue's words."""
+        """Say whether the fix has most of the words of an issue."""
         words = stems_of(issue)
         return len(words & self.about) >= max(_MENDED * len(words), _FEWEST_MENDED)
 
 
 def find_fixes(turns: Sequence[Turn]) -> list[Fix]:
-    """Return what the answers of a session say was mended."""
+    """Return the fixes that the answers of a session report."""
     return [
         Fix(as_statement(sentence), turn.ended, stems_of(sentence))
         for turn in turns
@@ -102,7 +102,7 @@ def find_fixes(turns: Sequence[Turn]) -> list[Fix]:
 
 
 def fact_keywords(text: str) -> tuple[str, ...]:
-    """Return the words that a fact is found by, each stem once, in order."""
+    """Return the keywords of a fact, each stem once, in order."""
     shown: dict[str, str] = {}
     for stem, word in keywords(text):
         shown.setdefault(stem, word.strip("._/-").casefold())
@@ -110,7 +110,7 @@ def fact_keywords(text: str) -> tuple[str, ...]:
 
 
 def as_statement(text: str) -> str:
-    """Return a sentence as a fact has it, so that small differences of its writing make no other fact."""
+    """Return a sentence normalised as a fact's text, so that variants of its writing make one fact."""
     text = _re(f"^{factwords.OPENING}").sub("", " ".join(text.split()), count=1)
     text = _re(factwords.ASIDE).sub("", text, count=1).rstrip(" .,;:!…")
     text = text[:1].upper() + text[1:]
@@ -118,7 +118,7 @@ def as_statement(text: str) -> str:
 
 
 def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the files that a text names: those of `files` with such an end, and paths with a folder."""
+    """Return the files of a session that a text names, by name or by path."""
     named = dict.fromkeys(match[0] for match in _FILE_NAME.finditer(text))
     found = [file for name in named for file in files if file == name or file.endswith(f"/{name}") if _is_inside(file)]
     return tuple(dict.fromkeys(found))[:MAX_FILES]
@@ -129,7 +129,7 @@ def _is_inside(file: str) -> bool:
 
 
 def _of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
-    """Yield what a person states as standing."""
+    """Yield the facts that a person states."""
     prompt = human_text(turn.prompt)
     if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
         return
@@ -147,7 +147,7 @@ def _of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
 
 
 def _stated(sentence: str) -> FactKind | None:
-    """Return what a person's sentence states, None if nothing, or nothing that stands alone."""
+    """Return the kind of fact that a person's sentence states, None if it states none that stands alone."""
     if not _SHORTEST <= len(sentence) <= _LONGEST or sentence.endswith((":", "\uff1a")):
         return None
     said = _quoted().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
@@ -160,7 +160,7 @@ def _stated(sentence: str) -> FactKind | None:
 
 
 def _of_answer(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
-    """Yield what an answer states as decided or open, and a fix that was carried out."""
+    """Yield decisions and issues that an answer states, and a fix that was carried out."""
     cues = find_cues(human_text(turn.answer))
     for cue in cues:
         kind, confidence = _OF_AN_ANSWER.get(cue.type, (None, 0.0))
@@ -174,7 +174,7 @@ def _of_answer(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
 
 
 def _solution(answer: str, cues: Sequence[Cue]) -> str:
-    """Return what was wrong and how it was mended, where an answer says both of one thing; else ""."""
+    """Return the error and its fix if an answer states both, else ""."""
     fix = next((cue.text for cue in cues if cue.type is MemoryType.ERROR_FIX and "`" in cue.text), "")
     if not fix:
         return ""

@@ -1,7 +1,7 @@
 """The bodies of three versions of a document, merged by section, entry and line (docs/format.md, "Merging").
 
-Entries are known by their ids, wherever they stand, so what each side did to each of them is settled first; then the
-sections are merged one by one, entries being lines of a kind whose text is known already.
+Entries are identified by their ids, wherever they are, and merged first; then the sections are merged one by one, with
+each entry as one token.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from gitmem.text.newlines import newline_of
 from gitmem.values import Value
 
 _BLANK = " \t\r\n"
-TOP = "(top)"  # what the part before the first section is called in a list of what is to be reviewed
+TOP = "(top)"  # name of the part before the first section in the field `review`
 
 _Key = tuple[int, str, int]  # of a section: level, title in lower case, and how many of that title came before
 
 
 class MergedBody(Value):
-    """A body, and the titles of the sections in which two versions of the same thing stand by now."""
+    """A merged body, and the titles of the sections with two versions of something."""
 
     text: str
     review: tuple[str, ...]
@@ -41,7 +41,7 @@ class _Part(Value):
 
 
 class _Body(Value):
-    """A body taken apart: its sections in order, the text of each entry, and the section each entry stands in."""
+    """A parsed body: its sections in order, the text of each entry, and its section."""
 
     parts: dict[_Key, _Part]
     entries: dict[str, str]
@@ -49,7 +49,7 @@ class _Body(Value):
 
 
 class _Settled(Value):
-    """What becomes of the entries: their texts, where they stand, and the copies that are new, by their originals."""
+    """The merged entries: their texts, their sections, and new copies by their originals."""
 
     texts: dict[str, str]
     places: dict[str, _Key]
@@ -117,7 +117,7 @@ def _take_apart(text: str) -> _Body:
             item = found.popleft()
             tokens += lines(text[at : item.start])
             piece, at = text[item.start : item.end], item.end
-            if item.entry.id in entries:  # a copy that somebody made: text like any other
+            if item.entry.id in entries:  # a copy of an entry: plain text
                 tokens += lines(piece)
             else:
                 entries[item.entry.id], places[item.entry.id] = piece, key
@@ -128,7 +128,7 @@ def _take_apart(text: str) -> _Body:
 
 
 def _end_of_words(text: str, start: int, end: int) -> int:
-    """Return where the blank lines at the end of a section begin; the first below a heading is none of them."""
+    """Return the start of the blank lines at the end of a section, not counting the first below a heading."""
     content = text[start:end].rstrip(_BLANK)
     newline = text.find("\n", start + len(content), end)
     return end if newline < 0 else newline + 1
@@ -159,7 +159,7 @@ def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
 
 
 def _settled(texts: Sequence[str | None]) -> str | None:
-    """Return what becomes of an entry: None where it goes, and where both sides changed it."""
+    """Return the merged version of an entry, None if it is removed, and whether both sides changed it."""
     base, older, newer = (_plain(text) for text in texts)
     if newer in (older, base):
         return texts[1]
@@ -179,7 +179,7 @@ def _settled(texts: Sequence[str | None]) -> str | None:
 
 
 def _like(model: str | None, text: str) -> str:
-    """Return the lines of a text ended as those of another are."""
+    """Return the lines of a text with the line ends of another."""
     newline = newline_of(model or "")
     return text.replace("\n", newline) + newline
 
@@ -189,21 +189,21 @@ def _plain(text: str | None) -> str | None:
 
 
 def _copy(identifier: str, text: str) -> tuple[str, str]:
-    """Return the other version of an entry as an entry of its own, whose id follows from what it says."""
+    """Return the other version of an entry as a new entry, its id derived from its text."""
     digest = hashlib.sha256(f"{identifier}\n{_plain(text)}".encode("utf-8", "surrogateescape")).digest()
     copy = make_id(milliseconds_of(identifier), digest)
     return copy, text.replace(f" ^{identifier}", f" ^{copy}", 1)
 
 
 def _place(base: _Key | None, older: _Key | None, newer: _Key | None) -> _Key:
-    """Return the section an entry stands in: where the side that moved it has it."""
+    """Return the section of an entry: that of the side that moved it."""
     found = older if newer is None or (newer == base and older is not None) else newer
     assert found is not None
     return found
 
 
 def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]) -> list[Token]:
-    """Return the pieces of a section, of the entries those that are to stand there; of the base, what all have."""
+    """Return the tokens of a section, with only the entries that belong there."""
     part = body.parts.get(key)
     found = []
     for token in part.tokens if part else ():
@@ -216,7 +216,7 @@ def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]
 
 
 def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[Token]:
-    """Return pieces with each entry once, and with the other version of one that both sides changed before it."""
+    """Return tokens with each entry once, preceded by its other version if both sides changed it."""
     found = []
     for token in tokens:
         if token.order and token.order in done:
@@ -231,7 +231,7 @@ def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[To
 
 
 def _order(sides: Sequence[_Body]) -> list[_Key]:
-    """Return the sections in order; those that the sides have in the same place, each its own, by title."""
+    """Return the sections in order; added ones of both sides in one place are sorted by title."""
     keys = {str(key): key for body in sides for key in body.parts}
     rows = [[Token(str(key), "", key[1]) for key in body.parts] for body in sides]
     return list(dict.fromkeys(keys[token.key] for token in union(*rows)))
@@ -245,7 +245,7 @@ def _stays(versions: Sequence[_Part | None], tokens: Sequence[Token]) -> bool:
 
 
 def _framed(versions: Sequence[_Part | None], tokens: list[Token]) -> _Part:
-    """Return a section with the heading and the blank lines that the sides have."""
+    """Return a section with its merged heading and blank lines."""
     base, older, newer = versions
     own = newer or older
     assert own is not None
@@ -259,7 +259,7 @@ def _framed(versions: Sequence[_Part | None], tokens: list[Token]) -> _Part:
 
 
 def _put_together(parts: Sequence[_Part], newline: str) -> str:
-    """Return the text of a body; a section that was the last one is parted from what follows it by a blank line."""
+    """Return the text of a body, with a blank line after a section that is no longer the last."""
     pieces: list[str] = []
     for number, part in enumerate(parts):
         text = part.heading + "".join(ended(part.tokens))

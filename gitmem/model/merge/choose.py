@@ -1,7 +1,7 @@
-"""What becomes of a document that holds two versions of something, once a person has said which is to stay.
+"""Resolve a document with two versions of something to the side a person chose.
 
-Of the sections that a merge named, what only the other side has goes: its lines, and its versions of entries that both
-sides changed. Entries that only one side has stay, whoever wrote them: they are no version of anything.
+In the sections that a merge named, the other side's lines and its versions of entries that both sides changed are
+removed. Entries that only one side has stay.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from gitmem.model.merge.documents import REVIEW
 
 
 def without_mark(data: bytes) -> bytes:
-    """Return a document without the field that says it is to be reviewed."""
+    """Return a document without its `review` field."""
     return Document.parse(data).remove(REVIEW).render()
 
 
 def taken(merged: bytes, chosen: bytes, other: bytes, places: Collection[str]) -> bytes:
-    """Return a merged document with one side's version of the named sections alone."""
+    """Return a merged document with only one side's version of the named sections."""
     document = Document.parse(merged)
     mine, theirs = Document.parse(chosen).body, Document.parse(other).body
     kept, dropped = ({found.entry.id: found for found in find_entries(body)} for body in (mine, theirs))
@@ -37,7 +37,7 @@ def taken(merged: bytes, chosen: bytes, other: bytes, places: Collection[str]) -
 
 
 def _with_entries(body: str, mine: str, kept: dict[str, FoundEntry], dropped: dict[str, FoundEntry]) -> str:
-    """Give entries that both sides have the chosen side's text, and take the copies of the other's out."""
+    """Replace entries of both sides by the chosen side's text, and remove copies of the other's."""
     clashes = {key for key in kept.keys() & dropped.keys() if _said(kept[key]) != _said(dropped[key])}
     versions = {(*_said(side[key]),) for key in clashes for side in (kept, dropped)}
     pieces, at = [], 0
@@ -68,7 +68,7 @@ def _section(body: str, title: str) -> str:
 
 
 def _without_lines(text: str, mine: str, theirs: str) -> str:
-    """Take out the lines that only the other side has; lines of entries stay."""
+    """Remove the lines that only the other side has; entries stay."""
     entries = [(found.start, found.end) for found in find_entries(text)]
     only = Counter(theirs.splitlines()) - Counter(mine.splitlines())
     pieces, at = [], 0

@@ -1,9 +1,9 @@
-"""Merging is a function: what two machines made of the same memory becomes one, without asking (spec G5).
+"""Merge two machines' versions of the same memory, without asking (spec G5).
 
 `merge` is about one file, `merge_trees` about all files that differ. Both are pure, and commutative: it does not matter
-which side is `ours`, so that all machines come to the same bytes. Nothing either side added or changed is lost, and a
+which side is `ours`, so all machines get the same bytes. Nothing either side added or changed is lost, and a
 file never holds conflict markers; where both changed the same words, both versions stand in the file, and the field
-`review` of its front matter names the sections. What is untouched on one side comes out as the other's, byte for byte.
+`review` of its front matter names the sections. A file unchanged on one side comes out as the other's, byte for byte.
 
 Scenarios (tests/model/merge/test_documents.py has one for each):
 
@@ -41,9 +41,9 @@ from gitmem.text.linemerge import merge_lines
 from gitmem.values import Value
 
 REVIEW = "review"  # the field of the front matter
-_BESIDE = ".other-"  # in the name of a version that is kept beside a file
+_BESIDE = ".other-"  # in the name of a version kept beside a file
 _DIGEST = 8
-_STEM = 60  # bytes that stay of a name
+_STEM = 60  # bytes kept of a name
 _UNTOLD = "\x01what both sides changed "
 _MARKERS = re.compile(
     r"^<{7} [^\n]*\n(?P<ours>(?:(?!<{7} |={7}\r?\n|\|{7}[ \r\n])[^\n]*\n)*)"
@@ -54,17 +54,17 @@ _MARKERS = re.compile(
 
 
 class Status(StrEnum):
-    """What became of a file."""
+    """The result for a file."""
 
-    SAME = "same"  # both sides have it so
-    TAKEN = "taken"  # one side had not changed it
+    SAME = "same"  # equal on both sides
+    TAKEN = "taken"  # unchanged on one side
     MERGED = "merged"
-    REVIEW = "review"  # two versions of the same words, or of the file, are kept
+    REVIEW = "review"  # two versions of a text or a file are kept
     REMOVED = "removed"
 
 
 class Merged(Value):
-    """A merged file: its content (None: there is none), and what is kept beside it, if anything."""
+    """A merged file: its content (None: removed), and another version kept beside it, if any."""
 
     data: bytes | None
     status: Status
@@ -86,18 +86,18 @@ def merge(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | Non
 
 
 def has_markers(data: bytes) -> bool:
-    """Say whether a file holds what a plain git merge leaves where it fails; in a code fence that is an example."""
+    """Say whether a file holds conflict markers of git outside code fences."""
     return data.find(b"<<<<<<< ") >= 0 and bool(_hunks(_decode(data)))
 
 
 def without_markers(path: str, data: bytes) -> bytes:
-    """Return a file in which git left conflict markers with both sides merged, as if gitmem had been asked."""
+    """Return a file with git's conflict markers, with both sides merged by gitmem."""
     versions = _versions(data)
     return data if versions is None else merge(path, *versions).data or b""
 
 
 def beside_path(path: str, data: bytes) -> str:
-    """Return the name under which another version of the file at `path` is kept; it follows from the content."""
+    """Return the name for another version of the file at `path`, derived from the content."""
     folder, _, name = path.rpartition("/")
     stem, suffix = os.path.splitext(name)
     while len(stem.encode()) > _STEM:
@@ -107,12 +107,12 @@ def beside_path(path: str, data: bytes) -> str:
 
 
 def is_beside(path: str) -> bool:
-    """Say whether a name is one that `beside_path` makes."""
+    """Say whether `beside_path` made a name."""
     return re.search(rf"{re.escape(_BESIDE)}[0-9a-f]{{{_DIGEST}}}(?:\.[^./]*)?$", path) is not None
 
 
 def _changed_and_removed(path: str, base: bytes, changed: bytes | None) -> Merged:
-    """Return what stays of a file that one side removed: the change wins; of a log, the entries that are new."""
+    """Return the rest of a file that one side removed: a change wins; of a log, the new entries."""
     assert changed is not None
     if not path.endswith(".md"):
         return Merged(changed, Status.TAKEN)
@@ -126,7 +126,7 @@ def _changed_and_removed(path: str, base: bytes, changed: bytes | None) -> Merge
 
 
 def _merge_unknown(base: bytes | None, ours: bytes, theirs: bytes, *, both_add: bool = False) -> Merged:
-    """Return files that mean nothing to gitmem merged by line, or one with the other beside it."""
+    """Return files of an unknown kind merged by line, or one with the other beside it."""
     first, second = sorted((ours, theirs), key=lambda data: (len(data), data))
     merged = merge_lines(first, base or b"", second, both_add=both_add)
     if merged is not None:
@@ -140,7 +140,7 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes) 
         return merge(path, None if base is None else without_markers(path, base), *clean)
     before = Document.parse(base or b"")
     older, newer = sorted((Document.parse(data) for data in (ours, theirs)), key=_age)
-    if path.startswith(f"{SUMMARIES}/"):  # derived: one of them is as good as both
+    if path.startswith(f"{SUMMARIES}/"):  # derived files: either will do
         return Merged(max((ours, theirs), key=_worth), Status.MERGED)
     if older.problem or newer.problem:
         return _merge_unknown(base, ours, theirs, both_add=True)
@@ -149,7 +149,7 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes) 
         body = merge_bodies(before.body, older.body, newer.body)
         merged = Document(header, "", frame.opening, frame.closing).with_body(body.text)
         return _with_review(merged, body.review)
-    except ValueError:  # a field that cannot be written into the header as it is
+    except ValueError:  # a field that cannot be written into this header
         return _merge_unknown(base, ours, theirs, both_add=True)
 
 
@@ -158,12 +158,12 @@ def _age(document: Document) -> tuple[tuple[float, str], bytes]:
 
 
 def _worth(data: bytes) -> tuple[bool, int, bytes]:
-    """Return what sorts summaries: those of a model or an agent over offline ones, then the longer one."""
+    """Return the sort key of summaries: a model's or agent's over offline ones, then the longer."""
     return Document.parse(data).get("method") not in {None, "offline"}, len(data), data
 
 
 def _merged_header(base: Document, older: Document, newer: Document) -> tuple[str | None, Document]:
-    """Return the merged header, and the document whose fences it stands between."""
+    """Return the merged header, and the document whose fences it uses."""
     before = None if base.problem else base.header
     header = merge_headers(before, older.header, newer.header, newer.newline)
     for document in (newer, older):
@@ -173,7 +173,7 @@ def _merged_header(base: Document, older: Document, newer: Document) -> tuple[st
 
 
 def _with_review(document: Document, places: tuple[str, ...]) -> Merged:
-    """Return a merged document that says where a person is to look, beside what earlier merges say of it."""
+    """Return a merged document with sections added to its `review` field."""
     if not places:
         return Merged(document.render(), Status.MERGED)
     known = document.get(REVIEW)
@@ -182,7 +182,7 @@ def _with_review(document: Document, places: tuple[str, ...]) -> Merged:
 
 
 def _versions(data: bytes) -> tuple[bytes, bytes, bytes] | None:
-    """Return base, ours and theirs of a file with conflict markers, None where it has none."""
+    """Return base, ours and theirs of a file with conflict markers, None without markers."""
     if b"<<<<<<< " not in data:
         return None
     text = _decode(data)
@@ -193,7 +193,7 @@ def _versions(data: bytes) -> tuple[bytes, bytes, bytes] | None:
     for side in ("base", "ours", "theirs"):
         pieces, at = [], 0
         for number, hunk in enumerate(hunks):
-            # What git did not say of the base is something that both sides changed.
+            # Without the base in the markers, both sides count as changed.
             pieces += [text[at : hunk.start()], f"{_UNTOLD}{number}\n" if hunk[side] is None else hunk[side]]
             at = hunk.end()
         texts.append("".join([*pieces, text[at:]]).encode("utf-8", "surrogateescape"))

@@ -11,7 +11,7 @@ from gitmem.model.document.scalars import flow, plain_value
 from gitmem.text.linemerge import ended, lines, merge_tokens
 
 _MISSING = object()
-# Numbers that count what happened: what happened on both sides adds up. Those of a summary are no such counters.
+# Counters, which add up over both sides; the numbers of a summary do not.
 _COUNTERS = frozenset({"uses", "retrievals", "hits", "successes", "failures", "count"})
 _OLDEST, _NEWEST = "created", "updated"
 
@@ -30,7 +30,7 @@ def merge_headers(base: str | None, older: str | None, newer: str | None, newlin
     values = [{} if text is None else load_mapping(text) for text in (base, older, newer)]
     merged = merge_mappings(*values)
     texts = [text for text in (newer, older, _by_line(base, older, newer)) if text is not None]
-    for text in reversed(texts):  # the one that both sides' comments are in, if there is one
+    for text in reversed(texts):  # keep the comments of both sides where one has them all
         if _says(text, merged):
             return text
     return _written(texts[0], merged, newline)
@@ -71,7 +71,7 @@ def _both_changed(key: str, base: object, older: object, newer: object) -> objec
 
 
 def _sets(base: list[object], older: list[object], newer: list[object]) -> list[object]:
-    """Return the items of the base that nobody removed, then what either added, sorted."""
+    """Return the items of the base that neither side removed, then the added ones, sorted."""
     texts = [{_text(item): item for item in items} for items in (base, older, newer)]
     kept = [item for text, item in texts[0].items() if text in texts[1] and text in texts[2]]
     added = {text: item for side in texts[1:] for text, item in side.items() if text not in texts[0]}
@@ -79,7 +79,7 @@ def _sets(base: list[object], older: list[object], newer: list[object]) -> list[
 
 
 def moment_of(value: object) -> tuple[float, str]:
-    """Return what sorts values that say when something was; what says no time comes first."""
+    """Return the sort key of a time value; values that are no time come first."""
     if isinstance(value, str):
         with contextlib.suppress(ValueError):
             value = datetime.fromisoformat(value.strip())
@@ -120,7 +120,7 @@ def _by_line(base: str | None, older: str | None, newer: str | None) -> str | No
 
 
 def _written(text: str, wanted: Mapping[str, object], newline: str) -> str:
-    """Return a header changed so that it says what is wanted; lines of other fields stay."""
+    """Return a header with the wanted values; lines of other fields stay."""
     said = load_mapping(text)
     for key in said:
         if key not in wanted:

@@ -12,14 +12,14 @@ from gitmem.model.paths import ARCHIVE, fold
 
 @dataclass(slots=True)
 class MergedTrees:
-    """What the files become: content by path (None: it goes), the status of each, and what needs a person."""
+    """The merged files: content by path (None: removed), the status of each, and paths to review."""
 
     files: dict[str, bytes | None] = field(default_factory=dict)
     statuses: dict[str, Status] = field(default_factory=dict)
 
     @property
     def review(self) -> tuple[str, ...]:
-        """The paths of the documents that hold two versions of something, or stand beside another version."""
+        """Return the paths of documents with two versions of something, or beside another version."""
         return tuple(sorted(path for path, status in self.statuses.items() if status is Status.REVIEW))
 
 
@@ -55,7 +55,7 @@ def _add(merged: MergedTrees, path: str, base: bytes | None, ours: bytes | None,
 
 
 def _put(merged: MergedTrees, path: str, data: bytes | None, status: Status) -> None:
-    """Note what becomes of a file; where one of this name has come already, both become one."""
+    """Record a merged file; two of the same name become one."""
     there = merged.files.get(path)
     if there is not None and data is not None and there != data:
         merged.files[path] = None
@@ -69,9 +69,9 @@ def _put(merged: MergedTrees, path: str, data: bytes | None, status: Status) -> 
 def _renamed(
     base: Mapping[str, bytes], sides: tuple[Mapping[str, bytes], ...]
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Return what either side has renamed: for the old path the new one on each side, None where it has none.
+    """Return the renamed files of both sides: for the old path the new one on each side, None if not renamed.
 
-    A document is known by its `id`, any other file by its bytes. An archive has the id of `memory.md`, and is none.
+    A document is identified by its `id`, others by their bytes. An archive has the id of `memory.md` and is no rename.
     """
     found: dict[str, list[str | None]] = {}
     for number, side in enumerate(sides):
@@ -79,7 +79,7 @@ def _renamed(
         come = [path for path in side if path not in base and not path.startswith(f"{ARCHIVE}/")]
         if not gone or not come:
             continue
-        # What the other side has not changed needs no merge, whatever it is called by now.
+        # A file unchanged on the other side needs no merge, also if renamed.
         wanted = [path for path in gone if sides[1 - number].get(path) != base[path]]
         for old, new in _pairs(base, side, wanted, come):
             found.setdefault(old, [None, None])[number] = new
@@ -92,7 +92,7 @@ def _pairs(
     keys: dict[object, str | None] = {}
     for path in sorted(come):
         for key in _keys(side[path]):
-            keys[key] = None if key in keys else path  # two of one kind: nobody knows which
+            keys[key] = None if key in keys else path  # ambiguous
     for old in sorted(gone):
         new = next((keys[key] for key in _keys(base[old]) if keys.get(key)), None)
         if new is not None:
@@ -115,7 +115,7 @@ def _merge_renamed(
     target = min(name for name in targets if name)
     versions = [side.get(name or path) for side, name in zip(sides, targets, strict=True)]
     for number, name in enumerate(targets):
-        # A file of the new name that the other side has made is one more.
+        # The other side may have added a file of the new name.
         if name is None and (made := sides[number].get(target)) is not None:
             _put(merged, target, made, Status.TAKEN)
     _put(merged, path, None, Status.REMOVED)
@@ -127,7 +127,7 @@ def _merge_renamed(
 
 
 def _part_names(merged: MergedTrees, base: Mapping[str, bytes], around: Collection[str]) -> None:
-    """Have no two names that some file system takes for one, and no file where there is a folder."""
+    """Rename files so that no two names are equal to some file system, and no file is also a folder."""
     spelled: dict[str, str] = {}
     folders: set[str] = set()
     old = {path for path in base if merged.files.get(path) is not None} | set(around)
@@ -157,5 +157,5 @@ def _spelled(path: str, spelled: dict[str, str]) -> str:
 
 
 def conflicts_beside(paths: Iterable[str]) -> list[str]:
-    """Return those of the paths that are versions kept beside another file."""
+    """Return those paths that are versions kept beside another file."""
     return sorted(path for path in paths if is_beside(path))

@@ -1,4 +1,4 @@
-"""What a session is told when it starts, within a budget (spec R8): whole pieces, the most binding first. Pure."""
+"""The context an agent gets when a session starts, within a budget (spec R8): whole pieces, the most binding first."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class Part(Value):
-    """A part of the text: its title, and its pieces in the order in which they are to be read.
+    """A part of the context: its title and its pieces in reading order.
 
-    `share` is how many hundredths of the budget it may take at most. What does not fit is left out piece by piece: from
-    the end, or with `keep_last` from the beginning, as in a log whose newest entries stand last.
+    `share` is the percentage of the budget it may take. Pieces that do not fit are dropped from the end, or with
+    `keep_last` from the beginning, as in a log whose newest entries are last.
     """
 
     title: str
@@ -24,7 +24,7 @@ class Part(Value):
 
 
 def compose(lead: str, parts: Iterable[Part], close: str, budget: int) -> str:
-    """Return the text of these parts between two lines, of at most `budget` tokens; "" where nothing of them fits."""
+    """Return the text of these parts between two lines, of at most `budget` tokens; "" if nothing fits."""
     left = budget - estimate_tokens(lead + close) - 2
     told = []
     for part in parts:
@@ -43,7 +43,7 @@ def _part(part: Part, budget: int) -> str:
 
 
 def _that_fit(pieces: Sequence[str], budget: int) -> list[str]:
-    """Return the first pieces that fit; one that is larger than all the room is passed over, it ends nothing."""
+    """Return the first pieces that fit; a piece larger than the whole budget is skipped."""
     kept, left = [], budget
     for piece in pieces:
         size = estimate_tokens(piece + "\n")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from gitmem.model.entry.kinds import MemoryType
 
-# Headings whose list items are memories: fewer words than labels, for "Fix" and "TODO" head the steps of a plan.
+# Headings whose list items are memories. Fewer words than labels: "Fix" and "TODO" also head the steps of a plan.
 HEADINGS = {
     MemoryType.DECISION: (
         r"(?:(?:final|key|design|main)\s)?decisions?(?:\s(?:made|taken))?"
@@ -21,7 +21,7 @@ HEADINGS = {
     ),
     MemoryType.LEARNING: r"lessons?(?:\slearned)?|learnings|교훈|배운\s?(?:점|것)",
 }
-# "Decision: ..."; what the label says is not repeated in the memory.
+# "Decision: ..."; the label is left out of the memory.
 LABELS = {
     MemoryType.DECISION: HEADINGS[MemoryType.DECISION] + r"|decided",
     MemoryType.ISSUE: HEADINGS[MemoryType.ISSUE]
@@ -77,9 +77,9 @@ CUES = {
         rf"|(?:로|해서|하여|하니|여서|어서|아서|자)\s(?:(?:문제|오류|에러|버그)[를을가이]\s)?{_MENDED}"
     ),
 }
-# A sentence that begins so is understood only with the one before it.
+# Beginnings of sentences that need the sentence before.
 LEANS_BACK = r"(?:i(?:'ve| have)? )?(?:now )?(?:fixed|resolved|solved|worked around) by\b|(?:이는|이것은|그래서)\s"
-# A sentence that begins so is an offer, a plan, a condition or a question.
+# Beginnings of offers, plans, conditions and questions.
 NOT_AT_START = (
     r"(?:(?:now|next|then|first|so|ok|okay|and|but|perfect|great|good)\b[,.!]?\s)*"
     r"(?:let me|let's|let us|i'll|i will|i can|i could|i should|i need|i'm going to|i am going to|we'll|we can|we could"
@@ -88,7 +88,7 @@ NOT_AT_START = (
     r"|만약|혹시)\b"
 )
 NOT_AT_END = r"[?？]\W*$|(?:까요|나요|는지요|을까|는가|습니까|겠습니다|겠어요|할게요|할까|주세요|세요)\W*$"
-# What is supposed, wished for or still to come.
+# Suppositions, wishes and plans.
 UNSURE = (
     r"\b(?:might|maybe|perhaps|probably|possibly|presumably|apparently|likely|whether|could be|may be|should be"
     r"|would be|not sure|unclear|unless|to see if|check(?:ing)? if|in case|hopefully"
@@ -112,9 +112,9 @@ DENIED = {
         r"\b(?:not|n't|never|cannot|can't) (?:be |yet )?(?:fix|resolv|solv)|(?:해결|고쳐)[^.]{0,6}지\s?(?:않|못)"
     ),
 }
-# Code that stands outside a fence.
+# Code outside a fence.
 CODE = r"[\])}>\"'\w];\s*(?:$|//)|=>|^\$\{|[{}]\s*$|\w\(\w*\)[,;]"
-# How an agent goes on with a problem it has just met.
+# Phrases with which an agent works on a problem it has just met.
 WORKING_ON_IT = (
     r"(?:now |next |so |ok |okay |then )?,?\s?(?:let me|let's|i'll|i will|i need|i'm going|fixing|checking)\b"
 )

@@ -1,7 +1,7 @@
-"""Sentences of an agent's answer that say something worth keeping: decisions, open issues, learnings, fixes.
+"""Sentences of an agent's answer worth keeping: decisions, open issues, learnings, fixes.
 
-Cues in English and Korean, with precision before recall: what is asked, offered, planned, quoted, supposed or denied is
-no memory, and a problem the answer goes on to work on is not an open issue.
+Cues in English and Korean, with precision before recall: questions, offers, plans, quotations, suppositions and
+denials are no memories, and a problem that the answer then works on is no open issue.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-# Characters: below, a sentence says nothing that could be understood later; above, it is no sentence but data.
+# Characters of a sentence: a shorter one is not understood later, a longer one is data.
 _SHORTEST = 9
 _LONGEST = 600
-_LEADS_ON = (":", "\uff1a")  # ends of a sentence that says what follows it
+_LEADS_ON = (":", "\uff1a")  # ends of a sentence that introduces what follows
 _LOOK_AT = 400_000  # characters of an answer; real ones have a few thousand
 
 
 class Cue(Value):
-    """A sentence worth keeping and what it is; a label ("Decision:") is left out of the text."""
+    """A sentence worth keeping and its type; a label ("Decision:") is left out of the text."""
 
     type: MemoryType
     text: str
 
 
 def find_cues(text: str) -> list[Cue]:
-    """Return what an agent's answer (markdown) states as decided, open, learned or fixed, each sentence once."""
+    """Return the decisions, issues, learnings and fixes in an agent's answer (markdown), each sentence once."""
     found: dict[str, Cue] = {}
     heading: MemoryType | None = None
     parts = blocks(text[:_LOOK_AT])
@@ -48,19 +48,19 @@ def find_cues(text: str) -> list[Cue]:
 
 
 def without_label(text: str) -> str:
-    """Return what follows the label a text begins with ("Decision: ..."), the text itself where there is none."""
+    """Return a text without its label ("Decision: ...")."""
     cue = _labelled(text)
     return cue.text if cue else text
 
 
 def is_resolved(text: str) -> bool:
-    """Say whether the text of an issue says that it is done with."""
+    """Say whether the text of an issue says that it is resolved."""
     said = mask_code(" ".join(text[:_LOOK_AT].split()))
     return bool(_re(cue_patterns.RESOLVED).search(said)) and not _re(cue_patterns.UNRESOLVED).search(said)
 
 
 def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) -> Iterator[Cue]:
-    """Yield the cues of one block; `heading` is what the items under the heading above it are."""
+    """Yield the cues of one block; `heading` is the type of items under the heading above it."""
     if block.kind is Kind.QUOTE:
         return
     sentences = sentences_of(block)
@@ -78,7 +78,7 @@ def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) 
 
 
 def _labelled(sentence: str) -> Cue | None:
-    """Return what a sentence with a label ("Decision: ...") says."""
+    """Return the cue of a sentence with a label ("Decision: ...")."""
     for kind in cue_patterns.LABELS:
         if label := _label_form(kind).match(sentence):
             return Cue(kind, sentence[label.end() :])
@@ -86,7 +86,7 @@ def _labelled(sentence: str) -> Cue | None:
 
 
 def _stated(sentence: str, after: str) -> MemoryType | None:
-    """Return what a sentence without a label states, None if nothing, or not for certain."""
+    """Return the cue of a sentence without a label, None unless it is certain."""
     if len(sentence) > _LONGEST or sentence.endswith(_LEADS_ON):
         return None
     said = _quotes().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
@@ -99,9 +99,9 @@ def _stated(sentence: str, after: str) -> MemoryType | None:
 
 
 def _says_something(cue: Cue) -> bool:
-    """Say whether a cue's text is a statement that will be understood without what stood around it."""
+    """Say whether a cue's text is a statement that is understood without its context."""
     said = mask_code(cue.text)
-    wide = sum("\u1100" <= character <= "\uffdc" for character in said[:_SHORTEST])  # a Hangul syllable says more
+    wide = sum("\u1100" <= character <= "\uffdc" for character in said[:_SHORTEST])  # Hangul needs fewer characters
     if not _SHORTEST - wide <= len(said) <= _LONGEST or " " not in said or said.endswith(_LEADS_ON):
         return False
     if _re(cue_patterns.CODE).search(said) or _re(cue_patterns.NOT_AT_END).search(said):

@@ -1,4 +1,4 @@
-"""What of a turn is remembered, and in which words: entries of the daily log and of `memory.md` (spec J3, J7, P2).
+"""The entries of a turn in the daily log and in `memory.md` (spec J3, J7, P2).
 
 Made without a model, in the language of the conversation, and derived from the turn alone: the same turn gives the same
 entries whenever and by whomever it is captured.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gitmem.model.session.turns import Failure
 
-PROMPT_LENGTH = 1_500  # characters; the transcript holds the rest
+PROMPT_LENGTH = 1_500  # characters; the transcript has the rest
 ANSWER_LENGTH = 600
 ASKED_LENGTH = 200
 DONE_LENGTH = 400
@@ -32,13 +32,13 @@ ERROR_LENGTH = 200
 COMMAND_LENGTH = 120
 _FILES_SHOWN = 12
 _FAILURES_SHOWN = 3
-_IDLE_ANSWER = 200  # characters: a shorter answer to "ok" says nothing of its own
+_IDLE_ANSWER = 200  # characters; a shorter answer to "ok" carries no content
 _SESSION_LENGTH = 8
-_NEXT = timedelta(milliseconds=1)  # what happened in one moment keeps its order, which ids give
+_NEXT = timedelta(milliseconds=1)  # between entries of one moment, so that their ids keep the order
 
-_COURTESIES = 3  # sentences of courtesy before an answer begins
-_READ = 20_000  # characters in which the sentences stand that are told of a text
-_LOOK_AT = 1_000  # characters in which they stand
+_COURTESIES = 3  # courtesies at the start of an answer
+_READ = 20_000  # characters from which sentences are taken
+_LOOK_AT = 1_000  # characters searched for them
 _COURTESY = (
     *("perfect!", "excellent!", "great!", "great,", "awesome", "good catch", "good point", "good question"),
     *("you're right", "you're absolutely right", "you are right", "you're welcome", "let me ", "now let me", "i'll "),
@@ -47,7 +47,7 @@ _COURTESY = (
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
 _NOT_FAILED = ("<tool_use_error>", "The user doesn't want to", "User rejected", "[Request interrupted")
-# What the line of an error has that says what is wrong: surely, and perhaps; and what one has that says nothing of it.
+# Words of an error's telling line, surely and perhaps; and words of lines that say nothing.
 _TELLING = (
     ("error:", "fatal:", "panic:", "exception", "--- fail", "undefined", "no such", "not found", "denied"),
     ("failed", "failure", "cannot", "can't", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
@@ -63,7 +63,7 @@ STATE = "State"
 
 
 class Placed(Value):
-    """An entry, the section it stands in, and when it happened: in a daily log, the day whose log it is."""
+    """An entry, its section, and its time, which gives the day of its daily log."""
 
     section: str
     entry: Entry
@@ -71,7 +71,7 @@ class Placed(Value):
 
 
 class Words(Value):
-    """The words between a person's and an agent's, in one language."""
+    """The fixed words of an exchange's text, in one language."""
 
     done: str
     files: str
@@ -94,7 +94,7 @@ _MODIFIED = "Files modified: "
 
 
 class Remembered(Value):
-    """What a turn comes to: entries of the daily log, and of `memory.md`, and the subject of its commit."""
+    """The entries of a turn for the daily log and for `memory.md`, and the subject of its commit."""
 
     daily: tuple[Placed, ...]
     memory: tuple[Placed, ...]
@@ -105,7 +105,7 @@ class Remembered(Value):
 def remember(
     turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, exchange: bool = True
 ) -> Remembered | None:
-    """Return what of a turn is to be remembered; None where it was idle: "ok", an empty prompt, a notification.
+    """Return the entries of a turn; None where it was idle: "ok", an empty prompt, a notification.
 
     `roots` are the folders that names of files are told from, the first that holds one; `boot_lines` are what the
     agent's own boot files say (`noise.content_lines`). Without `exchange`, the host's model writes what goes into
@@ -127,7 +127,7 @@ def remember(
 
 
 def exchange_of(turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = ()) -> Entry | None:
-    """Return the exchange among what `remember` returns, and nothing else; None where there is none."""
+    """Return the exchange entry of a turn, as in `remember`; None if there is none."""
     read = _read(turn, roots, boot_lines)
     return _exchange(*read) if read is not None and _is_told(read[0], read[2]) else None
 
@@ -139,7 +139,7 @@ def _is_told(turn: Turn, done: str) -> bool:
 def _read(
     turn: Turn, roots: Sequence[str], boot_lines: Collection[str]
 ) -> tuple[Turn, str, str, tuple[str, ...]] | None:
-    """Return a turn as it is told, what was asked, done, its files as a person says them; None if it was idle."""
+    """Return a turn with its request, result and relative files; None if it was idle."""
     turn = turn._replace(
         failures=tuple(_told_from(failure, roots) for failure in turn.failures if _error(failure.error))
     )
@@ -167,7 +167,7 @@ def _below(name: str, roots: Sequence[str]) -> str:
 
 
 def _explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
-    """Return failures with what the answer says of how one was mended, where it names the program."""
+    """Return failures with the answer's explanation of a fix, where it names the program."""
     if all(failure.fixed_by for failure in failures):
         return tuple(failures)
     fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
@@ -180,14 +180,14 @@ def _explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
 
 
 def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
-    """Return a failure with files told as a person in the project tells them."""
+    """Return a failure with relative file names."""
     if failure.meanwhile[:1] == "/" and " " not in failure.meanwhile:
         return failure._replace(meanwhile=_below(failure.meanwhile, roots))
     return failure
 
 
 def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[Placed]:
-    """Return the lines of the daily log (docs/format.md, Turns)."""
+    """Return the entries of the daily log (docs/format.md, "Turns")."""
     entries = []
     if asked:
         entries.append(_line(turn, turn.started, USER_PROMPT, shorten_prompt(asked), "prompt"))
@@ -205,12 +205,12 @@ def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[P
 
 
 def files_told(text: str) -> frozenset[str]:
-    """Return the files that an entry of a tool's usage names."""
+    """Return the files that a tool-use entry names."""
     return frozenset(text.removeprefix(_MODIFIED).split(", "))
 
 
 def shorten_prompt(text: str) -> str:
-    """Return a prompt as its writer formatted it, cut at the end of a line if it is long."""
+    """Return a prompt with its line breaks, truncated at the end of a line."""
     clean = clean_text(text)
     if len(clean) <= PROMPT_LENGTH:
         return clean
@@ -220,7 +220,7 @@ def shorten_prompt(text: str) -> str:
 
 
 def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
-    """Return the entry of `memory.md`: what was asked, done, changed, and what failed and how it ended."""
+    """Return the entry of `memory.md`: request, result, files, failures and their fixes."""
     words = _words(asked or done)
     lines = [shorten(asked, ASKED_LENGTH)] if asked else []
     if said := _whole(done, DONE_LENGTH):
@@ -239,7 +239,7 @@ def _is_mended(failure: Failure) -> bool:
 
 
 def _mended(failure: Failure, words: Words) -> str:
-    """Return what made a failure good: what then worked, or what was done before the same command did."""
+    """Return what fixed a failure: the command that then worked, or the action before the same command did."""
     if failure.explained:
         return failure.explained
     if failure.fixed_by == failure.command and failure.meanwhile:
@@ -248,7 +248,7 @@ def _mended(failure: Failure, words: Words) -> str:
 
 
 def joined_exchange(before: str, after: str) -> str:
-    """Return the text of an exchange that went on after it was saved: what it said, and what came to it."""
+    """Return the text of an exchange that continued after it was saved: old and new lines merged."""
     lines = {_about(line): line for line in before.split("\n")}
     for line in after.split("\n"):
         about = _about(line)
@@ -260,18 +260,18 @@ def joined_exchange(before: str, after: str) -> str:
 
 
 def _about(line: str) -> str:
-    """Return what makes two lines of an exchange one: both name files, or both are of one failure."""
+    """Return the key that makes two lines of an exchange one: both list files, or both are about one failure."""
     return next((label for label in _FILES if line.startswith(label)), line.rpartition(" → ")[0] or line)
 
 
 def _last_of_each(failures: Sequence[Failure]) -> list[Failure]:
-    """Return the last failures of different programs: a test that is run until it passes is one failure."""
+    """Return the last failure of each program: a test run until it passes is one failure."""
     last = {(failure.tool, program(failure.command)): failure for failure in failures}
     return list(last.values())[-_FAILURES_SHOWN:]
 
 
 def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
-    """Return the line of Current State: where the work stands after this turn."""
+    """Return the entry of Current State: where the work is after this turn."""
     words = _words(head)
     parts = [head]
     if files:
@@ -289,7 +289,7 @@ _KEPT_CUES = (MemoryType.DECISION, MemoryType.ISSUE)
 
 
 def cue_entries(text: str, at: datetime, boot_lines: Collection[str], types: Sequence[MemoryType]) -> list[Placed]:
-    """Return what a text says of these types, as entries of the daily log; the same words are one entry for ever."""
+    """Return the cues of these types in a text as entries of the daily log; equal texts get equal ids."""
     found = []
     for cue in find_cues(text):
         if cue.type in types and not is_restated(cue.text, boot_lines):
@@ -305,7 +305,7 @@ def _cues(turn: Turn, done: str, boot_lines: Collection[str]) -> list[Placed]:
 
 
 def memory_entries(daily: Sequence[Placed]) -> tuple[Placed, ...]:
-    """Return entries of types of memory as `memory.md` has them: with the date, in the section of their type."""
+    """Return typed memories as entries of `memory.md`: with the date, in the section of their type."""
     return tuple(
         Placed(MemoryType(_TYPES[one.entry.label]).section, one.entry._replace(time=_stamp(one.at)), one.at)
         for one in daily
@@ -313,7 +313,7 @@ def memory_entries(daily: Sequence[Placed]) -> tuple[Placed, ...]:
 
 
 def _line(turn: Turn, at: datetime, label: str, text: str, *what: str) -> Placed:
-    """Return a line of the timeline; `what` tells it from the other lines of its turn."""
+    """Return an entry of the timeline; `what` makes its id unique within its turn."""
     entry = Entry(turn.entry_id(*what, at=at), at.strftime("%H:%M:%S"), label, clean_text(text))
     return Placed(TIMELINE, entry, at)
 
@@ -323,7 +323,7 @@ def _stamp(at: datetime) -> str:
 
 
 def _session_tag(session: str) -> tuple[str, ...]:
-    """Return the tag by which entries of one session are known: the first characters of its id that fit a tag."""
+    """Return the tag of a session: the first characters of its id that fit a tag."""
     fit = "".join(
         character for character in session if character.isascii() and (character.isalnum() or character == "-")
     )
@@ -341,15 +341,15 @@ def _list(files: Sequence[str], words: Words, of: int = 0) -> str:
 
 
 def _code(text: str) -> str:
-    """Return a command on one line, as code."""
+    """Return a command on one line as inline code."""
     line = " ".join(text.split()).replace("`", "'")
     return f"`{line[:COMMAND_LENGTH]}…`" if len(line) > COMMAND_LENGTH else f"`{line}`"
 
 
 def _error(text: str) -> str:
-    """Return the line of an error that says most; "" where nothing failed.
+    """Return the most telling line of an error; "" where nothing failed.
 
-    That is so where a program said no by its exit code, as grep does, where a person said no, and where the host
+    Nothing failed where an exit code means "no", as with grep, where a person refused, and where the host
     refused a call that the agent then made otherwise.
     """
     lines = [line for line in (line.strip() for line in text.split("\n")) if line]
@@ -370,12 +370,12 @@ def _error(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return the sentences at the start of a text that fit; of a long one not all of them are looked for."""
+    """Return the first sentences of a text that fit; only the beginning of a long text is read."""
     return shorten_all(text[:_READ], limit)
 
 
 def _whole(text: str, limit: int) -> str:
-    """Return a text shortened, without words of courtesy before it and a last sentence that leads on to nothing."""
+    """Return a text shortened, without courtesies before it and without a trailing lead-in."""
     for sentence in split(text[:_LOOK_AT])[:_COURTESIES]:
         if not sentence.casefold().startswith(_COURTESY) or not text.lstrip().startswith(sentence):
             break

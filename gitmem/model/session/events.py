@@ -1,4 +1,4 @@
-"""What an agent's host tells through its hooks, as one value whatever the host (spec J1 to J10).
+"""Events of an agent's host, delivered by its hooks, in one form for all hosts (spec J1 to J10).
 
 The JSON of Claude Code is read, and what Codex sends in the same shape. Nothing of it is trusted: a field of the wrong
 type counts as missing, and texts are bounded.
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
-MAX_TEXT = 200_000  # characters of a prompt or an answer that are looked at; the transcript holds the rest
+MAX_TEXT = 200_000  # characters of a prompt or an answer that are kept; the transcript has the rest
 MAX_DETAIL = 4_000  # characters of a command or an error
 _MAX_NAME = 1_000  # characters of an id or a path
 _EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
@@ -25,7 +25,7 @@ _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "***
 
 
 class HookKind(StrEnum):
-    """What happened; the value is the host's own name for it."""
+    """The kind of an event; the value is the host's own name for it."""
 
     SESSION_START = "SessionStart"
     PROMPT = "UserPromptSubmit"
@@ -77,9 +77,9 @@ _TEXT_OF = {
 
 
 def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
-    """Return the event a hook's JSON tells of; None for events that mean nothing to a memory.
+    """Return the event in a hook's JSON; None for events that a memory does not need.
 
-    `at` is when it was delivered. `host` is who is asked for; a payload of Codex is told by its `turn_id`.
+    `at` is when it was delivered. `host` is the expected host; a payload of Codex is recognised by its `turn_id`.
 
     Raises:
         ValueError: it is no hook's payload: it has no event name or no session.
@@ -114,13 +114,13 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
 
 
 def target_of(tool_input: Mapping[str, object]) -> str:
-    """Return what a call of a tool is about, on one line, where it names it as tools usually do."""
+    """Return the target of a tool call on one line, where the tool names it in the usual way."""
     named = (_string(tool_input, key, MAX_DETAIL) for key in _TARGETS)
     return next((name for name in named if name), "")
 
 
 def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...]:
-    """Return the files that a call of a tool changes, as the call names them."""
+    """Return the files that a tool call changes, as named in the call."""
     if tool not in _EDITORS:
         return ()
     named = [_string(tool_input, key, _MAX_NAME) for key in _PATH_KEYS]

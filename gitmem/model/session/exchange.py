@@ -1,4 +1,4 @@
-"""Exchanges: one request of a person's and what was done for it, as a session's file and `memory.md` hold it (V1, V2).
+"""Exchanges: a person's request and what was done for it, in a session's file and `memory.md` (spec V1, V2).
 
 An exchange is an entry with the id of its turn, so that what the turn wrote into `memory.md` and what the session's end
 makes of it are one. Its first line is the one-sentence summary; the lines below say the rest, each after its label, in
@@ -42,7 +42,7 @@ class Outcome(StrEnum):
 
 
 class Exchange(Value):
-    """What was asked and done. `failed` are the lines of memory that tell of errors, as the turn wrote them."""
+    """A request and what was done. `failed` are the lines about errors, as the turn wrote them."""
 
     id: str
     time: str
@@ -75,13 +75,13 @@ _SAID_FAILED = re.compile(
     r"|\btest result: FAILED|^Traceback \(most recent",
     re.MULTILINE,
 )
-# How an answer leads on to what was done: a summary of the changes is here, or follows.
+# Lead-ins of an answer: "Here is a summary of the changes:".
 _LEADS_ON = re.compile(
     r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
     r"\s*[:\uff1a][\s;]*",
     re.IGNORECASE,
 )
-_LOOSE = " :;.\uff1a"  # what is left over where a sentence was taken out
+_LOOSE = " :;.\uff1a"  # left over where a sentence was removed
 _GAVE_UP = re.compile(
     r"\b(?:i|we) (?:could(?:n't| not)|can(?:'t|not)|was(?:n't| not) able to|were(?:n't| not) able to|failed to"
     r"|gave up)\b|\bunable to\b|\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
@@ -105,7 +105,7 @@ def render(exchange: Exchange) -> Entry:
 
 
 def parse(entry: Entry) -> Exchange | None:
-    """Return the exchange that an entry is; None where it is none, or only what its turn wrote (`is_raw`)."""
+    """Return the exchange in an entry; None if it is none, or only what its turn wrote (`is_raw`)."""
     if entry.label != LABEL or is_raw(entry.text):
         return None
     first, *lines = entry.text.split("\n")
@@ -125,12 +125,12 @@ def parse(entry: Entry) -> Exchange | None:
 
 
 def is_raw(text: str) -> bool:
-    """Say whether the text of an exchange is what its turn wrote: what was asked first, and no outcome."""
+    """Say whether the text of an exchange is as its turn wrote it: the request first, and no outcome."""
     return not _value(text.split("\n"), _OUTCOME)
 
 
 def parts_of_turn(text: str) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
-    """Return of what a turn wrote: what was asked, what was done, the files, and the lines that tell of errors."""
+    """Split a turn's entry into request, result, files and errors."""
     lines = text.split("\n")
     labels = _prefixes(_DONE) + _prefixes(_FILES) + _prefixes(_FAILED)
     asked = lines[0] if not lines[0].startswith(labels) else ""
@@ -139,19 +139,19 @@ def parts_of_turn(text: str) -> tuple[str, str, tuple[str, ...], tuple[str, ...]
 
 
 def details_without(done: str, sentence: str) -> str:
-    """Return what was done but for the sentence that is told above it, and for words that only lead on to the rest."""
+    """Return the result without the sentence that is the summary, and without lead-ins."""
     before, _, after = done.partition(sentence) if sentence else ("", "", done)
     rest = f"{before.rstrip()} {after.lstrip(_LOOSE)}".strip(" ;")
     return " ".join(re.sub(_LEADS_ON, "", rest).split())
 
 
 def took_the_place(now: str, captured: str) -> bool:
-    """Say whether an entry still says what its turn wrote of request and answer, so that nobody has reworded it."""
+    """Say whether request and answer in an entry are still as its turn wrote them."""
     return is_raw(now) and parts_of_turn(now)[:2] == parts_of_turn(captured)[:2]
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
-    """Return how the last tests ended that were run, None where there were none."""
+    """Return the outcome of the last tests that were run, None if there were none."""
     last = next((run for run in reversed(list(runs)) if _TESTS.search(run.command)), None)
     if last is None:
         return None
@@ -196,13 +196,13 @@ SCHEMA: dict[str, object] = {
     "required": ["exchanges"],
     "additionalProperties": False,
 }
-"""What a model is to answer about the exchanges of a session (spec V1)."""
+"""JSON schema of a model's answer about the exchanges of a session (spec V1)."""
 
 
 def reworded(exchange: Exchange, given: Mapping[str, object]) -> Exchange | None:
-    """Return an exchange in the words of an answer; None where that has no sentence for it.
+    """Return an exchange in the words of a model's answer; None if the answer has no sentence for it.
 
-    What was asked, what failed and which files there were stays what was seen; of the files the answer may choose.
+    Request, errors and files stay as recorded; the answer may choose among the files.
     """
     summary = " ".join(str(given.get("summary", "")).split())
     if not summary:
@@ -250,7 +250,7 @@ def _prefixes(labels: Sequence[str]) -> tuple[str, ...]:
 
 
 def _value(lines: Sequence[str], labels: Sequence[str]) -> str:
-    """Return what stands after a label, "" where it stands nowhere."""
+    """Return the text after a label, "" if the label is missing."""
     prefixes = _prefixes(labels)
     return next((line.partition(": ")[2] for line in lines if line.startswith(prefixes)), "")
 

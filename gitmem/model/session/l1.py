@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 _OWN_TOOL = r"mcp__(?:\w*_)?gitmem__memory_\w+"
-_MAX_INPUT = 2_000  # characters of one value that a tool was called with
+_MAX_INPUT = 2_000  # characters of one argument of a tool
 
 
 def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], str] = str) -> Iterator[str]:
     """Yield a transcript's lines without what was injected; a tool's result keeps `result_chars` characters.
 
-    What gitmem's own tools told is left out: it stands in the memory, which would else eat itself.
+    Results of gitmem's own tools are left out: they are in the memory already.
 
-    `clean` takes secrets out of a text before it is shortened, which could take away where one begins or ends.
+    `clean` removes secrets from a text before it is truncated, which could cut one in two.
     """
     own: set[str] = set()
     for part in parts:
@@ -36,7 +36,7 @@ def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], 
             recalled = part.role is Role.RESULT and part.tool_id in own
             said = _said(part._replace(text="") if recalled else part, result_chars, clean)
             line = json.dumps({**head, **said}, ensure_ascii=False) if said else ""
-        except RecursionError:  # what is nested so deeply could be read, but from here on it is too deep
+        except RecursionError:  # parsed, but nested too deeply for this recursion
             continue
         if line:
             yield line
@@ -54,7 +54,7 @@ def _said(part: Record, result_chars: int, clean: Callable[[str], str]) -> dict[
 
 
 def _short(value: object, limit: int, clean: Callable[[str], str]) -> object:
-    """Return a value that fits; of a text its beginning and end, which say most, with what is left out counted."""
+    """Return a value truncated; of a text the beginning and the end stay, with the number of characters left out."""
     if isinstance(value, str):
         if len(value) <= limit:
             return value

@@ -1,4 +1,4 @@
-"""What a session holds that nobody said: injected text, commands of the host, restated boot files, trivial turns.
+"""Noise in sessions: injected text, commands of the host, restated boot files, trivial turns.
 
 Restated boot files fill a memory with what its reader has anyway, and injected memory would come back
 at the next save. The host's markers are those seen in Claude Code 1.0.98 to 2.1.330 and Codex 0.169.
@@ -71,7 +71,7 @@ _HOST_COMMANDS = tuple(
         *("terminal-setup", "theme", "todos", "upgrade", "usage", "vim"),
     )
 )
-# Of these alone a turn is made that says nothing: English, Korean, Japanese, Chinese.
+# Words of a trivial prompt: English, Korean, Japanese, Chinese.
 _TRIVIAL = """
     a ack again agreed ahead all alright and awesome continue cool do done fine go good great hello hey hi it k keep let
     lgtm nice no nope ok okay on perfect please proceed right run same so sounds sure thank thanks that thx then this
@@ -84,12 +84,12 @@ _TRIVIAL = """
 _TRIVIAL_WORDS = frozenset(_TRIVIAL.split())
 _MAX_TRIVIAL = 60  # characters; a longer text of such words alone is still looked at word by word
 _WORD = re.compile(r"[^\W_]+")
-_SHORT_LINE = 20  # characters; shorter lines stand in many files
+_SHORT_LINE = 20  # characters; shorter lines are in many files
 _MOSTLY = 0.5
 
 
 def human_text(text: str) -> str:
-    """Return what the person said of a prompt: without what the host or a hook put into it, "" if nothing is left."""
+    """Return the person's own part of a prompt, "" if all of it was injected by the host or a hook."""
     if any(f"<command-name>{name}</command-name>" in text for name in _HOST_COMMANDS):
         return ""
     text = without_elements(text, _ELEMENTS)
@@ -100,13 +100,13 @@ def human_text(text: str) -> str:
 
 
 def without_elements(text: str, names: Iterable[str]) -> str:
-    """Return a text without these elements and what they hold; one that is not closed holds the rest."""
+    """Return a text without these elements; an unclosed one reaches to the end."""
     for name in names:
         opening, closing = f"<{name}", f"</{name}>"
         start = text.find(opening)
         while start >= 0:
             after = text[start + len(opening) : start + len(opening) + 1]
-            if after and after not in "> \t\r\n/":  # another element, whose name only begins so
+            if after and after not in "> \t\r\n/":  # a longer name with this prefix
                 start = text.find(opening, start + 1)
                 continue
             end = text.find(closing, start)
@@ -128,7 +128,7 @@ def content_lines(texts: Iterable[str]) -> frozenset[str]:
 
 
 def is_restated(text: str, boot_lines: Collection[str]) -> bool:
-    """Say whether most of a text stands in the boot files already: the agent loads those at every start anyway."""
+    """Say whether most of a text is in the boot files, which the agent loads at every start."""
     lines = _plain_lines(text)
     return bool(lines) and sum(line in boot_lines for line in lines) > _MOSTLY * len(lines)
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
 
-_SAID = 500  # characters of what a command said that worked
+_SAID = 500  # characters of the output of a command that worked
 
 
 def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claude-code") -> Iterator[HookEvent]:
@@ -31,7 +31,7 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
             answer = part
         elif part.role is Role.CALL:
             calls[part.tool_id] = part
-            answer = answer if part.sidechain else None  # what was said before it was no answer yet
+            answer = answer if part.sidechain else None  # text before it was no answer yet
         elif part.role is Role.RESULT:
             call = calls.pop(part.tool_id, None)
             if call is not None:
@@ -44,7 +44,7 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
     given = call.input or {}
     command = given.get("command")
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
-    said = result.text[-_SAID:] if isinstance(command, str) else ""  # the verdict of a command stands at its end
+    said = result.text[-_SAID:] if isinstance(command, str) else ""  # the result of a command is at its end
     yield event._replace(
         text=result.text[:MAX_DETAIL] if result.failed else said,
         tool=call.tool,

@@ -1,4 +1,4 @@
-"""What a host's transcript holds, read tolerantly (docs/format.md, Transcripts).
+"""A host's transcript, read tolerantly (docs/format.md, "Transcripts").
 
 The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
 that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.
@@ -17,16 +17,16 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-MAX_LINE = 16 * 1024 * 1024  # characters, three times what a picture has; of a longer line objects are still found
-_BETWEEN = " \t\r\n\ufeff"  # what may stand around objects
-_TRIES = 50  # places of a damaged line where another object may begin
+MAX_LINE = 16 * 1024 * 1024  # characters, three times those of a picture; in a longer line, objects are still found
+_BETWEEN = " \t\r\n\ufeff"  # characters around objects
+_TRIES = 50  # positions of a damaged line where another object may begin
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
 _YEARS = range(1970, 9999)  # at the edges of what a `datetime` can be, another time zone has no such time
 
 
 class Role(StrEnum):
-    """Whose part of a transcript it is."""
+    """The author of a part of a transcript."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -67,20 +67,20 @@ class Unread:
         self._damaged = self._goes_on = False
 
     def damage(self) -> None:
-        """Note that something of the line at hand cannot be read."""
+        """Count the present line as unreadable."""
         self._damaged = True
 
     def end(self, line: str) -> None:
-        """Count the line at hand; one that is too long comes in pieces, of which only the last has a line's end."""
+        """End the present line; an overlong one comes in pieces, of which only the last has a line end."""
         self.lines += self._damaged and not self._goes_on
         self._goes_on = self._damaged and not line.endswith("\n")
         self._damaged = False
 
 
 def records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the parts of a transcript in its order; a time that is missing is that of the record before.
+    """Yield the parts of a transcript in order; a missing time is that of the record before.
 
-    What cannot be read is passed over; `unread` counts it.
+    Unreadable lines are skipped; `unread` counts them.
     """
     last = _BEFORE_TIME
     session = turn = ""
@@ -102,9 +102,9 @@ def records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Reco
 
 
 def objects(line: str, damage: Callable[[], object] = bool) -> Iterator[dict[str, object]]:
-    """Yield the JSON objects on a line; what is damaged is passed over, up to where another object begins.
+    """Yield the JSON objects on a line; damaged parts are skipped up to the next object.
 
-    `damage` is called where something was passed over.
+    `damage` is called for each skipped part.
     """
     if len(line) > MAX_LINE:
         damage()
@@ -200,7 +200,7 @@ def _codex(payload: dict[str, object], at: datetime, session: str, turn: str) ->
 
 
 def _text(content: object) -> str:
-    """Return the text of a message's or a result's content: a string, or the texts among its blocks."""
+    """Return the text of a message or a result: a string, or the texts among its blocks."""
     if isinstance(content, str):
         return content
     blocks = content if isinstance(content, list) else []

@@ -1,4 +1,4 @@
-"""The turns of sessions: events in, what was asked, done and changed out. Pure.
+"""Fold the events of sessions into turns: prompt, answer, failures, changed files. Pure.
 
 A turn is what the host gives one prompt id: from a prompt to the answer that ends it. Events come in any order, twice,
 and without their beginning or end; the same events always give the same turns.
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
 
-_TWICE_SECONDS = 5.0  # within which the same prompt without an id is a second delivery, not a second question
-_MAX_FAILURES = 20  # of a turn that are told one by one
-_MAX_RUNS = 50  # of a turn that are looked at, the last
+_TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
+_MAX_FAILURES = 20  # of a turn, listed one by one
+_MAX_RUNS = 50  # of a turn that are read, the last ones
 
 
 class Failure(Value):
-    """A tool that failed: what it ran, what it said, and what then worked ("" where nothing did).
+    """A failed tool call: its command, its error, and the command that then worked ("" if none).
 
     `meanwhile` is what was last changed or run in between: where the same command worked then, that is what mended it.
     `explained` is what the answer says of its end.
@@ -38,7 +38,7 @@ class Failure(Value):
 
 
 class Run(Value):
-    """A command that was run and what it said, as far as the host tells: of what worked only in a transcript."""
+    """A command and its output, as far as the host reports it: that of a success is only in a transcript."""
 
     command: str
     said: str
@@ -46,7 +46,7 @@ class Run(Value):
 
 
 class Turn(Value):
-    """One request and what was done for it.
+    """A request and what was done for it.
 
     `closed` says that its answer was given or that it was broken off; `sources` are the names of its events.
     """
@@ -67,7 +67,7 @@ class Turn(Value):
     runs: tuple[Run, ...] = ()
 
     def entry_id(self, *what: str, at: datetime | None = None) -> str:
-        """Return the id of an entry of this turn; the same, but for its time, whenever and however it is captured."""
+        """Return the id of an entry of this turn; but for `at`, it does not depend on the time of capture."""
         return derived_id(at or self.started, self.session, self.key, *what)
 
 
@@ -77,13 +77,13 @@ def derived_id(at: datetime, *content: str) -> str:
 
 
 def _digest(text: str) -> bytes:
-    import hashlib  # 5 ms, and a session that starts needs none
+    import hashlib  # 5 ms, not needed by the start of a session
 
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
 def fold(events: Iterable[HookEvent]) -> list[Turn]:
-    """Return the turns of all sessions that these events tell of, in the order in which they began."""
+    """Return the turns of all sessions in these events, in order of their start."""
     sessions: dict[str, _Session] = {}
     for event in sorted(events, key=lambda event: (event.at, _ORDER[event.kind])):
         if event.kind in _OF_TURN:
@@ -97,12 +97,12 @@ _ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of what happene
 
 
 def turn_key(event: HookEvent) -> str:
-    """Return the key of the turn an event begins; hosts without turn ids keep one prompt once (spec J3)."""
+    """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids (J3)."""
     return event.turn or f"p-{_digest(event.text)[:8].hex()}"
 
 
 class _Session:
-    """The turns of one session while its events come in."""
+    """The turns of one session, built event by event."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -127,7 +127,7 @@ class _Session:
             self._current = key
 
     def _break_off(self, event: HookEvent) -> None:
-        """End the turn before a new one of the main agent: a person pressed Esc, and no answer came."""
+        """End the turn before a new one of the main agent: the person pressed Esc, so no answer came."""
         before = self.turns.get(self._current)
         if before and not event.agent:
             self.turns[self._current] = before._replace(closed=True)
@@ -178,7 +178,7 @@ _CHANGES = {
 
 
 def _after(failure: Failure, event: HookEvent) -> Failure:
-    """Return a failure as it stands after something that worked."""
+    """Return a failure updated by a later success."""
     if failure.fixed_by:
         return failure
     if _is_retry(failure, event):
@@ -195,7 +195,7 @@ def _call(event: HookEvent) -> str:
 
 
 def _is_retry(failure: Failure, event: HookEvent) -> bool:
-    """Say whether a tool that worked is what failed before, tried again: the same program, or the same file."""
+    """Say whether a successful tool call retried the failed one: the same program, or the same file."""
     if failure.tool != event.tool:
         return False
     if event.command:
@@ -204,7 +204,7 @@ def _is_retry(failure: Failure, event: HookEvent) -> bool:
 
 
 def program(command: str) -> str:
-    """Return the program a command line runs, with its subcommand if it has one; `cd` and settings are passed over."""
+    """Return the program of a command line, with its subcommand; `cd` and assignments are skipped."""
     last = command.rpartition("&&")[2].strip()
     words = [word for word in last.split() if "=" not in word[:40] or word.startswith("-")]
     named = [word for word in words[:3] if not word.startswith("-")]

@@ -25,7 +25,7 @@ from gitmem.model.session.cues import is_resolved
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 BY_HAND = "Written by hand"
-_OVER = 2  # days: what is younger is not over in every time zone
+_OVER = 2  # days; a younger day is not over in every time zone
 OFFLINE = "offline"
 
 # The text of a section and its title, as a few sentences, a line each; "" where there is nothing to say.
@@ -52,14 +52,14 @@ class Step:
 
     @property
     def tier(self) -> str:
-        """`weekly` or `monthly`."""
+        """Return `weekly` or `monthly`."""
         return self.target.partition("/")[0]
 
 
 def plan_consolidation(
     paths: Iterable[str], today: date, *, weekly_days: int = 7, monthly_days: int = 30
 ) -> tuple[Step, ...]:
-    """Return what is to be consolidated of these paths, days before weeks, the oldest first.
+    """Return the steps due for these paths, days before weeks, the oldest first.
 
     A week that a first run makes of old days becomes part of its month in the next one; 0 days switch a tier off.
     """
@@ -87,15 +87,15 @@ def month_of(last: date) -> str:
 
 
 def holders_of(day: date) -> tuple[str, str]:
-    """Return the documents that hold a day once it has been consolidated: its week's, and its month's."""
+    """Return the documents that can hold a consolidated day: its week's and its month's."""
     last = day + timedelta(days=7 - day.isoweekday())
     return weekly_path(week_of(day)), monthly_path(month_of(last))
 
 
 def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None, digest: Digest) -> bytes:
-    """Return the target's document: what was in it `before`, and its sources.
+    """Return the target's document with its sources added to the content `before`.
 
-    Done twice with the same sources it is the same: a section is made anew, an entry is there once.
+    Idempotent: a section is replaced, an entry added once.
     """
     document = Document.parse(before if before is not None else period_document(step.period))
     body = document.body
@@ -104,7 +104,7 @@ def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None
         source = Document.parse(documents[path]).body
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
-        known = body[place.body : place.end] if place else ""  # of a day that has come again: both are told
+        known = body[place.body : place.end] if place else ""  # a day that came again: keep both
         said = digest(known + _to_digest(source), period)
         if said:
             body = _put_section(body, period, said, document.newline)
@@ -115,7 +115,7 @@ def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None
 
 
 def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes:
-    """Return the document of a week or month that holds nothing yet but a text; every machine makes the same bytes."""
+    """Return the empty document of a week or month; every machine makes the same bytes."""
     weekly = "-W" in period
     first = date.fromisocalendar(int(period[:4]), int(period[6:]), 1) if weekly else date.fromisoformat(f"{period}-01")
     kind, name = (WEEKLY, "week") if weekly else (MONTHLY, "month")
@@ -146,7 +146,7 @@ def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: 
 
 
 def _tellers(path: str, period: str) -> list[tuple[str, str, Sequence[str]]]:
-    """Return which documents may tell of a day or a week: path, section, and labels of the entries they keep."""
+    """Return the documents that may summarise a day or a week: path, section, labels of kept entries."""
     if day := _day_of(path):
         week, month = holders_of(day)
         return [(week, period, _IN_WEEKS), (month, week_of(day), _ALWAYS)]
@@ -155,12 +155,12 @@ def _tellers(path: str, period: str) -> list[tuple[str, str, Sequence[str]]]:
 
 
 def _sentences(body: str) -> list[str]:
-    """Return the sections of a week's or month's document that tell of its days or weeks."""
+    """Return the sections of a weekly or monthly document with sentences on its days or weeks."""
     return [body[part.start : part.end] for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title)]
 
 
 def retold_lines(data: bytes, there: Collection[str]) -> str:
-    """Return the sentences of a week's or month's document on days or weeks that are `there` themselves again."""
+    """Return the sentences of a weekly or monthly document on periods whose own files are `there` again."""
     told = []
     for text in _sentences(Document.parse(data).body):
         period = text.partition("\n")[0].lstrip("#").strip()
@@ -170,7 +170,7 @@ def retold_lines(data: bytes, there: Collection[str]) -> str:
 
 
 def decisions_of(body: str) -> set[str]:
-    """Return the ids of the entries of a log that no consolidation may lose: decisions, preferences, open issues."""
+    """Return the ids of entries that consolidation must keep: decisions, preferences, open issues."""
     return {
         found.entry.id for found in find_entries(body) if found.entry.label in _ALWAYS and not _is_done(found.entry)
     }
@@ -185,7 +185,7 @@ def _day_of(path: str) -> date | None:
 
 
 def _last_day(path: str) -> date | None:
-    """Return the Sunday of a week's document."""
+    """Return the Sunday of a weekly document."""
     found = _WEEK.fullmatch(path)
     try:
         return date.fromisocalendar(int(found[1]), int(found[2]), 7) if found else None
@@ -194,12 +194,12 @@ def _last_day(path: str) -> date | None:
 
 
 def _is_done(entry: Entry) -> bool:
-    """Say whether an entry is an issue that says itself that it is resolved."""
+    """Say whether an entry is a resolved issue."""
     return entry.label == MemoryType.ISSUE.label and is_resolved(entry.text)
 
 
 def _kept(body: str, period: str, keeps: Sequence[str]) -> list[tuple[str, Entry]]:
-    """Return the entries that stay, each with its section and its date."""
+    """Return the entries that stay, each with its section and date."""
     return [
         (found.entry.label, found.entry._replace(time=_dated(found.entry.time, period)))
         for found in find_entries(body)
@@ -212,9 +212,9 @@ def _dated(time: str, period: str) -> str:
 
 
 def _to_digest(body: str) -> str:
-    """Return what of a log is to be said in a few sentences: what was done and found, or where there is none asked.
+    """Return the text of a log to summarise: results and findings, or requests if there are none.
 
-    Lists of files and failed commands are left out; what stays in any case need not be said again.
+    Lists of files, failed commands and kept entries are left out.
     """
     entries = [found.entry for found in find_entries(body) if found.entry.label not in (*_NO_PROSE, *_ALWAYS)]
     done = [entry for entry in entries if entry.label != _ASKED]
@@ -224,7 +224,7 @@ def _to_digest(body: str) -> str:
 
 
 def _by_hand(body: str, period: str) -> list[tuple[str, str]]:
-    """Return what people wrote into a log, with a title each: all that is no entry and no heading of gitmem's own."""
+    """Return the text that people wrote into a log, with a title each: no entries and no headings of gitmem's."""
     pieces: list[str] = []
     carried: list[tuple[str, str]] = []
     parts = sections(body)
@@ -244,7 +244,7 @@ def _by_hand(body: str, period: str) -> list[tuple[str, str]]:
 
 
 def _put_by_hand(body: str, title: str, text: str, newline: str) -> str:
-    """Return a document with what people wrote, after what of it is there already."""
+    """Return a document with people's text added, unless it is there already."""
     place = find_section(body, title)
     known = body[place.body : place.end].strip("\r\n") if place else ""
     if text in known:
@@ -253,7 +253,7 @@ def _put_by_hand(body: str, title: str, text: str, newline: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """Return a text whose headings of level 1 and 2 are of level 3 and 4; in fences they are none."""
+    """Return a text with headings of level 1 and 2 lowered by two, except in fences."""
     pieces, position = [], 0
     for start, end in (*fences(text), (len(text), len(text))):
         pieces += [_HEADING.sub(lambda found: ("##" + found[1])[:6], text[position:start]), text[start:end]]
@@ -262,7 +262,7 @@ def _lowered(text: str) -> str:
 
 
 def _put_section(body: str, title: str, text: str, newline: str) -> str:
-    """Return a document with a section, in place of one of this title, else where its title orders it."""
+    """Return a document with a section added in order of titles, or replaced."""
     lines = newline.join(["", *text.split("\n"), ""])
     block = f"## {title}{newline}{lines}"
     place = find_section(body, title)
@@ -275,7 +275,7 @@ def _put_section(body: str, title: str, text: str, newline: str) -> str:
 
 
 def _comes_after(title: str, new: str) -> bool:
-    """Say whether a section stands below a new one: periods come first, in order, then what people wrote, then kept."""
+    """Say whether a section belongs below a new one: periods first, then people's text, then kept entries."""
     return _rank(title) > _rank(new)
 
 

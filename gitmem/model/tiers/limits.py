@@ -1,4 +1,4 @@
-"""When `memory.md` rotates (spec R2). Apart from `rotation`, since every save asks and few rotate."""
+"""When `memory.md` rotates (spec R2). Apart from `rotation`, which few saves load."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Limits(Value):
 
     @property
     def threshold(self) -> int:
-        """The number of tokens from which on the file rotates: 23,750 by default."""
+        """Return the number of tokens at which the file rotates: 23,750 by default."""
         return self.threshold_tokens * MARGIN_PERCENT // 100
 
     @property
     def carryover(self) -> int:
-        """The number of tokens that are carried over at most: 2,375 by default."""
+        """Return the number of tokens carried over at most: 2,375 by default."""
         return self.carryover_tokens * MARGIN_PERCENT // 100
 
 

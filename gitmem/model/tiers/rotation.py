@@ -24,7 +24,7 @@ from gitmem.model.tiers.limits import Limits, needs_rotation
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
 from gitmem.values import Value
 
-# Each may fill one half, one quarter of the threshold: if all were kept, a rotation might not make room.
+# Shares of the threshold: were all of it kept, a rotation might free nothing.
 KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4}
 OPEN_SECTIONS = (CURRENT_STATE.casefold(), RECENT_CONTEXT.casefold())
 
@@ -32,7 +32,7 @@ _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
 class Rotation(Value):
-    """A rotation to be done: the archive's path and the text that stays."""
+    """A planned rotation: the archive's path and the text that stays."""
 
     archive: str
     tokens: int
@@ -86,7 +86,7 @@ def _carry_over(body: str, limits: Limits, room: int) -> str:
 
 
 def _parts(body: str) -> list[Section]:
-    """Return the sections; what comes before the first, a title of level 1 with it, is the first of them."""
+    """Return the sections; text before the first belongs to the first."""
     found = sections(body)
     while found and found[0].level == 1 and found[0].title.casefold() not in (*KEPT_SECTIONS, *OPEN_SECTIONS):
         del found[0]
@@ -94,7 +94,7 @@ def _parts(body: str) -> list[Section]:
 
 
 def _tail_of_parts(body: str, parts: Sequence[Section], tokens: int) -> dict[Section, str]:
-    """Return what stays of each part: all of the last ones, the tail of one that does not fit, "" of those before."""
+    """Return the part of each section that stays: the last ones whole, one truncated, "" before."""
     stays = {}
     for part in reversed(parts):
         stays[part] = text = _shortened(body, part, tokens)
@@ -103,7 +103,7 @@ def _tail_of_parts(body: str, parts: Sequence[Section], tokens: int) -> dict[Sec
 
 
 def _shortened(body: str, part: Section, tokens: int) -> str:
-    """Return a part cut to its heading and its tail; "" if there is no room for more than the heading."""
+    """Return a section cut to its heading and its tail; "" if only the heading would fit."""
     text = body[part.start : part.end]
     if estimate_tokens(text) <= tokens:
         return text
@@ -113,7 +113,7 @@ def _shortened(body: str, part: Section, tokens: int) -> str:
 
 
 def _lead(body: str, part: Section) -> str:
-    """Return a part's heading, and the blank line after it."""
+    """Return a section's heading and the blank line after it."""
     line = body[part.body : body.find("\n", part.body, part.end) + 1]
     return body[part.start : part.body] + ("" if line.strip() else line)
 
@@ -126,11 +126,11 @@ def _tail(text: str, tokens: int) -> str:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return a text in pieces: its entries, its code fences, and the lines between them."""
+    """Split a text into entries, code fences, and the lines between them."""
     pieces: list[str] = []
     position = 0
     for start, end in sorted([*((found.start, found.end) for found in find_entries(text)), *fences(text)]):
-        if start >= position:  # else an entry that is quoted in a fence
+        if start >= position:  # an entry within a fence is quoted
             pieces += _LINES.findall(text, position, start)
             pieces.append(text[start:end])
             position = end
@@ -148,7 +148,7 @@ def _last_that_fit(pieces: Sequence[str], tokens: int) -> str:
 
 
 def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) -> list[str]:
-    """Return the archives beyond so many (0: any number), and those made before a moment, of these file names."""
+    """Return the archives beyond the newest `most` (0: any number), and those older than a moment."""
     archives = sorted(name for name in names if name.startswith("memory_") and name.endswith(".md"))
     over = archives[:-most] if most else []
     return over + [name for name in archives if name not in over and oldest and _made_before(name, oldest)]
@@ -156,8 +156,6 @@ def outdated_archives(names: Iterable[str], most: int, oldest: datetime | None) 
 
 def _made_before(name: str, moment: datetime) -> bool:
     try:
-        return (
-            datetime.strptime(name[7:22], "%Y%m%d_%H%M%S") < moment
-        )  # names are in local time, as `machine.moment` is
+        return datetime.strptime(name[7:22], "%Y%m%d_%H%M%S") < moment  # archive names are in local time
     except ValueError:
         return False
