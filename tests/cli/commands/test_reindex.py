@@ -147,12 +147,6 @@ def test_status_says_which_provider_and_why(gitmem):
     assert value["vectors"] > 2
 
 
-def test_a_store_cannot_be_told_where_to_send_memory(gitmem):
-    code, _, err = gitmem("config", "embedding.base_url", "https://evil.example")
-    assert code == 8
-    assert "--user" in err
-
-
 def test_two_at_once_is_one_that_does_it(gitmem, provider):
     provider.behave = ["slow:1"]
     command = [sys.executable, "-m", "gitmem", "-C", str(gitmem.root), "reindex"]
