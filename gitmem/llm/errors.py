@@ -1,32 +1,32 @@
-"""What can go wrong where a model is asked; apart from `gitmem.llm.http`, whose import takes a search 20 ms."""
+"""Errors of providers; a module of its own, since importing `gitmem.llm.http` takes 20 ms."""
 
 from __future__ import annotations
 
 from gitmem.errors import GitmemError
 
 _SERVER = 500
-_PASSING = {408, 409, 425, 429}  # and all from 500 on: the next try may succeed
+_PASSING = {408, 409, 425, 429}  # and all from 500 on: a retry may succeed
 
 
 class ProviderError(GitmemError):
-    """A model's server, or a model on this machine, did not do what it was asked to."""
+    """A provider failed."""
 
-    passing = False  # whether it may well succeed a moment later
-    wait = 0.0  # seconds after which the server wants to be asked again
+    passing = False  # whether a retry may succeed
+    wait = 0.0  # seconds to wait before a retry, as the server asks
 
 
 class UnreachableError(ProviderError):
-    """No connection, or one that broke."""
+    """The connection could not be made, or broke."""
 
     passing = True
 
 
 class DeadlineError(ProviderError):
-    """It took too long."""
+    """There was no answer in time."""
 
 
 class StatusError(ProviderError):
-    """The server refused; `status` is how (RFC 9110, 15)."""
+    """The server answered with an error `status` (RFC 9110, 15)."""
 
     def __init__(self, message: str, remedy: str = "", *, status: int, wait: float = 0.0) -> None:
         super().__init__(message, remedy)
@@ -36,7 +36,7 @@ class StatusError(ProviderError):
 
 
 class AnswerError(ProviderError):
-    """The answer is not what it should be: no JSON, too long, of another shape; `raw` is what there is of it."""
+    """The answer is not JSON, too long or of another shape; `raw` is its text."""
 
     def __init__(self, message: str, remedy: str = "", *, raw: str = "") -> None:
         super().__init__(message, remedy)
@@ -44,4 +44,4 @@ class AnswerError(ProviderError):
 
 
 class RefusalError(ProviderError):
-    """The model will not answer."""
+    """The model refused to answer."""

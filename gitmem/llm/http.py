@@ -1,6 +1,6 @@
-"""One way to ask a server for JSON: with a deadline that holds, a limit on the answer, and patience where it helps.
+"""Post JSON to a server: with a deadline, a limit on the answer, and retries.
 
-`http.client` and nothing else. Redirects are not followed: a key would go where nobody sent it.
+Redirects are not followed, since they would pass the key to another server.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 16_000_000  # of an answer
 _BLOCK = 1 << 16
-_SAID = 300  # characters of what a server said that are told
+_SHOWN = 300  # characters of a server's message
 _LONGEST_WAIT = 300.0  # seconds that a server may ask for
 _LOOPBACK = {"localhost", "127.0.0.1", "::1"}
 
 
 class Patience(Value):
-    """How often a request is made, and the seconds between: `first`, twice as long each time, at most `longest`.
+    """The number of tries and the seconds between them: `first`, doubled each time, at most `longest`.
 
-    `random` returns a number from 0 to 1; it moves a pause by up to half, so that clients do not march in step.
+    `random` returns a number from 0 to 1, which changes a pause by up to half, so that clients do not retry in step.
     """
 
     tries: int = 4
@@ -40,7 +40,7 @@ class Patience(Value):
     random: Callable[[], float] = lambda: os.urandom(1)[0] / 255
 
     def pause(self, number: int, asked: float) -> float:
-        """Return the pause after a number of failures, from 1; never less than what the server asked for."""
+        """Return the pause after so many failures, at least what the server asked for."""
         own = min(self.first * 2.0 ** (number - 1), self.longest)
         return max(float(own * (0.5 + self.random())), min(asked, _LONGEST_WAIT))
 
@@ -58,13 +58,13 @@ def post_json(
     environ: Mapping[str, str] | None = None,
     most: int = MOST_BYTES,
 ) -> object:
-    """Send a value as JSON and return the one that is answered.
+    """Post a value as JSON and return the JSON answer.
 
-    `deadline` is in the seconds of `time.monotonic`, for all tries together; `environ` names proxies for https
-    (`https_proxy`, `no_proxy`); an answer of more than `most` bytes is not read to its end.
+    `deadline`, in seconds of `time.monotonic`, covers all tries; `environ` names proxies for https (`https_proxy`,
+    `no_proxy`); an answer of more than `most` bytes is an error.
 
     Raises:
-        UnreachableError, DeadlineError, StatusError, AnswerError: after the last try; none tells a header's value.
+        UnreachableError, DeadlineError, StatusError, AnswerError: after the last try, without the values of headers.
 
     """
     body = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
@@ -84,12 +84,12 @@ def post_json(
 
 
 def where_of(url: str) -> str:
-    """Return the server a URL names, as it may be told: without a user and a password."""
+    """Return host and port of a URL, without user and password."""
     return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def is_private(url: str) -> bool:
-    """Say whether a URL names this machine or one of its own network, by address or as localhost."""
+    """Return whether a URL names localhost or an address of a private network."""
     host = (_address(url).hostname or "").lower()
     if host in _LOOPBACK or host.endswith(".localhost"):
         return True
@@ -108,13 +108,13 @@ def _address(url: str) -> SplitResult:
             return parts
     except ValueError:
         pass
-    raise ProviderError(f"{url[:_SAID]!r} is no address of a server.", "It begins with https:// or http://.")
+    raise ProviderError(f"{url[:_SHOWN]!r} is not the address of a server.", "It begins with https:// or http://.")
 
 
 def _ask(
     url: str, body: bytes, *, headers: Mapping[str, str], deadline: float, environ: Mapping[str, str], most: int
 ) -> bytes:
-    """Make one request; the bytes of a good answer."""
+    """Make one request; return the bytes of a successful answer."""
     parts, where = _address(url), where_of(url)
     left = deadline - time.monotonic()
     if left <= 0:
@@ -131,25 +131,25 @@ def _ask(
                 data = _read(response, where, most)
                 if late:
                     raise DeadlineError(f"{where} did not answer in time.")
-                if response.length:  # http.client does not mind an answer that breaks off
-                    raise UnreachableError(f"The answer of {where} breaks off.")
+                if response.length:  # http.client does not notice a truncated answer
+                    raise UnreachableError(f"The answer of {where} is truncated.")
                 if response.status // 100 != 2:  # noqa: PLR2004  # RFC 9110, 15.3
                     asked = response.getheader("Retry-After", "")
                     raise refused(where, response.status, data, asked, list(headers.values()))
                 return data
-    except ValueError:  # whose message may hold a header
-        raise ProviderError(f"The request to {where} cannot be made.", "Look at the key and the address.") from None
+    except ValueError:  # its message may hold a header
+        raise ProviderError(f"The request to {where} cannot be made.", "Check the key and the address.") from None
     except (OSError, HTTPException) as error:
         if late or time.monotonic() >= deadline:
             raise DeadlineError(f"{where} did not answer in time.") from None
         reason = getattr(error, "strerror", None) or f"{error}" or type(error).__name__
-        raise UnreachableError(f"{where} could not be asked: {reason[:_SAID]}.") from None
+        raise UnreachableError(f"{where} could not be asked: {reason[:_SHOWN]}.") from None
     finally:
         connection.close()
 
 
 class _Watch:
-    """Cuts a connection off at the deadline: a timeout of the socket's begins anew with each byte that drips in."""
+    """Shuts a connection down at the deadline: the timeout of a socket restarts with each byte received."""
 
     def __init__(self, sock: socket, deadline: float, late: list[bool]) -> None:
         from threading import Timer
@@ -170,7 +170,7 @@ class _Watch:
 
         self._late.append(True)
         with suppress(OSError):
-            socket.shutdown(self._sock, SHUT_RDWR)  # without the goodbye of TLS, which may wait
+            socket.shutdown(self._sock, SHUT_RDWR)  # without the closing handshake of TLS, which may block
 
 
 def _connection(parts: SplitResult, timeout: float, environ: Mapping[str, str]) -> HTTPConnection:
@@ -204,34 +204,34 @@ def _read(response: HTTPResponse, where: str, most: int) -> bytes:
 
 
 def refused(where: str, status: int, data: bytes, retry_after: str, secrets: Sequence[str]) -> StatusError:
-    """Return the error that a status is (RFC 9110, 15), with what the server says of it, but none of the secrets."""
+    """Return the error for a status (RFC 9110, 15), with the server's message but none of the secrets."""
     if status // 100 == 3:  # noqa: PLR2004  # RFC 9110, 15.4
-        return StatusError(f"{where} answers from elsewhere ({status}).", "Name the right address.", status=status)
+        return StatusError(f"{where} redirects to another address ({status}).", "Name that address.", status=status)
     remedy = {
-        401: "Look at the key.",
-        403: "Look at the key and what it may do.",
-        404: "Look at the address and the name of the model.",
-        429: "Its limits are reached; try again later.",
+        401: "Check the key.",
+        403: "Check the key and its permissions.",
+        404: "Check the address and the name of the model.",
+        429: "Its rate limit is reached; try again later.",
     }.get(status, "")
-    said = _said(data)
+    message = _message(data)
     for secret in secrets:  # some servers repeat it
-        said = said.replace(secret.removeprefix("Bearer "), "[key]")
-    return StatusError(f"{where} refused: {status} {said}".strip(), remedy, status=status, wait=_wait(retry_after))
+        message = message.replace(secret.removeprefix("Bearer "), "[key]")
+    return StatusError(f"{where} refused: {status} {message}".strip(), remedy, status=status, wait=_wait(retry_after))
 
 
-def _said(data: bytes) -> str:
-    """Return what a server says of an error, on one line."""
-    text = data[: 4 * _SAID].decode("utf-8", "replace")
+def _message(data: bytes) -> str:
+    """Return a server's error message, on one line."""
+    text = data[: 4 * _SHOWN].decode("utf-8", "replace")
     try:
         error = json.loads(data)["error"]
         text = str(error["message"] if isinstance(error, dict) else error)
     except (ValueError, TypeError, KeyError, RecursionError):
         pass
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SAID]
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
 
 
 def _wait(asked: str) -> float:
-    """Return the seconds a server asks to wait by `Retry-After` (RFC 9110, 10.2.3), 0 where it does not."""
+    """Return the seconds of a `Retry-After` header (RFC 9110, 10.2.3), or 0."""
     given = asked.strip()
     if given.isdigit():
         return float(given[:9])
@@ -244,10 +244,10 @@ def _wait(asked: str) -> float:
 
 
 def read_answer(where: str, data: bytes) -> object:
-    """Return the JSON value that was answered.
+    """Return the JSON value of an answer.
 
     Raises:
-        AnswerError: it is none.
+        AnswerError: it is not JSON.
 
     """
     try:

@@ -1,8 +1,7 @@
-"""Which model the settings name (spec R6, V1 to V6, V9).
+"""Choose the model that the settings name (docs/spec.md R6, V1 to V6, V9).
 
-Nothing goes to a model, on this machine or elsewhere, unless the user named a provider in their own settings: a key
-that happens to be in the environment is no permission to send memory anywhere, and a store that came from elsewhere has
-no say in it.
+Texts go to a model only if the user named a provider in their own settings: neither a key in the environment nor the
+settings of a store that came from elsewhere are permission to send memory.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
-    """Return the model that the settings name; None where they name none, or the host's agent, which is not asked.
+    """Return the model that the settings name; None for `offline`, and for `host`, whose agent is not called from here.
 
     Raises:
-        ProviderError: what a provider needs is missing.
+        ProviderError: the key is missing, or would go over the network unencrypted.
 
     """
     if config.provider in {OFFLINE, HOST}:
@@ -34,11 +33,11 @@ def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | Non
     variable = config.api_key_env or KEYS[config.provider]
     key = environ.get(variable, "").strip()
     if not key and not config.base_url:
-        raise ProviderError(f"There is no key in {variable}.", f"Set {variable}, or summary.api_key_env to another.")
+        raise ProviderError(f"{variable} holds no key.", f"Set {variable}, or summary.api_key_env to another.")
     from gitmem.llm.http import is_private
 
     if key and config.base_url.startswith("http:") and not is_private(config.base_url):
-        raise ProviderError("The key would go over the network in the clear.", "Use https in summary.base_url.")
+        raise ProviderError("The key would go over the network unencrypted.", "Use https in summary.base_url.")
     if config.provider == ANTHROPIC:
         from gitmem.llm.providers.anthropic import AnthropicModel
 

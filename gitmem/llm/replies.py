@@ -1,4 +1,4 @@
-"""Checks of replies: JSON of a schema, vectors of length 1."""
+"""Check replies of providers: JSON against a schema, vectors, numbers of tokens."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from gitmem.llm.protocol import Vector
 
-MOST = 400_000  # characters of a reply; what was asked for has some ten thousand
-_SHOWN = 3  # complaints that are told
+MOST = 400_000  # characters of a reply; a usual one has some ten thousand
+_SHOWN = 3  # complaints in a message
 _BLOCK = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n```\s*", re.DOTALL)
 _TYPES: dict[str, tuple[type, ...]] = {
     "object": (dict,),
@@ -28,17 +28,16 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 class ReplyError(ValueError):
-    """The reply is not what was asked for; the message is the end of a sentence that begins with "the reply"."""
+    """The reply does not fit the schema; the message is the end of a sentence that begins with "the reply"."""
 
 
 def parse_reply(text: str, schema: Mapping[str, object]) -> dict[str, object]:
-    """Return the JSON object that a reply is, alone or as one code block.
+    """Parse a reply that is one JSON object, alone or in one code block.
 
-    Nothing is looked for inside a reply: an object that stands somewhere in its words may well be one that the material
-    held, put there to be found.
+    An object among other text is not accepted: it may be quoted from the material, placed there to be accepted.
 
     Raises:
-        ReplyError: it is no JSON, or not of the schema.
+        ReplyError: it is not JSON, or does not fit the schema.
 
     """
     if len(text) > MOST:
@@ -47,22 +46,22 @@ def parse_reply(text: str, schema: Mapping[str, object]) -> dict[str, object]:
     try:
         value = json.loads(block[1] if block else text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise ReplyError("is no JSON" if text.strip() else "is empty") from None
+        raise ReplyError("is not JSON" if text.strip() else "is empty") from None
     complaints = list(_complaints(value, schema, ""))
     if complaints or not isinstance(value, dict):
-        raise ReplyError("; ".join(complaints[:_SHOWN]) or "is no JSON object")
+        raise ReplyError("; ".join(complaints[:_SHOWN]) or "is not a JSON object")
     return value
 
 
 def _no_constant(name: str) -> object:
-    raise ValueError(name)  # NaN and the like are no JSON (RFC 8259, 6)
+    raise ValueError(name)  # NaN and Infinity are not JSON (RFC 8259, 6)
 
 
 def _complaints(value: object, schema: Mapping[str, object], place: str) -> Iterator[str]:
-    """Yield what a value lacks; what it has too much is left to who reads it.
+    """Yield what a value lacks; extra properties are accepted.
 
-    These are the few words of JSON Schema that all providers take (`gitmem.llm.protocol.Question`): a library for all
-    of it would be a dependency of every installation for what is read here in twenty lines.
+    Only the keywords of `gitmem.llm.protocol.Question.schema` are checked: a library for all of JSON Schema would be a
+    dependency of every installation.
     """
     kind = schema.get("type")
     types = _TYPES.get(str(kind), (object,))
@@ -86,10 +85,10 @@ def _complaints(value: object, schema: Mapping[str, object], place: str) -> Iter
 
 
 def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
-    """Return what a provider gave as vectors of length 1.
+    """Return the vectors of a provider, scaled to length 1.
 
     Raises:
-        AnswerError: it is not `count` vectors of numbers, all of one dimension, none of them zero.
+        AnswerError: there are not `count` vectors of finite numbers and one dimension, none of them zero.
 
     """
     from array import array
@@ -99,21 +98,21 @@ def unit_vectors(name: str, given: object, count: int) -> list[Vector]:
     if not isinstance(given, list) or len(given) != count:
         got = len(given) if isinstance(given, list) else type(given).__name__
         raise AnswerError(f"{name} gave {got} vectors for {count} texts.")
-    found: list[Vector] = []
+    vectors: list[Vector] = []
     for numbers in given:
         try:
             vector = array("f", numbers)
             length = math.sqrt(math.fsum(number * number for number in vector))
         except (TypeError, ValueError, OverflowError):
-            raise AnswerError(f"{name} gave a vector that does not consist of numbers.") from None
-        if not math.isfinite(length) or length == 0 or len(vector) != len(found[0] if found else vector):
-            raise AnswerError(f"{name} gave a vector that is none: of another dimension, zero or not finite.")
-        found.append(array("f", [number / length for number in vector]))
-    return found
+            raise AnswerError(f"{name} gave a vector with something other than numbers.") from None
+        if not math.isfinite(length) or length == 0 or len(vector) != len(vectors[0] if vectors else vector):
+            raise AnswerError(f"{name} gave an invalid vector: of another dimension, zero or not finite.")
+        vectors.append(array("f", [number / length for number in vector]))
+    return vectors
 
 
 def field(value: object, name: str) -> object:
-    """Return a field of a JSON object, None where there is none."""
+    """Return a field of a JSON object, or None."""
     return value.get(name) if isinstance(value, dict) else None
 
 

@@ -103,7 +103,7 @@ def test_what_a_server_says_is_told_without_the_key_and_without_control_characte
 
 def test_a_redirect_is_not_followed(provider):
     provider.behave = [f"redirect:{provider.url}/elsewhere"]
-    with pytest.raises(StatusError, match="answers from elsewhere"):
+    with pytest.raises(StatusError, match="redirects to another address"):
         post(provider, patience=Pauses().patience)
     assert len(provider.asked) == 1
 

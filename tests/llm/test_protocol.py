@@ -266,7 +266,7 @@ def test_a_key_is_needed_and_does_not_go_in_the_clear(provider):
     with pytest.raises(ProviderError, match=f"{provider.upper()}_API_KEY"):
         make_model(SummaryConfig(provider=provider), {"MY_KEY": "sk"})
     clear = SummaryConfig(provider=provider, base_url="http://example.org/v1", api_key_env="MY_KEY", model="m")
-    with pytest.raises(ProviderError, match="in the clear"):
+    with pytest.raises(ProviderError, match="unencrypted"):
         make_model(clear, {"MY_KEY": "sk"})
 
 

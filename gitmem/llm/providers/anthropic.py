@@ -61,26 +61,26 @@ class AnthropicModel:
 
     def ask(self, request: Request, deadline: float) -> Answer:
         """See `Model.ask`."""
-        asked = {
+        body = {
             "model": self.name(request.size),
             "max_tokens": request.most_tokens,
             "system": request.system,
             "messages": [{"role": "user", "content": request.text}],
             "output_config": {"format": {"type": "json_schema", "schema": request.schema}},
         }
-        said = post_json(
-            self._url, asked, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
+        reply = post_json(
+            self._url, body, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
         )
-        content = field(said, "content")
+        content = field(reply, "content")
         blocks = content if isinstance(content, list) else []
         texts = [text for block in blocks if isinstance(text := field(block, "text"), str)]
-        refused = field(said, "stop_reason") == "refusal"
+        refused = field(reply, "stop_reason") == "refusal"
         if not texts and not refused:
-            raise AnswerError(f"{self.name(request.size)} gave no answer.", raw=json.dumps(said))
-        usage, told = field(said, "usage"), field(said, "model")
+            raise AnswerError(f"{self.name(request.size)} gave no answer.", raw=json.dumps(reply))
+        usage, model = field(reply, "usage"), field(reply, "model")
         return Answer(
             text="".join(texts),
-            model=told if isinstance(told, str) and told else self.name(request.size),
+            model=model if isinstance(model, str) and model else self.name(request.size),
             input_tokens=counted(field(usage, "input_tokens"), request.system + request.text),
             output_tokens=counted(field(usage, "output_tokens"), "".join(texts)),
             refused=refused,

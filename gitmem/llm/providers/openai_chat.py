@@ -1,4 +1,4 @@
-"""OpenAI's chat completions, and any server that speaks like it: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
+"""OpenAI's chat completions, and any server with the same API: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
 
 https://platform.openai.com/docs/api-reference/chat/create
 """
@@ -33,7 +33,7 @@ class ChatModel:
     def __init__(self, config: SummaryConfig, key: str, environ: Mapping[str, str]) -> None:
         self._own = not config.base_url  # the server is OpenAI's
         if not self._own and not config.model:
-            raise ProviderError("summary.model does not say which model to ask.", "Name one that the server has.")
+            raise ProviderError("summary.model names no model.", "Name one that the server has.")
         self._names = {
             Size.SMALL: config.model or MODELS[Size.SMALL],
             Size.LARGE: config.large_model or (MODELS[Size.LARGE] if self._own and not config.model else config.model),
@@ -56,7 +56,7 @@ class ChatModel:
 
     def ask(self, request: Request, deadline: float) -> Answer:
         """See `Model.ask`."""
-        asked: dict[str, object] = {
+        body: dict[str, object] = {
             "model": self.name(request.size),
             "messages": [
                 {"role": "system", "content": f"{request.system}\n\nSchema: {json.dumps(request.schema)}"},
@@ -66,31 +66,31 @@ class ChatModel:
         }
         form = {"type": "json_schema", "json_schema": {"name": "answer", "strict": True, "schema": request.schema}}
         try:
-            return self._answer(request, self._post({**asked, "response_format": form}, deadline))
+            return self._answer(request, self._post({**body, "response_format": form}, deadline))
         except StatusError as error:
             if self._own or error.status not in _BAD_REQUEST:
                 raise
-        # The server knows no schemas; its model was told of this one.
-        return self._answer(request, self._post(asked, deadline))
+        # The server takes no schemas; the system prompt has it, too.
+        return self._answer(request, self._post(body, deadline))
 
-    def _post(self, asked: Mapping[str, object], deadline: float) -> object:
+    def _post(self, body: Mapping[str, object], deadline: float) -> object:
         return post_json(
-            self._url, asked, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
+            self._url, body, headers=self._headers, deadline=deadline, environ=self._environ, most=MOST_BYTES
         )
 
-    def _answer(self, request: Request, said: object) -> Answer:
-        choices = field(said, "choices")
+    def _answer(self, request: Request, reply: object) -> Answer:
+        choices = field(reply, "choices")
         choice = choices[0] if isinstance(choices, list) and choices else None
         message = field(choice, "message")
         text, refusal = field(message, "content"), field(message, "refusal")
         refused = bool(refusal) or field(choice, "finish_reason") == "content_filter"
         if not isinstance(text, str) and not refused:
-            raise AnswerError(f"{self.name(request.size)} gave no answer.", raw=json.dumps(said))
-        usage = field(said, "usage")
-        told = field(said, "model")
+            raise AnswerError(f"{self.name(request.size)} gave no answer.", raw=json.dumps(reply))
+        usage = field(reply, "usage")
+        model = field(reply, "model")
         return Answer(
             text=str(refusal or text or ""),
-            model=told if isinstance(told, str) and told else self.name(request.size),
+            model=model if isinstance(model, str) and model else self.name(request.size),
             input_tokens=counted(field(usage, "prompt_tokens"), request.system + request.text),
             output_tokens=counted(field(usage, "completion_tokens"), str(text or "")),
             refused=refused,

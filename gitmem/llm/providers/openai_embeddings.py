@@ -23,14 +23,14 @@ PRICES = {"text-embedding-3-small": 0.02, "text-embedding-3-large": 0.13, "text-
 
 
 class OpenAIEmbedder:
-    """See `gitmem.llm.embedders.Embedder`."""
+    """See `gitmem.llm.protocol.Embedder`."""
 
     name = "openai"
     remote = True
     price: float | None
     calibration: tuple[float, float] | None = None
     batch = 64
-    batch_bytes = 200_000  # a request may have 300,000 tokens; a short one loses less when it fails
+    batch_bytes = 200_000  # a request may have 300,000 tokens; a smaller one loses less when it fails
 
     def __init__(
         self, key: str, model: str, base_url: str, environ: Mapping[str, str], patience: Patience | None = None
@@ -52,9 +52,9 @@ class OpenAIEmbedder:
         return self._embed([text], deadline, ONCE)[0]
 
     def _embed(self, texts: Sequence[str], deadline: float, patience: Patience) -> list[Vector]:
-        asked = {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        body = {"model": self.model, "input": list(texts), "encoding_format": "float"}
         answer = post_json(
-            self._url, asked, headers=self._headers, deadline=deadline, patience=patience, environ=self._environ
+            self._url, body, headers=self._headers, deadline=deadline, patience=patience, environ=self._environ
         )
         data = field(answer, "data")
         if not isinstance(data, list):

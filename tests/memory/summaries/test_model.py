@@ -115,7 +115,7 @@ def test_a_model_sums_up_an_archive_in_a_commit_that_says_so(asking, bare_git):
         (["status:401:"], "401", 1),
         (["text"] * 4, "not JSON", 4),
         (["fields"] * 4, "gave no answer", 4),
-        (["cut"] * 4, "is no JSON", 4),
+        (["cut"] * 4, "is not JSON", 4),
         (["refuse"], "refuses to answer", 1),
         (["break"] * 4, "", 4),
     ],
