@@ -1,7 +1,7 @@
-"""What happens behind a host's hook: turns are committed, sessions closed, lessons saved (spec J10).
+"""Work in the background of a host's hook: commit turns, close sessions, save lessons, daily upkeep (spec J10).
 
-Each step stands for itself: what fails is written to the log that `gitmem doctor` shows, leaves its events in the spool
-and does not keep the others from being done (spec R12).
+A step that fails is written to the log that `gitmem doctor` shows, leaves its events in the spool, and does not stop
+the others (spec R12).
 """
 
 from __future__ import annotations
@@ -23,32 +23,32 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gitmem.memory.capture.pending import Session, Waiting
+    from gitmem.memory.capture.pending import Pending, Session
     from gitmem.store.store import Store
 
-MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which the way of a hook need not import
-_TENDED = "tended"  # the day on which what only age brings about was last done
-_UNREAD = "unread"  # the folder of files with a byte for each time that a session's transcript could not be read
+MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which is slow to import for a hook
+_TENDED = "tended"  # file: the day of the last daily upkeep
+_UNREAD = "unread"  # folder: by session, a byte for each failed read of its transcript
 _READ_TRIES = 3
-_MARKS = "half"  # the folder of marks: sessions whose lessons were taken out when their context was half used
+_MARKS = "half"  # folder: by session, a mark that lessons were saved at half of the context
 
 
 def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
-    """Do what is due and nothing else; cheap where nothing is. Failures are written to the log."""
+    """Commit what is due in the spool of the hooks; cheap if nothing is. Failures are written to the log."""
     spool = HookSpool(store.private)
     if not spool.names():
         return Captured()
-    found = look(store, alive)
+    pending = look(store, alive)
     steps = _Steps(store)
-    over, now = found.over(), store.context.clock()
-    if found.useless or found.unreadable or any(is_due(turn, over, store, now) for turn in found.turns):
+    over, now = pending.over(), store.context.clock()
+    if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
         steps.run("capture", partial(steps.capture, partial(look, store, alive)))
-    sessions = {session.name: session for session in found.sessions}
-    for event in found.compactions:
+    sessions = {session.name: session for session in pending.sessions}
+    for event in pending.compactions:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
             spool.remove([event.source])
-    answered = {turn.session for turn in found.turns if turn.closed}
-    for session in found.sessions:
+    answered = {turn.session for turn in pending.turns if turn.closed}
+    for session in pending.sessions:
         if session.over:
             if steps.run("session end", partial(steps.read, session, steps.close)):
                 spool.remove([*session.sources])
@@ -58,11 +58,10 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
 
 
 def tend(store: Store, late: Callable[[], bool]) -> None:
-    """Do what only age brings about, once a day: consolidation (spec P4) and retention (R13); each as configured.
+    """Cache the headers of facts and concepts, ask the model of the settings, and do the daily upkeep.
 
-    And ask the model of the settings, if there is one, for what waits for it. What is not done once it is `late` is
-    done the next time. Failures are written to the log. Each time it looks which facts and concepts are new or were
-    edited by hand, which the start of the next session does of those alone that it tells.
+    The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is
+    left to the next call. Failures are written to the log.
     """
     _Steps(store).run("facts and concepts", partial(_read_headers, store))
     if store.config.summary.provider in MODELS:
@@ -89,7 +88,7 @@ def _read_headers(store: Store) -> None:
 
 
 class _Steps:
-    """What is done for a store, step by step."""
+    """The steps of the background work for one store."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -97,25 +96,25 @@ class _Steps:
         self.finished = True
 
     def run(self, what: str, step: Callable[[], None]) -> bool:
-        """Do a step; False, and a line in the log, where it failed."""
+        """Run a step; if it fails, write to the log and return False."""
         try:
             step()
-        except Exception as error:  # noqa: BLE001  # whatever it is, it keeps no other step from being done
+        except Exception as error:  # noqa: BLE001  # no failure stops the other steps
             known = isinstance(error, GitmemError | OSError)
-            said = str(error) if known else f"{type(error).__name__}: {error}"
-            FailureLog(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", said))
+            message = str(error) if known else f"{type(error).__name__}: {error}"
+            FailureLog(self._store.private).record(Failure(self._store.context.clock(), f"hook: {what}", message))
             return False
         return True
 
-    def capture(self, read: Callable[[], Waiting]) -> None:
+    def capture(self, read: Callable[[], Pending]) -> None:
         """Commit what is due."""
         self.captured = capture(self._store, read)
 
     def read(self, session: Session, step: Callable[[Session], None]) -> None:
-        """Do a step that reads a session's transcript; the third time that it cannot be read, do without.
+        """Run a step that reads a session's transcript; after the third failure the step is given up.
 
         Raises:
-            UnreadableError: it cannot be read, the first and the second time.
+            UnreadableError: the first or second time that the transcript cannot be read.
 
         """
         path = self._path(_UNREAD, session)
@@ -133,14 +132,14 @@ class _Steps:
             os.unlink(path)
 
     def before_compaction(self, session: Session) -> None:
-        """Save what was learned before it leaves the context (spec J9)."""
+        """Save lessons before the context is compacted (spec J9)."""
         from gitmem.memory.capture.session_end import save_lessons
 
         save_lessons(self._store, session, "before compaction")
         self._unmark(session)
 
     def half_used(self, session: Session) -> None:
-        """Save what was learned when the context is half used, once until it is compacted (spec P1)."""
+        """Save lessons when the configured share of the context is used, once until it is compacted (spec P1)."""
         from gitmem.memory.capture.session_end import save_lessons
         from gitmem.memory.capture.tail import context_used
 
@@ -153,7 +152,7 @@ class _Steps:
             pass
 
     def close(self, session: Session) -> None:
-        """Keep the transcript of a session that is over (R14), what was done in it (V1 to V3), and what holds (V4)."""
+        """Save a finished session's transcript (spec R14), exchanges (V1, V2), facts (V4) and concepts (V3)."""
         from gitmem.memory.capture.session_end import keep_transcript, read_records
         from gitmem.memory.concepts.group import group
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
@@ -165,21 +164,21 @@ class _Steps:
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
         if turns and self._store.config.summary.provider in MODELS:
-            from gitmem.memory.exchanges.model import wait_for_words
+            from gitmem.memory.exchanges.model import request_rewording
 
-            wait_for_words(self._store, session.name, session.host, session.transcript)
+            request_rewording(self._store, session.name, session.host, session.transcript)
         self._unmark(session)
 
     def improve(self, late: Callable[[], bool]) -> None:
-        """Have the model of the settings sum up archives, sessions (R6, V1), sort concepts (V3), weigh facts (V6)."""
+        """Have the model of the settings improve exchanges (spec V1), summaries (R6), concepts (V3), facts (V6)."""
         from gitmem.memory.ask.ask import is_worth_asking
         from gitmem.memory.concepts.name import name_concepts
-        from gitmem.memory.exchanges.model import improve_sessions
+        from gitmem.memory.exchanges.model import reword_requested
         from gitmem.memory.facts.judge import judge
         from gitmem.memory.summaries.model import improve
         from gitmem.memory.summaries.offline import pending_archives
 
-        for why in improve_sessions(self._store, late):
+        for why in reword_requested(self._store, late):
             self._note("summarize", why)
         for archive in pending_archives(self._store):
             if not late() and is_worth_asking(self._store, archive) and (why := improve(self._store, archive).why):
@@ -193,7 +192,7 @@ class _Steps:
         FailureLog(self._store.private).record(Failure(self._store.context.clock(), what, message))
 
     def consolidate(self, late: Callable[[], bool]) -> None:
-        """Make weeks of old days and months of old weeks, on one machine where several share the memory."""
+        """Consolidate old days and weeks, on one machine only if several share the memory."""
         from gitmem.memory.tiers.consolidate import consolidate_due, due
         from gitmem.store.sync.shared import on_one_machine
 
@@ -209,7 +208,7 @@ class _Steps:
             self._note("consolidation", notice)
 
     def retain(self) -> None:
-        """Take archives out of the tree that are older than configured."""
+        """Remove archives beyond the configured retention from the tree."""
         from gitmem.memory.tiers.rotate import retain
 
         transact(self._store, partial(retain, config=self._store.config.rotation), purpose="retain")

@@ -1,7 +1,7 @@
-"""What the headers of a folder's documents say, remembered by the file's time and size: reading 1,000 takes 100 ms.
+"""A cache of the headers of facts and concepts, by modification time and size: parsing 1,000 documents takes 100 ms.
 
-The cache is a file of the private folder, derived, and never wrong for longer than a file system keeps time: a document
-that was changed by hand, or came with a sync, has another time or size, and is read again.
+It is a file in the private folder and can be deleted at any time. A document that was edited, or came with a sync, has
+another time or size, and is parsed again.
 """
 
 from __future__ import annotations
@@ -23,52 +23,52 @@ if TYPE_CHECKING:
 
     from gitmem.store.store import Store
 
-    Late = Callable[[], bool]  # says whether the time for what is being done is over
-    Read = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
+    Late = Callable[[], bool]  # says whether the deadline has passed
+    Parse = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
 
 FOLDER = "known"
 _VERSION = "3"
 _SUFFIX = ".md"
-_NONE = "-"  # in the place of what a document says that is none of these
-_NOTHING = f"\t{_NONE}"  # how the line of such a one ends
-# What there is room for in haste: a document, the entries of one folder, the cache (bytes), and a line of it.
-_LARGE, _MOST_ENTRIES, _LARGE_CACHE, _LONG_LINE = 1 << 17, 20_000, 1 << 23, 1 << 16
-_ANY = 1 << 40
+_NO_HEADER = "-"  # instead of the values of a document without a usable header
+_NO_HEADER_END = f"\t{_NO_HEADER}"
+# Limits under `Bounds`: bytes of a document, entries of a folder, bytes of the cache, characters of one of its lines.
+_MAX_DOCUMENT, _MAX_ENTRIES, _MAX_CACHE, _MAX_LINE = 1 << 17, 20_000, 1 << 23, 1 << 16
+_UNLIMITED = 1 << 40
 
 
 class Header(Value):
-    """A document: its path, and the line the cache has of it, of which no more is taken apart than is asked for."""
+    """A document's path and its line of the cache, which is parsed only when asked for."""
 
     path: str
-    line: str  # the file's time and size, the parts of the key, and all else as JSON, with tabs between
+    line: str  # modification time, size, the parts of the key, and the values as JSON, separated by tabs
 
     @property
     def key(self) -> tuple[str, ...]:
-        """What is asked of every document; no part of it has a tab or the end of a line."""
+        """The strings that documents are selected and sorted by; without tabs and line breaks."""
         return tuple(self.line[: self.line.rindex("\t")].split("\t")[2:])
 
     def load(self) -> list[Any]:
-        """Return what the header says: the values that `read` gave, lists as tuples."""
+        """Return the values that the `Parse` function returned, lists as tuples."""
         values: list[Any] = json.loads(self.line.rpartition("\t")[2])
         return [tuple(value) if isinstance(value, list) else value for value in values]
 
     def is_current(self, root: str) -> bool:
-        """Say whether the file is still what it was when it was read."""
+        """Return whether the file has the time and size it had when it was parsed."""
         try:
-            return self.line.startswith(_look(os.lstat(os.path.join(root, self.path))))
+            return self.line.startswith(_stamp(os.lstat(os.path.join(root, self.path))))
         except OSError:
             return False
 
 
 def never() -> bool:
-    """Say that it is not late."""
+    """Return False: there is no deadline."""
     return False
 
 
-class Haste(Value):
-    """What somebody waits for: bounds for reading, whatever a folder holds.
+class Bounds(Value):
+    """Limits of a read that somebody waits for.
 
-    At most `most` documents are read that are not known yet, none that is large, and no more once it is `late`.
+    At most `most` documents are parsed, no large one, and none once it is `late`.
     """
 
     most: int
@@ -76,67 +76,72 @@ class Haste(Value):
 
 
 def read_headers(
-    store: Store, folder: str, read: Read, haste: Haste | None = None, *, trusting: bool = False
+    store: Store, folder: str, parse: Parse, bounds: Bounds | None = None, *, trusting: bool = False
 ) -> list[Header]:
-    """Return the documents below a folder, by path.
+    """Return the headers of the documents below a folder, by path.
 
-    `read` is given content and path and returns a key and values that JSON can hold, None for what is none of these
-    documents. In `haste` what there is no room for is left out, until a command that has time reads it. Links are not
-    followed. With `trusting` those that are known are taken as they were, and it is the caller's to ask those that
-    matter whether they are current: to ask 1,000 takes 5 ms.
+    `parse` gets content and path and returns a key and values that JSON can hold, None for another kind of document.
+    What exceeds `bounds` is left out until an unbounded call has read it. Links are not followed. With `trusting`,
+    cached headers are returned unchecked; the caller checks those it uses with `is_current` (1,000 `lstat` take 5 ms).
     """
     cache = os.path.join(store.private, FOLDER, f"{folder}.tsv")
-    known = _load(cache, _LARGE_CACHE if haste else _ANY)
-    most, late = (haste.most, haste.late) if haste else (_ANY, never)
-    large, most_entries = (_LARGE, _MOST_ENTRIES) if haste else (_ANY, _ANY)
+    known = _load(cache, _MAX_CACHE if bounds else _UNLIMITED)
+    most, late = (bounds.most, bounds.late) if bounds else (_UNLIMITED, never)
+    max_size, max_entries = (_MAX_DOCUMENT, _MAX_ENTRIES) if bounds else (_UNLIMITED, _UNLIMITED)
     kept: dict[str, str] = {}
     new = seen = 0
-    for path, entry in _documents(store.root, folder, known or {}, most_entries):
+    for path, entry in _documents(store.root, folder, known or {}, max_entries):
         seen += 1
-        if seen > most_entries:
+        if seen > max_entries:
             break
         line = known.get(path, "") if known else ""
         if not line or not (trusting or late()):
             try:
                 status = entry.stat(follow_symlinks=False)
-                look = _look(status)
-                if not line.startswith(look):
-                    if new >= most or status.st_size > large or not stat.S_ISREG(status.st_mode) or late():
+                stamp = _stamp(status)
+                if not line.startswith(stamp):
+                    if new >= most or status.st_size > max_size or not stat.S_ISREG(status.st_mode) or late():
                         continue
-                    line = look + _read(store, path, read)
+                    line = stamp + _parsed(store, path, parse)
                     new += 1
-            except OSError:  # it is gone, or cannot be read now, which is not to be remembered
+            except OSError:  # removed, or unreadable for now: not cached
                 continue
         kept[path] = line
-    if known is not None and (new or len(known) != len(kept)) and seen <= most_entries:  # all was seen
+    if known is not None and (new or len(known) != len(kept)) and seen <= max_entries:
         _save(cache, kept)
-    longest = _LONG_LINE if haste else _ANY
-    return [Header(path, line) for path, line in kept.items() if not line.endswith(_NOTHING) and len(line) <= longest]
+    longest = _MAX_LINE if bounds else _UNLIMITED
+    return [
+        Header(path, line) for path, line in kept.items() if not line.endswith(_NO_HEADER_END) and len(line) <= longest
+    ]
 
 
-def _look(status: os.stat_result) -> str:
-    """Return what tells whether a file has changed."""
+def _stamp(status: os.stat_result) -> str:
+    """Return modification time and size as a line of the cache begins."""
     return f"{status.st_mtime_ns}\t{status.st_size}\t"
 
 
-def _read(store: Store, path: str, read: Read) -> str:
+def _parsed(store: Store, path: str, parse: Parse) -> str:
+    """Return the rest of a document's line of the cache: key and values."""
     try:
         data = store.read(path)
     except GitmemError:
-        return _NONE
-    said = None if data is None else read(data, path)
-    if said is None:
-        return _NONE
-    # JSON has no tab and no end of a line outside its escapes.
+        return _NO_HEADER
+    header = None if data is None else parse(data, path)
+    if header is None:
+        return _NO_HEADER
+    # JSON escapes tabs and line breaks.
     return "\t".join(
-        [*(" ".join(part.split()) for part in said[0]), json.dumps(said[1], ensure_ascii=False, separators=(",", ":"))]
+        [
+            *(" ".join(part.split()) for part in header[0]),
+            json.dumps(header[1], ensure_ascii=False, separators=(",", ":")),
+        ]
     )
 
 
 def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> Iterator[tuple[str, os.DirEntry[str]]]:
-    """Yield the markdown files of a folder and of the folders in it, sorted; of the known nothing is asked.
+    """Yield the markdown files of a folder and of the folders in it, sorted.
 
-    Of each folder one entry more than `most` is looked at, which tells that there are more.
+    At most `most` + 1 entries of each folder are read, so that the caller sees that there are more.
     """
     with contextlib.suppress(OSError, GitmemError), enter(root, folder.split("/")) as opened, opened.scan() as found:
         for name, entry in sorted([(entry.name, entry) for entry in islice(found, most + 1)]):
@@ -148,7 +153,7 @@ def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> I
 
 
 def _load(cache: str, most: int) -> dict[str, str] | None:
-    """Return what is remembered, nothing where that cannot be read, None where it has more than so many bytes."""
+    """Return the cached lines by path; none if the cache is unreadable, None if it is larger than `most` bytes."""
     try:
         data = read_regular(cache, most + 1) or b""
         if len(data) > most:
@@ -156,13 +161,13 @@ def _load(cache: str, most: int) -> dict[str, str] | None:
         version, *lines = data.decode().split("\n")
     except (OSError, ValueError):
         return {}
-    if version != _VERSION or lines[-1:] != [""]:  # of another gitmem, or cut short
+    if version != _VERSION or lines[-1:] != [""]:  # written by another version, or truncated
         return {}
     return {path: rest for path, _, rest in (line.partition("\t") for line in lines[:-1])}
 
 
 def _save(cache: str, kept: Mapping[str, str]) -> None:
-    """Write the cache as a whole; that it cannot be written costs time, nothing else."""
+    """Replace the cache; a failure is ignored, as it only costs time."""
     with contextlib.suppress(OSError, ValueError):
         os.makedirs(os.path.dirname(cache), mode=0o700, exist_ok=True)
         temporary = f"{cache}.{os.getpid()}"

@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.git.remote import Connection
 from gitmem.machine.context import Context
-from gitmem.memory.facts.edit import confirm, find_fact, take_the_place
+from gitmem.memory.facts.edit import confirm, find_fact, supersede_fact
 from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.memory.facts.learn import learn
 from gitmem.model.session.turns import Turn
@@ -88,9 +88,9 @@ def test_two_clones_that_decide_otherwise_have_one_end(clones):
     one.learn("s-1", "use pnpm, not npm", "use uv, not pnpm")
     meet(one, other)
     first, second = sorted(known_facts(one.store), key=lambda fact: fact.id)
-    take_the_place(one.store, first, second)
+    supersede_fact(one.store, first, second)
     other.now += timedelta(hours=1)
-    take_the_place(other.store, *(find_fact(other.store, fact.id) for fact in (second, first)))
+    supersede_fact(other.store, *(find_fact(other.store, fact.id) for fact in (second, first)))
     meet(one, other)
     ends = [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones]
     assert len(ends[0]) == 1

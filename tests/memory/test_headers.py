@@ -9,7 +9,7 @@ import pytest
 from gitmem.errors import RefusedError
 from gitmem.machine.beneath import HANDLES
 from gitmem.memory import headers as under_test
-from gitmem.memory.headers import FOLDER, Haste, never, read_headers
+from gitmem.memory.headers import FOLDER, Bounds, never, read_headers
 from gitmem.search.units.passage import read_passage
 from tests.machine.test_beneath import Swap
 
@@ -67,7 +67,7 @@ def test_what_cannot_be_read_now_is_read_the_next_time(desk, monkeypatch):
 def test_at_most_so_many_are_read_that_are_not_known(desk):
     for number in range(5):
         put(desk, f"{number}.md", "said")
-    assert [len(headers(desk, haste=Haste(2, never))) for _ in range(4)] == [2, 4, 5, 5]
+    assert [len(headers(desk, bounds=Bounds(2, never))) for _ in range(4)] == [2, 4, 5, 5]
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="this system has no links")
@@ -114,26 +114,26 @@ def test_a_folder_that_becomes_a_link_while_it_is_read_is_not_followed(desk, tmp
 def test_in_haste_no_large_document_is_read_and_none_once_it_is_late(desk):
     put(desk, "large.md", "said " + "x" * (1 << 18))
     put(desk, "small.md", "said")
-    assert headers(desk, haste=Haste(9, lambda: True)) == []
-    assert [key[0] for key, _ in headers(desk, haste=Haste(9, never))] == ["facts/small.md"]
+    assert headers(desk, bounds=Bounds(9, lambda: True)) == []
+    assert [key[0] for key, _ in headers(desk, bounds=Bounds(9, never))] == ["facts/small.md"]
     assert len(headers(desk)) == 2
-    assert [key[0] for key, _ in headers(desk, haste=Haste(9, never))] == ["facts/small.md"], "its line is too long"
+    assert [key[0] for key, _ in headers(desk, bounds=Bounds(9, never))] == ["facts/small.md"], "its line is too long"
     put(desk, "small.md", "said again")
-    assert headers(desk, haste=Haste(9, lambda: True))[0][1][0] == "said", "as it is known, without a look"
+    assert headers(desk, bounds=Bounds(9, lambda: True))[0][1][0] == "said", "as it is known, without a look"
 
 
 def test_in_haste_a_bounded_part_of_a_folder_and_of_the_cache_is_looked_at(desk, monkeypatch):
     for number in range(8):
         put(desk, f"{number}.md", "said")
-    monkeypatch.setattr(under_test, "_MOST_ENTRIES", 5)
-    assert len(headers(desk, haste=Haste(99, never))) == 5
+    monkeypatch.setattr(under_test, "_MAX_ENTRIES", 5)
+    assert len(headers(desk, bounds=Bounds(99, never))) == 5
     assert len(headers(desk)) == 8
     cache = Path(desk.store.private) / FOLDER / "facts.tsv"
     known = cache.read_bytes()
-    assert len(headers(desk, haste=Haste(0, never))) == 5
+    assert len(headers(desk, bounds=Bounds(0, never))) == 5
     assert cache.read_bytes() == known, "what was not looked at is not forgotten"
-    monkeypatch.setattr(under_test, "_LARGE_CACHE", 10)
-    assert headers(desk, haste=Haste(0, never)) == []
+    monkeypatch.setattr(under_test, "_MAX_CACHE", 10)
+    assert headers(desk, bounds=Bounds(0, never)) == []
     assert cache.read_bytes() == known
 
 

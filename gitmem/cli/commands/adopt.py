@@ -50,10 +50,10 @@ def run_adopt(args: argparse.Namespace, door: Door) -> int:
 def adopt_if_changed(store: Store, door: Door) -> None:
     """Mirror the agent's own memory behind its back, if it looks otherwise than when that was done last."""
     from gitmem.machine.beneath import read_text
-    from gitmem.memory.facts.adopt import adopt, look_of
+    from gitmem.memory.facts.adopt import adopt, fingerprint
 
     folder, seen = _folder(store, door), os.path.join(store.private, _SEEN)
-    look = look_of(folder)
+    look = fingerprint(folder)
     if look and read_text(seen) != look:
         adopt(store, folder)
         with contextlib.suppress(OSError, ValueError), open(seen, "w", encoding="utf-8", newline="\n") as file:

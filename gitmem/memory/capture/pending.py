@@ -1,4 +1,4 @@
-"""What waits in the spool of the hooks: the turns and sessions that its events tell of. Reads, and changes nothing."""
+"""Pending turns and sessions: the events in the spool of the hooks, parsed. Changes nothing."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 HOST = "claude-code"
-IDLE = timedelta(hours=1)  # after which a session whose host cannot be asked for counts as over
-_MOST, _MOST_BYTES = 1_000, 1 << 23  # payloads that are looked at while somebody waits
-_KEPT_TO_THE_END = (HookKind.SESSION_START, HookKind.SESSION_END)
+IDLE = timedelta(hours=1)  # after which a session counts as over
+_MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # that are read at a session's start
+_BOUNDARIES = (HookKind.SESSION_START, HookKind.SESSION_END)
 
 
 class Session(Value):
-    """A session that the spool knows of; `over` says that it has ended, or that its host has."""
+    """A session with events in the spool; `over` if it, or the host's process, has ended."""
 
     name: str
     host: str
@@ -34,8 +34,8 @@ class Session(Value):
     sources: tuple[str, ...]
 
 
-class Waiting(Value):
-    """What the spool of the hooks holds: turns, sessions, compactions to come, and files that mean nothing."""
+class Pending(Value):
+    """The content of the spool: turns, sessions, compaction events, and files without use or that cannot be parsed."""
 
     turns: tuple[Turn, ...]
     sessions: tuple[Session, ...]
@@ -44,12 +44,12 @@ class Waiting(Value):
     unreadable: tuple[str, ...]
 
     def over(self) -> frozenset[str]:
-        """Return the names of the sessions that are over."""
+        """Return the names of finished sessions."""
         return frozenset(session.name for session in self.sessions if session.over)
 
 
 class _Seen(Value):
-    """A payload that was looked at: whether it can be read, and its event if it has one."""
+    """A payload: whether it can be parsed, and its event, if it has one."""
 
     name: str
     at: datetime
@@ -58,16 +58,16 @@ class _Seen(Value):
     event: HookEvent | None
 
 
-def waiting(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], bool]) -> Waiting:
-    """Read the spool; `alive` says whether the process with an id still runs."""
-    seen = spool.read(lambda one: _Seen(one.name, one.at, one.owner, *_event(one, host)))
+def read_pending(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], bool]) -> Pending:
+    """Read the spool; `alive` returns whether the process with an id still runs."""
+    seen = spool.read(lambda file: _Seen(file.name, file.at, file.owner, *_event(file, host)))
     events = [one.event for one in seen if one.event]
     owners: dict[str, tuple[datetime, int]] = {}
     for one in seen:
         if one.event:
             session = one.event.session
             owners[session] = max(owners.get(session, (one.at, 0)), (one.at, one.owner))
-    return Waiting(
+    return Pending(
         tuple(fold(events)),
         tuple(
             _session(name, events, running=now - last < IDLE and (not owner or alive(owner)))
@@ -79,30 +79,30 @@ def waiting(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], b
     )
 
 
-def _event(one: Delivered, host: str) -> tuple[bool, HookEvent | None]:
-    """Say whether a payload can be read, and return its event, None where it means nothing to a memory."""
+def _event(file: Delivered, host: str) -> tuple[bool, HookEvent | None]:
+    """Return whether a payload can be parsed, and its event; None for events that memory does not use."""
     try:
-        event = parse_payload(one.payload, one.at, host)
+        event = parse_payload(file.payload, file.at, host)
     except ValueError:
         return False, None
     if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
         return True, None
-    return True, event._replace(source=one.name)
+    return True, event._replace(source=file.name)
 
 
 def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Session:
     ours = sorted((event for event in events if event.session == name), key=lambda event: event.at)
-    marks = [event for event in ours if event.kind in _KEPT_TO_THE_END]
-    ended = bool(marks) and marks[-1].kind is HookKind.SESSION_END and marks[-1].at >= ours[-1].at
+    boundaries = [event for event in ours if event.kind in _BOUNDARIES]
+    ended = bool(boundaries) and boundaries[-1].kind is HookKind.SESSION_END and boundaries[-1].at >= ours[-1].at
     transcript = next((event.transcript for event in reversed(ours) if event.transcript), "")
-    return Session(name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in marks))
+    return Session(name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in boundaries))
 
 
-def glance(store: Store) -> Waiting | None:
-    """Return what waits in the spool of the hooks, None where that is more than a session's start has time for."""
-    return look(store) if HookSpool(store.private).fits(_MOST, _MOST_BYTES) else None
+def glance(store: Store) -> Pending | None:
+    """Return the content of the spool, None if it is too large to be read at a session's start."""
+    return look(store) if HookSpool(store.private).fits(_MAX_PAYLOADS, _MAX_BYTES) else None
 
 
-def look(store: Store, alive: Callable[[int], bool] = is_running) -> Waiting:
-    """Return what waits in the spool of the hooks."""
-    return waiting(HookSpool(store.private), HOST, store.context.clock(), alive)
+def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
+    """Return the content of the spool."""
+    return read_pending(HookSpool(store.private), HOST, store.context.clock(), alive)

@@ -1,8 +1,4 @@
-"""The end of a session, behind the host's back: its transcript becomes L1 (spec R14), and what it taught is saved (J9).
-
-A session ends by its SessionEnd, or, where the host was killed, when nothing of it runs any more. Until all of it is
-committed its events stay in the spool.
-"""
+"""A session's transcript: read, kept as L1 (spec R14), and searched for lessons (spec J9)."""
 
 from __future__ import annotations
 
@@ -31,14 +27,14 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.transaction import Transaction
 
 MAX_TRANSCRIPT = 256 * 1024 * 1024  # bytes that are read
-_TAUGHT = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
+_LESSONS = (MemoryType.DECISION, MemoryType.LEARNING, MemoryType.ERROR_FIX)
 
 
 def read_lines(path: str) -> Iterator[str]:
-    """Yield the lines of a transcript, read one at a time; nothing where there is no such file.
+    """Yield the lines of a transcript; none if there is no such file.
 
     Raises:
-        UnreadableError: it cannot be read to its end.
+        UnreadableError: reading failed.
 
     """
     file = open_regular(path)
@@ -62,12 +58,12 @@ def _read_line(file: BinaryIO, path: str, most: int) -> bytes:
 
 
 def read_records(path: str, unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the parts of a transcript that can be read; `unread` counts the lines that cannot."""
+    """Yield the records of a transcript; `unread` counts the lines that cannot be parsed."""
     return records(read_lines(path), unread)
 
 
 def keep_transcript(store: Store, session: str, path: str) -> str | None:
-    """Write a session's transcript to L1; returns the commit, None where there is nothing new to keep.
+    """Write a session's transcript to L1; returns the commit, None if nothing is new.
 
     Raises:
         GitmemError: it could not be stored.
@@ -75,7 +71,7 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
     """
     if not store.config.transcripts.enabled:
         return None
-    # The transcript of a subagent alone, which bears the session's id too, is not the session's.
+    # A transcript with nothing but a subagent's records bears the session's id, but is not the session's.
     started = next((part.at for part in read_records(path) if part.role is Role.USER and not part.sidechain), None)
     if started is None:
         return None
@@ -89,26 +85,26 @@ def keep_transcript(store: Store, session: str, path: str) -> str | None:
 
 
 def save_lessons(store: Store, session: Session, why: str) -> str | None:
-    """Save the decisions, learnings and fixes that a transcript's answers state and that are not saved yet (spec J9).
+    """Save the decisions, learnings and fixes that a transcript's answers state (spec J9); returns the commit.
 
-    Each is one entry for ever, by the digest of its words: doing it again saves only what is new. Returns the commit.
+    Each is identified by the digest of its words, so that a second call saves only new ones.
     """
     allow = store.config.redaction.allow
     boot = boot_lines(store)
     daily: dict[str, Placed] = {}
     for part in read_records(session.transcript):
         if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
-            said = human_text(redact(part.text, allow=allow).text)
-            for placed in cue_entries(said, local(part.at), boot, _TAUGHT):
+            answer = human_text(redact(part.text, allow=allow).text)
+            for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
                 daily.setdefault(placed.entry.id[TIME_LENGTH:], placed)
-    found = tuple(daily.values())
-    if not found:
+    lessons = tuple(daily.values())
+    if not lessons:
         return None
     message = Message(
-        f"Save what was learned {why}: {len(found)} entries",
+        f"Save lessons {why}: {len(lessons)} {'entry' if len(lessons) == 1 else 'entries'}",
         (
             (Trailer.OP.value, Op.EXTRACT.value),
-            *((Trailer.ENTRY.value, placed.entry.id) for placed in found),
+            *((Trailer.ENTRY.value, placed.entry.id) for placed in lessons),
             (Trailer.SESSION.value, session.name),
             (Trailer.HOST.value, session.host),
         ),
@@ -116,7 +112,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
 
     def plan(transaction: Transaction) -> bool:
         rotate_if_full(transaction, store.config.rotation)
-        return save_entries(transaction, store, found, memory_entries(found), message)
+        return save_entries(transaction, store, lessons, memory_entries(lessons), message)
 
     outcome = transact(store, plan, purpose="extract")
     return outcome.commits[-1] if outcome.value else None

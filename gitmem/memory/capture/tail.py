@@ -1,4 +1,4 @@
-"""The end of a transcript: how full the context is, and whether the session still knows what it was told."""
+"""The end of a transcript: how full the model's context is, and whether it still holds gitmem's start text."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import BinaryIO
 
-_TAIL = 262_144  # bytes at the end of a transcript in which the last message's usage stands
-_LOOKED_AT = 8 * 1024 * 1024  # bytes at the end of a transcript in which what a session was told is looked for
+_USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage
+_MARKER_BYTES = 8 * 1024 * 1024  # at the end of a transcript, searched for the start text
 _WINDOW = 200_000  # tokens; a model with `[1m]` in its name has a million
 _LARGE_WINDOW = 1_000_000
 
 
 def context_used(path: str) -> float:
-    """Return how much of the model's window the last message of a transcript took, from 0 to 1 (spec P1)."""
-    lines = _end(path, _TAIL)[0].decode("utf-8", "replace").split("\n")
+    """Return the share of the model's context window that the last message used, from 0 to 1 (spec P1)."""
+    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")
     used = [part for part in records(lines) if part.tokens and not part.sidechain]
     if not used:
         return 0.0
@@ -29,17 +29,17 @@ def context_used(path: str) -> float:
 
 
 def in_context(path: str, marker: str) -> bool:
-    """Say whether a transcript holds `marker` after its last compaction: the session was told it and still knows it.
+    """Return whether a transcript holds `marker` after its last compaction.
 
-    Its end is looked at; where that is silent and there is more before it, the session was told when it began.
+    Only the end of a large transcript is read; without marker and compaction in it, the marker is assumed before it.
     """
-    data, whole = _end(path, _LOOKED_AT)
-    told, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
-    return told > compacted or (not whole and compacted < 0)
+    data, whole = _end(path, _MARKER_BYTES)
+    marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
+    return marked > compacted or (not whole and compacted < 0)
 
 
 def _end(path: str, size: int) -> tuple[bytes, bool]:
-    """Return the last bytes of a regular file, and whether they are all of it; nothing of one that cannot be read."""
+    """Return the last bytes of a regular file, and whether they are all of it; no bytes if it cannot be read."""
     file = open_regular(path)
     if file is None:
         return b"", True
@@ -51,7 +51,7 @@ def _end(path: str, size: int) -> tuple[bytes, bool]:
 
 
 def open_regular(path: str) -> BinaryIO | None:
-    """Open a file that a host names, None where it is none: a pipe that is called a transcript keeps nobody waiting."""
+    """Open a file that a host names, without blocking; None if it is no regular file, such as a pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""From what hooks delivered to memory: each turn becomes entries of the daily log and of `memory.md`, in one commit.
+"""Capture turns: each becomes entries of the daily log and of `memory.md`, in one commit.
 
-The events of a turn stay in the spool until it is committed, so a crash loses nothing: they are met again, and what is
-in the daily log already is known by the digest in its id. Runs behind the host's back (spec J10), at the end of a turn,
-every few tool uses, and before any other command.
+A turn's events stay in the spool until it is committed, so that a crash loses nothing. Entries that are in the daily
+log are recognized by the digest in their id. Runs in the background (spec J10) at the end of a turn and every few tool
+uses, and before any other command.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import os
 from datetime import timedelta
 
 from gitmem.errors import RefusedError
-from gitmem.memory.capture.pending import Waiting
+from gitmem.memory.capture.pending import Pending
 from gitmem.memory.entries import day_log, memory_of, new_daily
 from gitmem.memory.save import rotate_if_full
 from gitmem.model.document.document import Document
@@ -47,41 +47,41 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-BETWEEN_SAVES = timedelta(seconds=60)  # of one long turn: a turn that is over sooner is one commit
+BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH = 200  # turns of one transaction
 _BOOT_BYTES = 262_144
 
 
 class Captured(Value):
-    """What was captured: commits, archives that a rotation made, notices for the user."""
+    """The result of a capture: commits, archives that rotations made, notices for the user."""
 
     commits: tuple[str, ...] = ()
     archives: tuple[str, ...] = ()
     notices: tuple[str, ...] = ()
 
 
-class Capture:
-    """One pass over the turns of a store; its plan may run again, so it begins afresh each time."""
+class _Attempt:
+    """One transaction over the pending turns; its plan resets all state, as it may run again."""
 
-    def __init__(self, store: Store, read: Callable[[], Waiting]) -> None:
+    def __init__(self, store: Store, read: Callable[[], Pending]) -> None:
         self._store = store
         self._read = read
-        self.waiting = Waiting((), (), (), (), ())
+        self.pending = Pending((), (), (), (), ())
         self.done: list[str] = []
         self.archives: list[str] = []
         self.full = False
 
     def plan(self, transaction: Transaction) -> None:
-        """Turn what is due into commits."""
-        self.waiting = self._read()
+        """Add a commit for each turn that is due."""
+        self.pending = self._read()
         self.done, self.archives, self.full = [], [], False
-        over, boot = self.waiting.over(), boot_lines(self._store)
-        due = [turn for turn in self.waiting.turns if is_due(turn, over, self._store, transaction.now)]
+        over, boot = self.pending.over(), boot_lines(self._store)
+        due = [turn for turn in self.pending.turns if is_due(turn, over, self._store, transaction.now)]
         for turn in due[:BATCH]:
             try:
                 if archive := capture_turn(transaction, self._store, _closed(turn, over), boot):
                     self.archives.append(archive)
-            except RefusedError as error:  # it waits; another day's log may well take the others
+            except RefusedError as error:  # stays in the spool; others may go into another day's log
                 transaction.notices.append(f"A turn is not saved yet: {error.message} {error.remedy}".strip())
                 continue
             if turn.closed or turn.session in over:
@@ -89,8 +89,8 @@ class Capture:
         self.full = len(due) > BATCH and bool(self.done)
 
 
-def capture(store: Store, read: Callable[[], Waiting]) -> Captured:
-    """Commit the turns that are over, and what there is of long ones; remove the events of the former.
+def capture(store: Store, read: Callable[[], Pending]) -> Captured:
+    """Commit finished turns and long unfinished ones; remove the events of finished turns.
 
     Raises:
         GitmemError: they could not be committed, and stay in the spool.
@@ -101,21 +101,21 @@ def capture(store: Store, read: Callable[[], Waiting]) -> Captured:
     notices: list[str] = []
     spool = HookSpool(store.private)
     while True:
-        pass_ = Capture(store, read)
-        outcome = transact(store, pass_.plan, purpose="capture")
+        attempt = _Attempt(store, read)
+        outcome = transact(store, attempt.plan, purpose="capture")
         commits += outcome.commits
-        archives += pass_.archives
+        archives += attempt.archives
         notices += outcome.notices
-        spool.remove([*pass_.done, *pass_.waiting.useless])
-        for name in pass_.waiting.unreadable:
+        spool.remove([*attempt.done, *attempt.pending.useless])
+        for name in attempt.pending.unreadable:
             spool.put_aside(name)
-            notices.append(f"What a hook delivered could not be understood and was kept aside: {name}.")
-        if not pass_.full:
+            notices.append(f"A hook's payload could not be parsed and was put aside: {name}.")
+        if not attempt.full:
             return Captured(tuple(commits), tuple(archives), tuple(notices))
 
 
 def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bool:
-    """Say whether a turn is to be saved now: it is over, or long and not saved for a while (spec R4)."""
+    """Return whether a turn is to be saved now: it is finished, or long and not saved recently (spec R4)."""
     if turn.closed or turn.session in over:
         return True
     if turn.tools < store.config.save.interval:
@@ -127,49 +127,48 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
 
 
 def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> str:
-    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive that one made, or "".
+    """Add the commit of a turn, after a rotation if one is due (spec R4); returns the archive of the rotation, or "".
 
-    `boot` is what `boot_lines` says of the project.
+    `boot` are the `boot_lines` of the project.
 
     Raises:
-        RefusedError: a file of the store cannot hold it, or is a link.
+        RefusedError: a file of the store cannot hold the entry, or is a link.
 
     """
-    what = remember(
+    remembered = remember(
         redacted(turn, store.config.redaction.allow),
         (os.path.dirname(store.root), turn.cwd),
         boot,
         exchange=store.config.save.mode != "ask",
     )
-    if what is None:
+    if remembered is None:
         return ""
     if not turn.prompt:
-        what = _gone_on(memory_of(transaction), turn, what)
-    what = _without_known(memory_of(transaction), what)
-    days = _new_of_days(transaction, store, what.daily)
+        remembered = _continued(memory_of(transaction), turn, remembered)
+    remembered = _without_known(memory_of(transaction), remembered)
+    days = _new_by_day(transaction, store, remembered.daily)
     if turn.closed and not days:
-        return ""  # captured before: a second delivery, or a crash before the events were removed
+        return ""  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store.config.rotation)
     changes = {path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()}
-    changes[MEMORY] = _with_memory(memory_of(transaction), what)
-    entries = dict.fromkeys(
-        one.entry.id for some in (what.memory, *(news for _, news in days.values())) for one in some
-    )
+    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
+    placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
+    entries = dict.fromkeys(one.entry.id for one in placed)
     trailers = (
         (Trailer.OP.value, Op.TURN.value),
         *((Trailer.ENTRY.value, identifier) for identifier in entries),
         (Trailer.SESSION.value, turn.session),
         (Trailer.HOST.value, turn.host),
     )
-    transaction.commit(Message(what.subject, trailers), changes, when=turn.ended)
+    transaction.commit(Message(remembered.subject, trailers), changes, when=turn.ended)
     return archive or ""
 
 
 def save_entries(
     transaction: Transaction, store: Store, daily: Sequence[Placed], memory: Sequence[Placed], message: Message
 ) -> bool:
-    """Add a commit of entries that are not in their daily logs yet; False where there is none."""
-    days = _new_of_days(transaction, store, daily)
+    """Add a commit of the entries that are not in their daily logs yet; False if there are none."""
+    days = _new_by_day(transaction, store, daily)
     new = {placed.entry.id for _, news in days.values() for placed in news}
     if not new:
         return False
@@ -181,7 +180,7 @@ def save_entries(
 
 
 def boot_lines(store: Store) -> frozenset[str]:
-    """Return the lines of the files an agent loads by itself in a project, so that they are not remembered again."""
+    """Return the lines of files such as CLAUDE.md, which the agent loads itself and memory leaves out."""
     project, texts = os.path.dirname(store.root), []
     for name in BOOT_FILES:
         path = os.path.join(project, name)
@@ -199,7 +198,7 @@ def _closed(turn: Turn, over: Collection[str]) -> Turn:
 
 
 def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
-    """Return a turn without secrets; before anything of it is shortened, which could hide where one ends."""
+    """Return a turn without secrets; called before texts are shortened, which could cut a secret's end off."""
 
     def clean(text: str) -> str:
         return redact(text, allow=allow).text
@@ -217,10 +216,10 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
     return turn._replace(prompt=clean(turn.prompt), answer=clean(turn.answer), files=files, failures=failures)
 
 
-def _new_of_days(
+def _new_by_day(
     transaction: Transaction, store: Store, daily: Iterable[Placed]
 ) -> dict[str, tuple[bytes, list[Placed]]]:
-    """Return, by daily log, its beginning and the entries that it does not hold yet."""
+    """Return, by daily log, its content as a new file and the entries that it does not hold yet."""
     days: dict[str, tuple[bytes, list[Placed]]] = {}
     for placed in daily:
         day = placed.at.strftime("%Y-%m-%d")
@@ -241,12 +240,12 @@ def _new_of_days(
 
 
 def _near(path: str, at: datetime) -> tuple[str, ...]:
-    """Return a daily log and those beside it: a second delivery may come after midnight, a replay in another zone."""
+    """Return a daily log and its neighbours, where a delivery after midnight or from another time zone would be."""
     return (path, *(daily_path((at + timedelta(days=days)).strftime("%Y-%m-%d")) for days in (-1, 1)))
 
 
 def _names_known_files(entry: Entry, daily: str) -> bool:
-    """Say whether an entry only names files that a daily log names: of a turn that went on, or without a subagent's."""
+    """Return whether an entry of changed files names only files that a daily log already names."""
     if entry.label != TOOL_USAGE:
         return False
     told = (found.entry.text for found in find_entries(daily) if found.entry.label == TOOL_USAGE)
@@ -261,42 +260,41 @@ def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
     return document.with_body(body).render()
 
 
-def _without_known(data: bytes, what: Remembered) -> Remembered:
-    """Return what a turn comes to without the decisions and issues that stand in `memory.md` already.
-
-    Who said one first keeps it, and so do the words a person has given it since.
-    """
+def _without_known(data: bytes, remembered: Remembered) -> Remembered:
+    """Return a turn's entries without decisions and issues that `memory.md` holds, whose words stay."""
     known = entry_digests(data.decode("utf-8", "surrogateescape"))
 
     def is_new(placed: Placed) -> bool:
         return placed.entry.label == EXCHANGE or placed.entry.id[TIME_LENGTH:] not in known
 
-    return what._replace(daily=tuple(filter(is_new, what.daily)), memory=tuple(filter(is_new, what.memory)))
+    return remembered._replace(
+        daily=tuple(filter(is_new, remembered.daily)), memory=tuple(filter(is_new, remembered.memory))
+    )
 
 
-def _gone_on(data: bytes, turn: Turn, what: Remembered) -> Remembered:
-    """Return what a turn comes to that went on after it was saved: its exchange says both, its state stays."""
+def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:
+    """Return the entries of a turn that continues a saved one: one exchange for both, without a new state."""
     before = find_by_digest(data.decode("utf-8", "surrogateescape"), turn.entry_id()[TIME_LENGTH:])
     if before is None:
-        return what
+        return remembered
     memory = (
         placed._replace(entry=placed.entry._replace(text=joined_exchange(before.entry.text, placed.entry.text)))
         if placed.entry.label == EXCHANGE
         else placed
-        for placed in what.memory
+        for placed in remembered.memory
     )
-    return what._replace(memory=tuple(memory), state=None)
+    return remembered._replace(memory=tuple(memory), state=None)
 
 
-def _with_memory(data: bytes, what: Remembered) -> bytes:
-    """Return `memory.md` with what a turn comes to; where the work stands is replaced, if this turn is the latest."""
-    document = Document.parse(_with(data, what.memory))
+def _with_remembered(data: bytes, remembered: Remembered) -> bytes:
+    """Return `memory.md` with a turn's entries; the latest turn replaces the current state."""
+    document = Document.parse(_with(data, remembered.memory))
     body = document.body
-    if what.state is not None:
+    if remembered.state is not None:
         states = [found for found in entries_in(body, CURRENT_STATE) if found.entry.label == STATE]
-        if all(state.entry.time <= what.state.time for state in states):
+        if all(state.entry.time <= remembered.state.time for state in states):
             later = {state.entry.id for state in states[1:]}
-            body = replace_entry(body, states[0], what.state, document.newline) if states else body
-            body = remove_entries(body, later - {what.state.id})
-            body = put_entry(body, CURRENT_STATE, what.state, document.newline)
+            body = replace_entry(body, states[0], remembered.state, document.newline) if states else body
+            body = remove_entries(body, later - {remembered.state.id})
+            body = put_entry(body, CURRENT_STATE, remembered.state, document.newline)
     return document.with_body(body).render()

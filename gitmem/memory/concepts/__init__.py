@@ -1,1 +1,1 @@
-"""Concepts: grouping exchanges, naming the groups."""
+"""Concepts: groups of exchanges about the same, and their names."""

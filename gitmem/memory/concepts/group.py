@@ -1,6 +1,6 @@
-"""Concepts (spec V3) that fill themselves: each exchange of a session that is over joins one, or makes a new one.
+"""Group exchanges into concepts (spec V3): each exchange of a finished session joins one or begins a new one.
 
-To join two or take one apart later moves links, and loses none.
+Merging and splitting concepts moves their links to exchanges; none is lost.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 
 
 class Grouped(Value):
-    """A concept that changes, and the lines that it gets."""
+    """A changed concept and the lines to add to it."""
 
     concept: Concept
     lines: tuple[str, ...]
 
 
 def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Group the exchanges of a session that is over; returns the commit. Doing it again adds nothing.
+    """Group the exchanges of a finished session; returns the commit. A second call adds nothing.
 
     Raises:
         GitmemError: it could not be committed.
@@ -77,30 +77,32 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
 
 
 def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: str) -> list[Grouped]:
-    """Return the concepts that change when exchanges of one session, in order, are sorted in; pure.
+    """Return the concepts that change when the exchanges of a session are sorted into them, in order; pure.
 
-    `link` is the path of the session's file. What is in a concept already stays there.
+    `link` is the path of the session's file. Exchanges that are in a concept stay there.
     """
     concepts = dict(known)
     lines: dict[str, list[str]] = {}
-    of = {exchange: concept.id for concept in known.values() for exchange in concept.exchanges}
-    before = ""
+    concept_of = {exchange: concept.id for concept in known.values() for exchange in concept.exchanges}
+    previous = ""
     for exchange in exchanges:
-        if exchange.id not in of:
-            found = choose(exchange, concepts, before)
-            concept = begun(exchange) if found is None else renamed(found, joined(found, exchange))
+        if exchange.id not in concept_of:
+            chosen = choose(exchange, concepts, previous)
+            concept = begun(exchange) if chosen is None else renamed(chosen, joined(chosen, exchange))
             concepts[concept.id] = concept
-            of[exchange.id] = concept.id
+            concept_of[exchange.id] = concept.id
             lines.setdefault(concept.id, []).append(line_of(exchange, link))
-        before = of[exchange.id]
+        previous = concept_of[exchange.id]
     return [Grouped(concepts[identifier], tuple(more)) for identifier, more in lines.items()]
 
 
 def find_concept(store: Store, identifier: str) -> Concept:
-    """Return the concept with an id, or whose id or name begins so; one that was merged is the one it is part of.
+    """Return the concept with an id, or an unambiguous prefix of its id or name.
+
+    The id of a merged concept names the concept it was merged into.
 
     Raises:
-        NotFoundError: there is none, or more than one.
+        NotFoundError: no concept matches, or more than one.
 
     """
     bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
@@ -118,41 +120,43 @@ def find_concept(store: Store, identifier: str) -> Concept:
 
 
 def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
-    """Make two concepts one, under the name of the first; all links are kept. Returns the commits."""
+    """Merge the second concept into the first; all links are kept. Returns the commits."""
     if one.id == other.id:
         return ()
 
     def plan(transaction: Transaction) -> None:
-        data, rest = transaction.read(one.path), transaction.read(other.path)
-        if data is None or rest is None:
+        data, other_data = transaction.read(one.path), transaction.read(other.path)
+        if data is None or other_data is None:
             raise NotFoundError("One of the concepts is gone.")
-        whole = one._replace(
+        merged = one._replace(
             keywords=tuple(dict.fromkeys((*one.keywords, *other.keywords))),
             files=tuple(dict.fromkeys((*one.files, *other.files))),
             exchanges=tuple(sorted({*one.exchanges, *other.exchanges})),
             merged=tuple(dict.fromkeys((*one.merged, *other.merged, other.id))),
             updated=max(one.updated, other.updated),
         )
-        more = [line for _, line in lines_of(Document.parse(rest).body)]
-        changes = {one.path: render_changed(data, whole, more), other.path: None}
+        more = [line for _, line in lines_of(Document.parse(other_data).body)]
+        changes = {one.path: render_changed(data, merged, more), other.path: None}
         transaction.commit(_about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]), changes)
 
     return transact(store, plan, purpose="concepts").commits
 
 
 def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -> tuple[str, ...]:
-    """Make a concept of its own of some exchanges of one; all links are kept. Returns the commits.
+    """Move some exchanges of a concept into a new one; all links are kept. Returns the commits.
 
     Raises:
         NotFoundError: the concept has no such exchange.
-        RefusedError: nothing would be left of it.
+        RefusedError: the concept would be empty.
 
     """
-    chosen = sorted({one for one in concept.exchanges for given in exchanges if given and one.startswith(given)})
+    chosen = sorted(
+        {whole for whole in concept.exchanges for prefix in exchanges if prefix and whole.startswith(prefix)}
+    )
     if not chosen:
         raise NotFoundError("The concept has none of these exchanges.", "'gitmem concepts show' lists them.")
     if len(chosen) == len(concept.exchanges):
-        raise RefusedError("Nothing would be left of the concept.", "Name fewer exchanges.")
+        raise RefusedError("The concept would have no exchanges left.", "Name fewer exchanges.")
 
     def plan(transaction: Transaction) -> None:
         data = transaction.read(concept.path)
@@ -174,13 +178,13 @@ def split(store: Store, concept: Concept, exchanges: Sequence[str], name: str) -
 
 
 def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str, ...]:
-    """Give a concept the name that a model found; its id and its file's name stay. Returns the commits."""
+    """Give a concept the name a model chose; its id and file stay. Returns the commits."""
 
     def plan(transaction: Transaction) -> None:
         data = transaction.read(concept.path)
         there = parse_concept(data, concept.path) if data is not None else None
         if data is None or there is None or there.name != concept.name:
-            return  # it is gone, or a person was quicker
+            return  # removed, or renamed by a person meanwhile
         changed = Document.parse(render_changed(data, concept._replace(name=name), ())).set("method", method)
         message = _about(f"Name a concept: {name}", [concept.id])
         message = message._replace(trailers=(*message.trailers, (Trailer.MODEL.value, method)))

@@ -1,4 +1,4 @@
-"""The concepts of a store as its start text needs them: read from a cache (`gitmem.memory.headers`), without YAML."""
+"""The concepts of a store's work tree: read from a cache (`gitmem.memory.headers`), without YAML."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.memory.headers import Haste
+    from gitmem.memory.headers import Bounds
     from gitmem.store.store import Store
 
 
 def known_concepts(store: Store) -> list[Concept]:
-    """Return the concepts of the work tree by path."""
-    return [whole(header) for header in concept_headers(store)]
+    """Return the concepts of the work tree, sorted by path."""
+    return [concept_of(header) for header in concept_headers(store)]
 
 
-def concept_headers(store: Store, haste: Haste | None = None, *, trusting: bool = False) -> list[Header]:
-    """Return the concepts of the work tree, each with the id of its last exchange for its key.
+def concept_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
+    """Return the headers of the work tree's concepts; the key is the id of the last exchange.
 
     See `gitmem.memory.headers.read_headers`.
     """
-    return read_headers(store, FOLDER, _said, haste, trusting=trusting)
+    return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
 
 
-def whole(header: Header) -> Concept:
-    """Return all that is known of a concept."""
+def concept_of(header: Header) -> Concept:
+    """Return the concept of a header."""
     return Concept(*header.load())
 
 
-def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
     concept = parse_concept(data, path)
     return None if concept is None else (((concept.exchanges or ("",))[-1],), [*concept._asdict().values()])

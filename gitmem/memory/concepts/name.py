@@ -1,8 +1,7 @@
-"""New concepts named, or put to the one they go on with, by the model of the settings (spec V3), behind the hooks.
+"""Have the model of the settings name new concepts or merge them into older ones, in the background (spec V3).
 
-Overlap of files and words has grouped them before, and that stands until there is a good answer. One question is asked
-of each concept, once, while it is young and nobody has named it: which of the concepts it has most in common with is it
-part of, or else what is it about. What the model says is a commit that `gitmem undo` takes back.
+Concepts are grouped by common files and words first. The model is asked once about each unnamed concept: which
+of the most similar concepts it is part of, or else its name. The answer is a commit that `gitmem undo` takes back.
 """
 
 from __future__ import annotations
@@ -41,33 +40,33 @@ SCHEMA = {
     "additionalProperties": False,
 }
 AT_ONCE = 10  # concepts of one run
-_CANDIDATES = 5  # concepts that a new one may be part of
-_LONGEST = 80  # characters of a name
-_TOLD = 6  # exchanges of a concept, the last
-_SEEN = "named"  # beside the caches: concepts that were asked about
+_MAX_CANDIDATES = 5  # concepts that a new one may be part of
+_MAX_NAME = 80  # characters
+_MAX_EXCHANGES = 6  # of a concept, the newest, that the model reads
+_FILE = "named"  # in the folder of caches: concepts that were asked about
 
 
 @dataclass(frozen=True, slots=True)
-class Sorted:
-    """What a model says of a new concept: the one it is part of, or its name."""
+class Answer:
+    """A model's answer about a new concept: the one it is part of, or its name."""
 
     part_of: Concept | None
     name: str
 
 
 def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:
-    """Have new concepts named or merged until it is `late`; returns why some could not be, a sentence each.
+    """Have new concepts named or merged until it is `late`; returns a sentence for each failure.
 
     Raises:
-        GitmemError: what was decided could not be committed.
+        GitmemError: an answer could not be committed.
 
     """
-    settled = Settled(store, _SEEN)
-    waiting = [one for one in known_concepts(store) if one.id not in settled and not has_own_name(one)]
-    waiting.sort(key=lambda one: one.updated, reverse=True)
+    settled = Settled(store, _FILE)
+    unnamed = [concept for concept in known_concepts(store) if concept.id not in settled and not has_own_name(concept)]
+    unnamed.sort(key=lambda concept: concept.updated, reverse=True)
     failed = []
-    for identifier in [one.id for one in waiting[:AT_ONCE]]:
-        known = {one.id: one for one in known_concepts(store)}  # of which one may be part of another by now
+    for identifier in [concept.id for concept in unnamed[:AT_ONCE]]:
+        known = {one.id: one for one in known_concepts(store)}  # read anew: the last answer may have merged some
         concept = known.pop(identifier, None)
         subject = f"concept {identifier}"
         if late():
@@ -80,7 +79,7 @@ def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None
         asked = ask(store, question, subject, partial(_read, store, candidates), tries)
         if asked.value is None:
             failed.append(f"{concept.name} stays as it is: {asked.why}")
-            break  # the others would hardly fare better; they are asked about the next time
+            break  # the next question would probably fail too; the next run asks again
         if asked.value.part_of:
             merge(store, asked.value.part_of, concept)
         else:
@@ -90,43 +89,43 @@ def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None
 
 
 def _candidates(concept: Concept, others: Iterable[Concept]) -> list[Concept]:
-    """Return the concepts that one may be part of, those first with which it has most in common."""
-    common = sorted(((affinity(concept, other), other.updated, other) for other in others), reverse=True)
-    return [other for score, _, other in common[:_CANDIDATES] if score]
+    """Return the concepts that one may be part of, the most similar first."""
+    ranked = sorted(((affinity(concept, other), other.updated, other) for other in others), reverse=True)
+    return [other for score, _, other in ranked[:_MAX_CANDIDATES] if score]
 
 
 def _material(store: Store, concept: Concept, candidates: Sequence[Concept]) -> str:
     return "\n\n".join(
         [
             "The new group:",
-            _told(store, concept),
+            _description(store, concept),
             "Groups there are:",
-            *(f"id: {one.id}\n{_told(store, one)}" for one in candidates),
+            *(f"id: {one.id}\n{_description(store, one)}" for one in candidates),
         ]
     )
 
 
-def _told(store: Store, concept: Concept) -> str:
+def _description(store: Store, concept: Concept) -> str:
     body = Document.parse(store.read(concept.path) or b"").body
     done = [line.partition("[")[2].partition("](")[0] for _, line in lines_of(body)]
     lines = [f"name: {concept.name}", f"files: {', '.join(concept.files)}", f"keywords: {', '.join(concept.keywords)}"]
-    return "\n".join([*lines, "done:", *(f"- {one}" for one in done[-_TOLD:])])
+    return "\n".join([*lines, "done:", *(f"- {one}" for one in done[-_MAX_EXCHANGES:])])
 
 
-def _read(store: Store, candidates: Sequence[Concept], given: Mapping[str, object]) -> Sorted:
-    """Return what an answer says.
+def _read(store: Store, candidates: Sequence[Concept], given: Mapping[str, object]) -> Answer:
+    """Return the answer of a reply.
 
     Raises:
-        ReplyError: it names no concept that was given, or gives no name.
+        ReplyError: it names none of the candidates, or gives no name.
 
     """
-    said = without_secrets(store, given)
-    if said["action"] == MERGE:
-        found = next((one for one in candidates if one.id == said["conceptId"]), None)
+    reply = without_secrets(store, given)
+    if reply["action"] == MERGE:
+        found = next((one for one in candidates if one.id == reply["conceptId"]), None)
         if found is None:
             raise ReplyError("names no concept that was given")
-        return Sorted(found, "")
-    name = one_line(str(said["conceptName"]), _LONGEST)
+        return Answer(found, "")
+    name = one_line(str(reply["conceptName"]), _MAX_NAME)
     if not name:
         raise ReplyError("gives the concept no name")
-    return Sorted(None, name)
+    return Answer(None, name)

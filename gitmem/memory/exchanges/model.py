@@ -1,7 +1,7 @@
-"""A session's exchanges in a model's words (spec V1): asked once, behind the hooks, after the offline ones are saved.
+"""Have a model reword a session's exchanges, once, in the background, after the offline ones are saved (spec V1).
 
-Which sessions wait for it stands in the private folder, a file each, made when the session ends and only where a model
-is named. What fails is asked again later, for two days; the offline exchanges stand meanwhile.
+If a model is named, the end of a session writes a request into the private folder, a file each. A failed request is
+repeated for two days.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 _FOLDER = "asking"
 _KEPT = timedelta(days=2)
 _AT_ONCE = 40  # exchanges of one question
-_SAID = 300  # characters that are told of a command, and of what it said
-_RUNS = 8  # commands that are told, the last
+_MAX_OUTPUT = 300  # characters of a command, and of its output, that are sent
+_MAX_RUNS = 8  # commands that are sent, the last
 
 
-def wait_for_words(store: Store, session: str, host: str, transcript: str) -> None:
-    """Note that the exchanges of a session are to be put in a model's words."""
+def request_rewording(store: Store, session: str, host: str, transcript: str) -> None:
+    """Request that a model rewords the exchanges of a session."""
     path = os.path.join(store.private, _FOLDER, f"{file_name(session)}.json")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     at = store.context.clock().isoformat()
@@ -46,8 +46,8 @@ def wait_for_words(store: Store, session: str, host: str, transcript: str) -> No
         file.write(json.dumps({"session": session, "host": host, "transcript": transcript, "at": at}))
 
 
-def improve_sessions(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:
-    """Have a model put into words what waits for it, until it is `late`; returns why it could not, a sentence each."""
+def reword_requested(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:
+    """Have a model reword requested sessions until it is `late`; returns a sentence for each failure."""
     folder = os.path.join(store.private, _FOLDER)
     failed: list[str] = []
     if not os.path.isdir(folder):
@@ -57,14 +57,14 @@ def improve_sessions(store: Store, late: Callable[[], bool], tries: Patience | N
         if late():
             break
         try:
-            said = json.loads(read_text(path))
-            session, host, transcript = (str(said[key]) for key in ("session", "host", "transcript"))
-            old = store.context.clock() - datetime.fromisoformat(said["at"]) > _KEPT
+            request = json.loads(read_text(path))
+            session, host, transcript = (str(request[key]) for key in ("session", "host", "transcript"))
+            old = store.context.clock() - datetime.fromisoformat(request["at"]) > _KEPT
         except (ValueError, TypeError, KeyError):
             session, old = "", True
         if session and not old and not is_worth_asking(store, f"session {session}"):
             continue
-        why = improve_session(store, session, host, transcript, tries) if session and not old else ""
+        why = reword_session(store, session, host, transcript, tries) if session and not old else ""
         if why:
             failed.append(f"The exchanges of session {session} stay as they are: {why}")
         else:
@@ -73,8 +73,8 @@ def improve_sessions(store: Store, late: Callable[[], bool], tries: Patience | N
     return failed
 
 
-def improve_session(store: Store, session: str, host: str, transcript: str, tries: Patience | None = None) -> str:
-    """Put the exchanges of a session in a model's words; returns why that could not be, "" where it could.
+def reword_session(store: Store, session: str, host: str, transcript: str, tries: Patience | None = None) -> str:
+    """Have a model reword the exchanges of a session; returns why it failed, or "".
 
     Raises:
         GitmemError: they could not be committed.
@@ -84,16 +84,16 @@ def improve_session(store: Store, session: str, host: str, transcript: str, trie
     made = exchanges_of(store, turns)
     instructions = read_resource("templates", "prompts", "exchanges.md").decode()
     for start in range(0, len(made), _AT_ONCE):
-        some = made[start : start + _AT_ONCE]
-        question = Question("exchanges", instructions, _material(some), SCHEMA, most_tokens=10_000)
-        asked = ask(store, question, f"session {session}", partial(_read, store, some), tries)
+        batch = made[start : start + _AT_ONCE]
+        question = Question("exchanges", instructions, _material(batch), SCHEMA, most_tokens=10_000)
+        asked = ask(store, question, f"session {session}", partial(_read, store, batch), tries)
         if asked.value is None:
             return asked.why
         put_exchanges(
             store,
             session,
             turns,
-            some,
+            batch,
             asked.value,
             host=host,
             method=asked.model,
@@ -104,24 +104,26 @@ def improve_session(store: Store, session: str, host: str, transcript: str, trie
 
 
 def _material(made: Iterable[Made]) -> str:
-    return "\n\n".join(_told(one) for one in made)
+    return "\n\n".join(_description(one) for one in made)
 
 
-def _told(one: Made) -> str:
+def _description(one: Made) -> str:
     turn, exchange = one.turn, one.exchange
     lines = [f"id: {exchange.id}", f"asked: {turn.prompt or '(goes on)'}", f"answered: {turn.answer or '(nothing)'}"]
     lines += [f"files changed: {', '.join(exchange.files)}"] if exchange.files else []
-    for run in turn.runs[-_RUNS:]:
-        said = " ".join(run.said[-_SAID:].split())
-        lines.append(f"ran: {' '.join(run.command.split())[:_SAID]} -> {'failed' if run.failed else 'worked'}: {said}")
+    for run in turn.runs[-_MAX_RUNS:]:
+        output = " ".join(run.said[-_MAX_OUTPUT:].split())
+        lines.append(
+            f"ran: {' '.join(run.command.split())[:_MAX_OUTPUT]} -> {'failed' if run.failed else 'worked'}: {output}"
+        )
     return "\n".join(lines)
 
 
 def _read(store: Store, made: Sequence[Made], given: Mapping[str, object]) -> dict[str, Exchange]:
-    """Return the exchanges that an answer is about, by the digest in their ids.
+    """Return the reworded exchanges of a reply, by the digest in their ids.
 
     Raises:
-        ReplyError: it is about none of them.
+        ReplyError: it is about none of these exchanges.
 
     """
     known = {one.exchange.id: one.exchange for one in made}

@@ -1,7 +1,7 @@
-"""At the end of a session every significant exchange goes into the session's file and into `memory.md` (spec V1, V2).
+"""Write a finished session's exchanges into its file and `memory.md`, in one commit, without a model (spec V1, V2).
 
-Both in one commit. The exchanges have the ids of their turns, so in `memory.md` they take the place of what the turns
-wrote there; what has been rotated away meanwhile stays in its archive as it is, and what a person has reworded stays.
+An exchange has the id of its turn, so in `memory.md` it replaces the entry that the turn wrote. Entries in archives,
+and entries that a person reworded, stay as they are.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-_SHORT_ANSWER = 120  # characters; a request that got no more than that, and for which nothing was done, is small talk
-_READ = 20_000  # characters of a request and an answer in which what is told of them stands
-_TOLD = 3_000  # characters that a model is told of a request, and of an answer
+_SHORT_ANSWER = 120  # characters; with a shorter answer and no tool used, an exchange is small talk
+_MAX_READ = 20_000  # characters of a request and of an answer that are summarized
+_MAX_TOLD = 3_000  # characters of a request, and of an answer, that a model is sent
 _FOLDER_OF_MONTH = len("sessions/2026/10")
 
 
 class Made(Value):
-    """An exchange as it is made offline, what its turn wrote into `memory.md`, and the turn, its texts shortened."""
+    """An offline exchange, the text its turn wrote into `memory.md`, and the turn with shortened texts."""
 
     exchange: Exchange
     captured: str
@@ -65,35 +65,35 @@ class Made(Value):
 
 
 def turns_of(parts: Iterable[Record], session: str) -> list[Turn]:
-    """Return the turns of a session that is over, out of its transcript."""
+    """Return the turns of a finished session's transcript."""
     turns = fold(hook_events(parts, None))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
 
 def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
-    """Return the significant exchanges of a session, in order, made without a model; no secrets in them."""
+    """Return the significant exchanges of a session, in order, redacted and made without a model."""
     allow, boot, project = store.config.redaction.allow, boot_lines(store), os.path.dirname(store.root)
     found = []
     for turn in turns:
         clean = redacted(turn, allow)
-        read = clean._replace(prompt=clean.prompt[:_READ], answer=clean.answer[:_READ])
+        read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
         entry = exchange_of(read, (project, turn.cwd), boot)
         answer = human_text(clean.answer)
         if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
-            brief = clean._replace(prompt=_cut(human_text(clean.prompt)), answer=_cut(answer), sources=())
+            brief = clean._replace(prompt=_shortened(human_text(clean.prompt)), answer=_shortened(answer), sources=())
             found.append(Made(_offline(clean, entry, answer), entry.text, brief))
     return found
 
 
-def _cut(text: str) -> str:
-    """Return a text without its middle, if it is long: a session may have a hundred answers of a megabyte."""
-    return text if len(text) <= _TOLD else f"{text[: _TOLD // 2]} […] {text[-_TOLD // 2 :]}"
+def _shortened(text: str) -> str:
+    """Return a text without its middle if it is long."""
+    return text if len(text) <= _MAX_TOLD else f"{text[: _MAX_TOLD // 2]} […] {text[-_MAX_TOLD // 2 :]}"
 
 
 def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
     asked, done, files, failed = parts_of_turn(entry.text)
-    said = answer[:_READ]
-    told = tell(human_text(turn.prompt)[:_READ] if asked else "", said, files, turn.runs)
+    answered = answer[:_MAX_READ]
+    told = tell(human_text(turn.prompt)[:_MAX_READ] if asked else "", answered, files, turn.runs)
     changed = bool(files) or any(not run.failed for run in turn.runs)
     mended = all(failure.fixed_by or failure.explained for failure in turn.failures) or not failed
     return Exchange(
@@ -106,14 +106,14 @@ def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
         files=files,
         failed=failed,
         keywords=told.keywords,
-        outcome=outcome_of(verdict_of(turn.runs), said, changed=changed, mended=mended),
+        outcome=outcome_of(verdict_of(turn.runs), answered, changed=changed, mended=mended),
     )
 
 
 def save_exchanges(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the exchanges of a session that is over, made without a model; returns the commit.
+    """Save the exchanges of a finished session, made without a model; returns the commit.
 
-    Those that are saved already stay as they are: doing it again adds nothing.
+    Saved exchanges stay as they are; a second call adds nothing.
 
     Raises:
         GitmemError: they could not be committed.
@@ -137,7 +137,7 @@ def put_exchanges(
     provider: str = "",
     cost: float | None = None,
 ) -> str | None:
-    """Commit exchanges; `better` has those that `method` has put in other words, by the digest in their ids.
+    """Commit exchanges; `better` are those reworded by `method`, by the digest in their ids.
 
     Raises:
         GitmemError: they could not be committed.
@@ -147,12 +147,12 @@ def put_exchanges(
     def plan(transaction: Transaction) -> int:
         path, data = _file(transaction, session, turns)
         if data is None and last_version(store.repository, path) is not None:
-            return 0  # it was cleared away since, and is not made again
+            return 0  # cleared since
         document = Document.parse(data or new_session(session, host, _name(session), turns[0].started))
         body, changed = document.body, []
         memory = transaction.read(MEMORY) or b""
         for one in _as_known(made, memory):
-            body, new = _placed(body, document.newline, one, better.get(one.exchange.id[TIME_LENGTH:]))
+            body, new = _with_exchange(body, document.newline, one, better.get(one.exchange.id[TIME_LENGTH:]))
             changed += [one] if new else []
         document = document.with_body(body)
         if method != OFFLINE and changed:
@@ -172,7 +172,7 @@ def put_exchanges(
 
 
 def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
-    """Return exchanges with the ids by which `memory.md` knows them: live a turn begins some milliseconds later."""
+    """Return exchanges with their ids in `memory.md`, where a live turn's time is some milliseconds later."""
     body = memory.decode("utf-8", "surrogateescape")
     ids = {identifier[TIME_LENGTH:]: identifier for identifier in entry_ids(body)}
     return [
@@ -194,8 +194,8 @@ def _message(session: str, host: str, changed: Sequence[Made], method: str) -> M
     return Message(f"Session {_name(session)[:8]}{by}: {what}", trailers)
 
 
-def _placed(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:
-    """Return a session's text with an exchange, and whether that is new; one that was reworded stays."""
+def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:
+    """Return a session's text with an exchange, and whether it changed; a reworded exchange stays."""
     found = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
     offline = render(one.exchange)
     if found is None:
@@ -208,7 +208,7 @@ def _placed(body: str, newline: str, one: Made, better: Exchange | None) -> tupl
 
 
 def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, Exchange]) -> bytes:
-    """Return `memory.md` with exchanges in the place of what their turns wrote, where that still stands there."""
+    """Return `memory.md` with exchanges instead of the entries their turns wrote, if those are unchanged."""
     document = Document.parse(data)
     body = document.body
     for one in changed:
@@ -217,10 +217,10 @@ def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, E
             continue
         now, offline = found.entry.text, one.exchange
         raw = took_the_place(now, one.captured)
-        if not raw and now != render(_as_told(one.exchange, parse(found.entry))).text:
+        if not raw and now != render(_with_files_of(one.exchange, parse(found.entry))).text:
             continue
         new = better.get(offline.id[TIME_LENGTH:], offline)
-        if raw:  # a turn that went on, or that was told otherwise live, keeps what it says of files and errors
+        if raw:  # the live entry keeps its files and errors, which may be of a longer turn
             _, _, files, failed = parts_of_turn(now)
             new = new._replace(files=files, failed=failed)
         entry = render(new)._replace(id=found.entry.id, time=found.entry.time)
@@ -228,12 +228,12 @@ def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, E
     return document.with_body(body).render()
 
 
-def _as_told(exchange: Exchange, now: Exchange | None) -> Exchange:
+def _with_files_of(exchange: Exchange, now: Exchange | None) -> Exchange:
     return exchange if now is None else exchange._replace(files=now.files, failed=now.failed)
 
 
 def _file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> tuple[str, bytes | None]:
-    """Return path and content of a session's file; one that began earlier than its transcript now says stays its."""
+    """Return path and content of a session's file; an existing file of the session in the same month is kept."""
     name = _name(session)
     path = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name)
     folder = path[:_FOLDER_OF_MONTH]

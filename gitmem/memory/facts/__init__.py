@@ -1,1 +1,1 @@
-"""Facts: learning, editing, comparing and telling them."""
+"""Facts: what sessions teach, and what a person, an agent or a model makes of it."""

@@ -1,8 +1,8 @@
-"""The agent's own memory files mirrored as facts: theirs stay theirs, and nothing is written there.
+"""Mirror an agent's own memory files as facts; nothing is written into the agent's folder.
 
 Claude Code keeps one fact a file with `name`, `description` and `metadata.type`, and an index `MEMORY.md`, which is
-left out. A mirror says in its `origin` of which file on which machine it is, so that what changes there changes here,
-what goes there is retired here, and what another machine's agent remembers is left alone.
+skipped. A mirror's `origin` names file and machine: a changed file changes its mirror, a removed file retires it, and
+mirrors of other machines are left alone.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What became of a folder: ids of facts that are new, that changed and that were retired, and the commits."""
+    """The result for a folder: ids of new, changed and retired facts, and the commits."""
 
     folder: str
     new: tuple[str, ...] = ()
@@ -54,7 +54,7 @@ class Adopted:
 
 @dataclass(frozen=True, slots=True)
 class HostMemory:
-    """A file of the agent's own memory."""
+    """A file of the agent's own memory, parsed."""
 
     name: str
     kind: FactKind
@@ -64,9 +64,9 @@ class HostMemory:
 
 
 def adopt(store: Store, folder: str) -> Adopted:
-    """Mirror a folder of the agent's own memory; doing it again adds nothing.
+    """Mirror a folder of the agent's own memory; a second call adds nothing.
 
-    A folder that is not there, or that cannot be read, is no sign that its memories are gone: nothing is retired then.
+    If the folder is missing or unreadable, nothing is retired.
 
     Raises:
         GitmemError: it could not be committed.
@@ -75,25 +75,25 @@ def adopt(store: Store, folder: str) -> Adopted:
     files = read_folder(folder, store.context.clock())
     if files is None:
         return Adopted(folder)
-    pass_ = _Pass(store, files)
-    outcome = transact(store, pass_.plan, purpose="adopt")
+    attempt = _Attempt(store, files)
+    outcome = transact(store, attempt.plan, purpose="adopt")
     if outcome.commits:
         known_facts(store)
-    return Adopted(folder, tuple(pass_.new), tuple(pass_.changed), tuple(pass_.retired), outcome.commits)
+    return Adopted(folder, tuple(attempt.new), tuple(attempt.changed), tuple(attempt.retired), outcome.commits)
 
 
-def look_of(folder: str) -> str:
-    """Return what tells a folder from how it was before: names, times and sizes; "" where there is none."""
+def fingerprint(folder: str) -> str:
+    """Return names, times and sizes of a folder's documents, "" if there is no folder."""
     try:
         with os.scandir(folder) as found:
-            looks = [(one.name, one.stat(follow_symlinks=False)) for one in found if one.name.endswith(".md")]
+            files = [(file.name, file.stat(follow_symlinks=False)) for file in found if file.name.endswith(".md")]
     except OSError:
         return ""
-    return "\n".join(f"{name}\t{status.st_mtime_ns}\t{status.st_size}" for name, status in sorted(looks)) + "\n"
+    return "\n".join(f"{name}\t{status.st_mtime_ns}\t{status.st_size}" for name, status in sorted(files)) + "\n"
 
 
 def read_folder(folder: str, now: datetime) -> list[HostMemory] | None:
-    """Return the memories in a folder, None where it cannot be read; links, and what is no memory, are passed over."""
+    """Return the memories in a folder, None if it cannot be read; links and other files are skipped."""
     try:
         names = sorted(os.listdir(folder))[:MAX_FILES]
     except OSError:
@@ -132,8 +132,8 @@ def _parse(name: str, data: bytes, modified: float, now: datetime) -> HostMemory
     return HostMemory(name, _KINDS.get(str(kind), FactKind.CORE_LOGIC), description, text or description, at)
 
 
-class _Pass:
-    """One transaction; its plan may run again, so it begins afresh each time."""
+class _Attempt:
+    """One transaction; its plan resets all state, as it may run again."""
 
     def __init__(self, store: Store, files: Sequence[HostMemory]) -> None:
         self._store = store
@@ -143,7 +143,7 @@ class _Pass:
         self.retired: list[str] = []
 
     def plan(self, transaction: Transaction) -> None:
-        """Add the commit of what is new, changed or gone."""
+        """Add the commit of new, changed and retired mirrors."""
         self.new, self.changed, self.retired = [], [], []
         machine = self._store.context.machine
         known = known_facts(self._store)
@@ -154,7 +154,7 @@ class _Pass:
             mirror = mirrors.pop(adopted_from(machine, memory.name), None)
             fact = self._new(memory) if mirror is None else self._changed(transaction, mirror, memory)
             if fact is None or (mirror is None and (fact.id in paths or fact.id in facts)):
-                continue  # it is so already, or was learned by another way
+                continue  # unchanged, or learned from a session
             (self.new if mirror is None else self.changed).append(fact.id)
             facts[fact.id] = fact
         for adopted, mirror in mirrors.items():
@@ -181,7 +181,7 @@ class _Pass:
         return fact._replace(name=memory.name.removesuffix(".md"))
 
     def _changed(self, transaction: Transaction, mirror: Fact, memory: HostMemory) -> Fact | None:
-        """Return a mirror as its file is now, None where it is so; one that was retired stays so until that changes."""
+        """Return a mirror updated from its file; None if it is up to date, or retired and its file unchanged."""
         fact = _fact(transaction, mirror)
         if fact is None:
             return None
@@ -200,7 +200,7 @@ class _Pass:
 
     def _message(self, facts: Iterable[Fact]) -> Message:
         counts = ((self.new, "new"), (self.changed, "changed"), (self.retired, "gone"))
-        told = ", ".join(f"{len(some)} {word}" for some, word in counts if some)
+        numbers = ", ".join(f"{len(some)} {word}" for some, word in counts if some)
         identifiers = [*self.new, *self.changed, *self.retired]
         first = next(iter(facts)).description
         trailers = (
@@ -208,7 +208,7 @@ class _Pass:
             *((Trailer.FACT.value, identifier) for identifier in identifiers),
             (Trailer.HOST.value, TOOL),
         )
-        return Message(f"Adopt the agent's own memory, {told}: {first}", trailers)
+        return Message(f"Adopt the agent's own memory, {numbers}: {first}", trailers)
 
 
 def _fact(transaction: Transaction, known: Fact) -> Fact | None:

@@ -1,4 +1,4 @@
-"""What a person says of facts: that one holds, that it holds no longer, that it is to read otherwise (spec V6, P3)."""
+"""Confirm, retire, edit and supersede a fact (spec V6, P3)."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-_SHOWN = 5
+_MAX_LISTED = 5
 
 
 def find_fact(store: Store, identifier: str) -> Fact:
-    """Return the fact with an id, or the only one whose id, or whose file's name, begins so.
+    """Return the fact with an id, an unambiguous prefix of one, or a file name.
 
     Raises:
-        NotFoundError: there is none, or more than one.
+        NotFoundError: no fact matches, or more than one.
 
     """
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
@@ -40,16 +40,16 @@ def find_fact(store: Store, identifier: str) -> Fact:
     if not found:
         raise NotFoundError(f"There is no fact {identifier[:80]!r}.", "'gitmem facts list' lists them.")
     if len(found) > 1:
-        names = ", ".join(fact.id for fact in found[:_SHOWN])
+        names = ", ".join(fact.id for fact in found[:_MAX_LISTED])
         raise NotFoundError(f"More than one fact begins with {identifier[:80]!r}: {names}.", "Give more of its id.")
     return found[0]
 
 
 def read_fact(store: Store, known: Fact) -> Fact:
-    """Return a fact of the work tree, whole.
+    """Return a fact of the work tree with its text.
 
     Raises:
-        NotFoundError: its file is gone, or cannot be read as one.
+        NotFoundError: its file is gone, or is not a fact any more.
 
     """
     data = store.read(known.path)
@@ -60,9 +60,9 @@ def read_fact(store: Store, known: Fact) -> Fact:
 
 
 def confirm(store: Store, known: Fact, project: str) -> tuple[str, ...]:
-    """Say that a fact holds: as it is, of the code as it is, and in the place of what contradicts it.
+    """Confirm a fact as true of the present code; it supersedes the facts it contradicts. Returns the commits.
 
-    Returns the commits. A fact that was retired or superseded holds again.
+    A retired or superseded fact is active again.
     """
     code = project_code(project, store.context.environ)
     now = store.context.clock()
@@ -83,14 +83,14 @@ def confirm(store: Store, known: Fact, project: str) -> tuple[str, ...]:
 
 
 def retire(store: Store, known: Fact, why: str) -> tuple[str, ...]:
-    """Say that a fact holds no longer, without another in its place; of a pair in review, the other then holds.
+    """Retire a fact, or resolve an issue; `why` is added to its text. Returns the commits.
 
-    An issue is resolved, `why` says how. Returns the commits.
+    A fact that contradicts it is no longer in review.
     """
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        changed = {name: one._replace(review=_without(one.review, known.id)) for name, one in facts.items()}
+        changed = {name: fact._replace(review=_without(fact.review, known.id)) for name, fact in facts.items()}
         fact = changed[known.id]
         status = FactStatus.RESOLVED if fact.kind is FactKind.ISSUE else FactStatus.RETIRED
         word = "Resolved" if fact.kind is FactKind.ISSUE else "Retired"
@@ -102,15 +102,15 @@ def retire(store: Store, known: Fact, why: str) -> tuple[str, ...]:
 
 
 def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
-    """Have a fact say something else; its id and its file stay. Returns the commits.
+    """Replace the text of a fact; its id and file stay. Returns the commits.
 
     Raises:
-        RefusedError: the text says nothing.
+        RefusedError: the text has no words.
 
     """
     clean = redact(text, allow=store.config.redaction.allow).text.strip()
     if not split(clean):
-        raise RefusedError("A fact has to say something.", "To take one out, use 'gitmem facts retire'.")
+        raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
@@ -122,8 +122,8 @@ def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
     return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
 
 
-def take_the_place(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
-    """Have one fact take the place of another (spec V6); returns the commits."""
+def supersede_fact(store: Store, loser: Fact, winner: Fact) -> tuple[str, ...]:
+    """Supersede one fact by another (spec V6); returns the commits."""
     now = store.context.clock()
     return change_facts(
         store,
@@ -141,27 +141,27 @@ def change_facts(
     subject: str,
     *more: Fact,
 ) -> tuple[str, ...]:
-    """Commit what becomes of a fact, of `more`, and of those they are linked with; returns the commits.
+    """Commit changes to a fact, to `more`, and to the facts linked with them; returns the commits.
 
-    `plan` is given these facts, by id, and returns them as they are to be.
+    `plan` gets these facts by id and returns them changed.
     """
 
     def commit(transaction: Transaction) -> None:
-        every = {fact.id: fact for fact in known_facts(store)}
+        known_by_id = {fact.id: fact for fact in known_facts(store)}
         facts: dict[str, Fact] = {}
-        wanted = [known.id, *(one.id for one in more)]
+        wanted = [known.id, *(fact.id for fact in more)]
         while wanted:
             name = wanted.pop()
-            if name in facts or name not in every:
+            if name in facts or name not in known_by_id:
                 continue
-            fact = parse_fact(transaction.read(every[name].path) or b"", every[name].path)
+            fact = parse_fact(transaction.read(known_by_id[name].path) or b"", known_by_id[name].path)
             if fact is not None:
                 facts[name] = fact
                 wanted += [*fact.review, *fact.supersedes, fact.superseded_by]
         if known.id not in facts:
             raise NotFoundError(f"{known.path} cannot be read as a fact.")
         changed = {name: fact for name, fact in plan(facts).items() if fact != facts[name]}
-        changes: dict[str, bytes | None] = {every[name].path: render_fact(fact) for name, fact in changed.items()}
+        changes: dict[str, bytes | None] = {known_by_id[name].path: render_fact(fact) for name, fact in changed.items()}
         if changes:
             transaction.commit(fact_message(subject, changed), changes)
 
@@ -170,8 +170,8 @@ def change_facts(
     return outcome.commits
 
 
-def _without(names: tuple[str, ...], one: str) -> tuple[str, ...]:
-    return tuple(name for name in names if name != one)
+def _without(names: tuple[str, ...], removed: str) -> tuple[str, ...]:
+    return tuple(name for name in names if name != removed)
 
 
 def _name(fact: Fact) -> str:

@@ -1,4 +1,4 @@
-"""The facts of a store as its start text needs them: read from a cache, without YAML."""
+"""The facts of a store's work tree, without their texts: read from a cache (`gitmem.memory.headers`), without YAML."""
 
 from __future__ import annotations
 
@@ -10,34 +10,37 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitmem.memory.headers import Haste
+    from gitmem.memory.headers import Bounds
     from gitmem.store.store import Store
 
 
 def known_facts(store: Store) -> list[Fact]:
-    """Return the facts of the work tree by path."""
-    return [whole(header) for header in fact_headers(store)]
+    """Return the facts of the work tree, sorted by path, without their texts."""
+    return [fact_of(header) for header in fact_headers(store)]
 
 
-def fact_headers(store: Store, haste: Haste | None = None, *, trusting: bool = False) -> list[Header]:
-    """Return the facts of the work tree, each with status, kind and when it was last changed for its key.
+def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
+    """Return the headers of the work tree's facts; the key is status, kind and time of the last change.
 
     See `gitmem.memory.headers.read_headers`.
     """
-    return read_headers(store, FOLDER, _said, haste, trusting=trusting)
+    return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
 
 
-def whole(header: Header) -> Fact:
-    """Return the fact that a header tells of, without its text."""
-    said = dict(zip(_CACHED, header.load(), strict=True))
-    said |= {"created": datetime.fromisoformat(said["created"]), "text": "", "file": header.path}
-    said["updated"] = datetime.fromisoformat(said["updated"]) if said["updated"] else None
-    said |= {"kind": FactKind(said["kind"]), "status": FactStatus(said["status"])}
-    return Fact(**said)
+def fact_of(header: Header) -> Fact:
+    """Return the fact of a header, without its text."""
+    fields = dict(zip(_CACHED, header.load(), strict=True))
+    fields |= {"created": datetime.fromisoformat(fields["created"]), "text": "", "file": header.path}
+    fields["updated"] = datetime.fromisoformat(fields["updated"]) if fields["updated"] else None
+    fields |= {"kind": FactKind(fields["kind"]), "status": FactStatus(fields["status"])}
+    return Fact(**fields)
 
 
 def in_force(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that hold: those that bind, and of a circle that two machines made the one changed last."""
+    """Return the facts that hold.
+
+    Two machines can each have superseded a fact by another until they form a circle; the one changed last holds.
+    """
     known = {fact.id: fact for fact in facts}
     replaced = {fact.id: fact.superseded_by for fact in known.values() if fact.superseded_by in known}
     ends: set[str] = set()
@@ -52,13 +55,13 @@ def in_force(facts: Iterable[Fact]) -> list[Fact]:
 _CACHED = [name for name in Fact._fields if name not in {"text", "file", "source"}]
 
 
-def _said(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
     from gitmem.model.fact.file import parse_fact
 
     fact = parse_fact(data, path)
     if fact is None:
         return None
-    told = fact._asdict()
-    told["description"] = fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " ")
-    told |= {"created": fact.created.isoformat(), "updated": fact.updated.isoformat() if fact.updated else ""}
-    return (fact.status, fact.kind, fact.when.isoformat()), [told[name] for name in _CACHED]
+    fields = fact._asdict()
+    fields["description"] = fact.description or fact.text.split("\n\n")[0][:200].replace("\n", " ")
+    fields |= {"created": fact.created.isoformat(), "updated": fact.updated.isoformat() if fact.updated else ""}
+    return (fact.status, fact.kind, fact.when.isoformat()), [fields[name] for name in _CACHED]

@@ -1,8 +1,8 @@
-"""Facts that may contradict each other weighed by the larger model of the settings (spec V6, V9), behind the hooks.
+"""Have the larger model of the settings judge facts that may contradict each other, in the background (spec V6, V9).
 
-Asked is of pairs that wait for a person, and of new facts that are about the same as one in force, by their words or by
-the vectors that a search has of them. Each pair is asked once; what the model cannot decide, or says wrongly, stays as
-it is. What it decides is a commit that `gitmem undo` takes back.
+It is asked about pairs in review, and about new facts that share words or have similar vectors with a fact in force.
+Each pair is asked about once, and stays as it is if the model cannot decide or gives an unusable reply. Each verdict is
+a commit that `gitmem undo` takes back.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ SCHEMA = {
     "additionalProperties": False,
 }
 AT_ONCE = 10  # pairs of one run
-_NEWEST = 50  # facts that are compared with all that were there before
-_SEEN = "judged"  # beside the caches: pairs that were asked about, a line each
-_LONGEST = 500  # characters of a merged fact
+_NEWEST = 50  # facts that are compared with all older ones
+_FILE = "judged"  # in the folder of caches: the pairs that were asked about, a line each
+_MAX_TEXT = 500  # characters of a merged fact
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a model says of two facts; `text` is that of a merged one."""
+    """A model's verdict on two facts; `text` is that of the merged fact."""
 
     verdict: str
     text: str
@@ -57,19 +57,19 @@ class Verdict:
 
 
 def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:
-    """Have pairs weighed until it is `late`; returns why some could not be, a sentence each.
+    """Have pairs judged until it is `late`; returns a sentence for each failure.
 
     Raises:
-        GitmemError: what was decided could not be committed.
+        GitmemError: a verdict could not be committed.
 
     """
-    settled = Settled(store, _SEEN)
+    settled = Settled(store, _FILE)
     failed = []
     for old, new in list(pairs(store, settled))[:AT_ONCE]:
         subject = f"{old.id} {new.id}"
         if late() or not is_worth_asking(store, subject):
             break
-        text = "\n\n".join(_told(word, fact) for word, fact in (("Older", old), ("Newer", new)))
+        text = "\n\n".join(_description(word, fact) for word, fact in (("Older", old), ("Newer", new)))
         instructions = read_resource("templates", "prompts", "contradiction.md").decode()
         question = Question("contradiction", instructions, text, SCHEMA, Size.LARGE, most_tokens=600)
         asked = ask(store, question, subject, _read, tries)
@@ -82,13 +82,10 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
 
 
 def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
-    """Yield the pairs to weigh, the older fact first: those that wait for a person, then those about the same.
-
-    Of the latter those that share words come before those that are only near by their vectors.
-    """
+    """Yield the pairs to judge, the older fact first: those in review, those that share words, similar ones."""
     kinds = [kind.value for kind in WEIGHED]
-    facts = sorted((one for one in in_force(known_facts(store)) if one.kind in kinds), key=lambda one: one.created)
-    waiting = [(one, other) for one in facts for other in facts if other.id in one.review]
+    facts = sorted((fact for fact in in_force(known_facts(store)) if fact.kind in kinds), key=lambda fact: fact.created)
+    in_review = [(one, other) for one in facts for other in facts if other.id in one.review]
     alike = [
         (one, other)
         for index, other in enumerate(facts)
@@ -97,42 +94,42 @@ def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
         if may_concern(one.description, other.description)
     ]
     given: set[frozenset[str]] = set()
-    for one, other in (*waiting, *alike, *near_pairs(store, facts)):
+    for one, other in (*in_review, *alike, *near_pairs(store, facts)):
         old, new = sorted((one, other), key=lambda fact: (fact.created, fact.id))
         if f"{old.id} {new.id}" not in settled and frozenset((old.id, new.id)) not in given:
             given.add(frozenset((old.id, new.id)))
             yield old, new
 
 
-def apply(store: Store, old: Fact, new: Fact, said: Verdict) -> tuple[str, ...]:
-    """Do what a verdict says; returns the commits."""
+def apply(store: Store, old: Fact, new: Fact, verdict: Verdict) -> tuple[str, ...]:
+    """Carry out a verdict; returns the commits."""
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        if said.verdict == KEEP_OLD:
+        if verdict.verdict == KEEP_OLD:
             return {**facts, **supersede(facts, new.id, old.id, now)}
-        if said.verdict == BOTH:
+        if verdict.verdict == BOTH:
             parted = {
                 one: facts[one]._replace(review=tuple(name for name in facts[one].review if name != other))
                 for one, other in ((old.id, new.id), (new.id, old.id))
             }
             return {**facts, **parted}
         changed = {**facts, **supersede(facts, old.id, new.id, now)}
-        if said.verdict == MERGE:
-            description = one_line(said.text, MAX_DESCRIPTION)
-            changed[new.id] = changed[new.id]._replace(text=said.text, description=description, updated=now)
+        if verdict.verdict == MERGE:
+            description = one_line(verdict.text, MAX_DESCRIPTION)
+            changed[new.id] = changed[new.id]._replace(text=verdict.text, description=description, updated=now)
         return changed
 
-    words = {KEEP_NEW: "Supersede", KEEP_OLD: "Supersede", MERGE: "Merge facts", BOTH: "Both hold"}[said.verdict]
-    return change_facts(store, new, plan, f"{words}: {said.reason or new.description}", old)
+    words = {KEEP_NEW: "Supersede", KEEP_OLD: "Supersede", MERGE: "Merge facts", BOTH: "Both hold"}[verdict.verdict]
+    return change_facts(store, new, plan, f"{words}: {verdict.reason or new.description}", old)
 
 
 def _read(given: Mapping[str, object]) -> Verdict:
-    text = one_line(str(given["text"]), _LONGEST)
+    text = one_line(str(given["text"]), _MAX_TEXT)
     if given["verdict"] == MERGE and not text:
         raise ReplyError("merges two facts into nothing")
     return Verdict(str(given["verdict"]), text, one_line(str(given["reason"]), MAX_DESCRIPTION))
 
 
-def _told(word: str, fact: Fact) -> str:
+def _description(word: str, fact: Fact) -> str:
     return f"{word}: {fact.kind}, {fact.created:%Y-%m-%d}\n{fact.description}"

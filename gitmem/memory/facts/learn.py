@@ -1,8 +1,8 @@
-"""Facts that fill themselves (spec V4 to V6, P3): what a session taught becomes files, one a fact, in one commit.
+"""Learn facts from a session (spec V4 to V6, P3): one file a fact, all in one commit.
 
-What is known already, in these or in other words, gains a source; what contradicts a fact in force is kept beside it,
-to be reviewed (`gitmem review`, `gitmem facts confirm`) or weighed by a model (`gitmem.memory.facts.judge`). A fact
-that a person retired, or whose file was taken out of the store, is not learned again.
+A known fact, in these or other words, gains a source. A fact that contradicts one in force is kept beside it for review
+(`gitmem review`, `gitmem facts confirm`) or for a model's verdict (`gitmem.memory.facts.judge`). A fact that a person
+retired, or whose file was removed, is not learned again.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-# Kinds that say how things are to be; what is said of one may contradict another.
+# The kinds whose facts can contradict each other.
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_LOGIC)
 MAX_SOURCES = 12
-_LIVE = timedelta(hours=6)  # after which a session is taken for a recorded one, of a project as it was then
+_LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
 _KINDS = {
     MemoryType.DECISION.label: FactKind.DECISION,
     MemoryType.PREFERENCE.label: FactKind.PREFERENCE,
@@ -51,13 +51,13 @@ _KINDS = {
     MemoryType.ERROR_FIX.label: FactKind.SOLUTION,
 }
 _TYPES = {kind.label: kind.value for kind in MemoryType}
-_SAVED = 0.9  # the confidence of what was saved as such
+_SAVED = 0.9  # the confidence of an entry that was saved as a decision and the like
 
 
 def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the facts that a session's turns state, and what was saved as decision and the like; returns the commit.
+    """Save the facts that a session's turns state, and entries saved as decision and the like; returns the commit.
 
-    Doing it again adds nothing.
+    A second call adds nothing.
 
     Raises:
         GitmemError: they could not be committed.
@@ -69,13 +69,13 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     code = project_code(project, store.context.environ)
     when = turns[-1].ended if turns else store.context.clock()
     lesson = _Lesson(session, host, tuple(findings), tuple(clean), when)
-    outcome = transact(store, _Learning(store, lesson, code).plan, purpose="learn")
+    outcome = transact(store, _Attempt(store, lesson, code).plan, purpose="learn")
     known_facts(store)  # so that the next session's start finds them in the cache
     return outcome.commits[-1] if outcome.value else None
 
 
 class _Lesson(Value):
-    """What a session states, its turns without secrets, and when it ended."""
+    """A session's findings, its redacted turns, and when it ended."""
 
     session: str
     host: str
@@ -84,23 +84,23 @@ class _Lesson(Value):
     when: datetime
 
 
-class _Learning:
-    """One transaction; its plan may run again, so it begins afresh each time."""
+class _Attempt:
+    """One transaction; its plan resets all state, as it may run again."""
 
     def __init__(self, store: Store, lesson: _Lesson, code: ProjectCode | None) -> None:
         self._store, self._lesson, self._code = store, lesson, code
         self._as_of: tuple[str, frozenset[str]] | None = None
         self._known: dict[str, Fact] = {}
-        self._facts: dict[str, Fact] = {}  # those that were read or made, by id
-        self._changed: dict[str, str] = {}  # paths of those that change, by id
+        self._facts: dict[str, Fact] = {}  # read or made, by id
+        self._changed: dict[str, str] = {}  # paths of changed facts, by id
         self._new: list[str] = []
 
     def plan(self, transaction: Transaction) -> bool:
-        """Add the commit of what is new."""
+        """Add the commit of new and changed facts."""
         self._known = {fact.id: fact for fact in known_facts(self._store)}
         self._facts, self._changed, self._new = {}, {}, []
-        for one in (*self._lesson.findings, *self._saved(transaction)):
-            self._take(transaction, one)
+        for finding in (*self._lesson.findings, *self._saved(transaction)):
+            self._take(transaction, finding)
         self._resolve(transaction)
         self._note_commits(transaction)
         if not self._changed:
@@ -111,46 +111,45 @@ class _Learning:
         return transaction.commit(self._message(), changes, when=self._lesson.when)
 
     def _message(self) -> Message:
-        told = [self._facts[one].description for one in self._new]
-        if not told:
-            subject = f"Note what was said again of {_count(len(self._changed))}"
+        new = [self._facts[identifier].description for identifier in self._new]
+        if not new:
+            subject = f"Update {_count(len(self._changed))}"
         else:
-            subject = f"Learn: {told[0]}" if len(told) == 1 else f"Learn {_count(len(told))}: {told[0]}"
+            subject = f"Learn: {new[0]}" if len(new) == 1 else f"Learn {_count(len(new))}: {new[0]}"
         return fact_message(subject, self._changed, self._lesson.session, self._lesson.host)
 
     def _saved(self, transaction: Transaction) -> list[Finding]:
-        """Return what stands in `memory.md` as a decision, an issue and so on, and is no fact's source yet."""
+        """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""
         data = transaction.read(MEMORY)
         if data is None:
             return []
         known = {source[TIME_LENGTH:] for fact in self._known.values() for source in fact.sources}
-        found = []
-        for one in find_entries(data.decode("utf-8", "replace")):
-            kind = _KINDS.get(one.entry.label)
-            if kind is not None and one.entry.id[TIME_LENGTH:] not in known and (said := _of_entry(one.entry, kind)):
-                found.append(said)
-        return found
+        findings = []
+        for entry in (found.entry for found in find_entries(data.decode("utf-8", "replace"))):
+            kind = _KINDS.get(entry.label)
+            if kind is not None and entry.id[TIME_LENGTH:] not in known and (finding := _of_entry(entry, kind)):
+                findings.append(finding)
+        return findings
 
-    def _take(self, transaction: Transaction, one: Finding) -> None:
-        """Make a fact of a finding, or add its source to the fact it is already."""
+    def _take(self, transaction: Transaction, finding: Finding) -> None:
+        """Make a fact of a finding, or add its source to the fact that says the same."""
+        session = {"session": self._lesson.session} if self._lesson.session else {}
         made = make_fact(
-            one.kind,
-            one.text,
-            one.at,
-            confidence=one.confidence,
-            origin={"session": self._lesson.session, "exchange": one.source}
-            if self._lesson.session
-            else {"exchange": one.source},
-            sources=(one.source,),
-            keywords=fact_keywords(one.text),
-            files=one.files,
+            finding.kind,
+            finding.text,
+            finding.at,
+            confidence=finding.confidence,
+            origin={**session, "exchange": finding.source},
+            sources=(finding.source,),
+            keywords=fact_keywords(finding.text),
+            files=finding.files,
         )
-        there = self._there(transaction, made)
-        if there is not None:
-            self._add_source(there, one)
+        same = self._same(transaction, made)
+        if same is not None:
+            self._add_source(same, finding)
             return
         if was_ever_there(self._store.repository, made.path):
-            return  # it was taken out, by a person or an undo
+            return  # removed by a person or an undo
         against = [self._read(transaction, fact) for fact in self._against(made)]
         for other in filter(None, against):
             made = made._replace(review=(*made.review, other.id))
@@ -159,8 +158,8 @@ class _Learning:
         self._put(made, made.path)
         self._known[made.id] = made
 
-    def _there(self, transaction: Transaction, made: Fact) -> Fact | None:
-        """Return the fact that says what a new one would: of its id, or of its kinds in other words."""
+    def _same(self, transaction: Transaction, made: Fact) -> Fact | None:
+        """Return the known fact with the same id, or of a comparable kind that says the same."""
         if made.id in self._known:
             return self._read(transaction, self._known[made.id])
         for fact in self._known.values():
@@ -179,7 +178,7 @@ class _Learning:
         ]
 
     def _read(self, transaction: Transaction, known: Fact) -> Fact | None:
-        """Return a fact as it is after what was changed so far, None where its file cannot be used."""
+        """Return a fact with the changes so far, None if its file cannot be used."""
         if known.id not in self._facts:
             try:
                 data = transaction.read(known.path)
@@ -195,16 +194,16 @@ class _Learning:
         self._facts[fact.id] = fact
         self._changed[fact.id] = path
 
-    def _add_source(self, fact: Fact, one: Finding) -> None:
-        source = one.source
-        digests = {one[TIME_LENGTH:] for one in fact.sources}
+    def _add_source(self, fact: Fact, finding: Finding) -> None:
+        source = finding.source
+        digests = {known[TIME_LENGTH:] for known in fact.sources}
         if not fact.binds or source[TIME_LENGTH:] in digests or len(fact.sources) >= MAX_SOURCES:
             return
-        created = min(fact.created, one.at)
+        created = min(fact.created, finding.at)
         self._put(fact._replace(sources=(*fact.sources, source), created=created), self._known[fact.id].path)
 
     def _resolve(self, transaction: Transaction) -> None:
-        """Note of open issues that a later fix is about what they are about."""
+        """Resolve open issues that a later fix of the session mends."""
         is_issue = FactKind.ISSUE.value, FactStatus.OPEN.value
         issues = [fact for fact in self._known.values() if (fact.kind, fact.status) == is_issue]
         fixes = find_fixes(self._lesson.turns) if issues else []
@@ -217,7 +216,7 @@ class _Learning:
                 self._put(changed, known.path)
 
     def _note_commits(self, transaction: Transaction) -> None:
-        """Note as of which commit a fact speaks of its files, once all of them are committed."""
+        """Record the commit a fact speaks of, once all of its files are committed."""
         for known in [fact for fact in self._known.values() if fact.files and not fact.commit]:
             commit, files = self._code_as_of()
             fact = self._read(transaction, known) if commit and files.issuperset(known.files) else None
@@ -225,7 +224,7 @@ class _Learning:
                 self._put(fact._replace(commit=commit), known.path)
 
     def _code_as_of(self) -> tuple[str, frozenset[str]]:
-        """Return the commit of the project that a session left, and the files it is about; asked once."""
+        """Return the project's commit at the end of the session and its files; git is asked once."""
         if self._as_of is None:
             now = self._store.context.clock()
             recorded = now - self._lesson.when > _LIVE
@@ -235,13 +234,13 @@ class _Learning:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Say whether facts of two kinds may be one: of the same, or both about how things are to be."""
+    """Return whether facts of two kinds can say the same: the kinds are equal, or both are `WEIGHED`."""
     kinds = [kind.value for kind in WEIGHED]
     return one == other or (one in kinds and other in kinds)
 
 
 def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
-    """Return what an entry of `memory.md` says as a finding; None for what capture took from an answer itself."""
+    """Return an entry of `memory.md` as a finding; None if capture took it from an answer."""
     words = " ".join(entry.text.casefold().split())
     at = moment_of(entry)
     captured = derived_id(at, MemoryType(_TYPES[entry.label]).value, words)[TIME_LENGTH:] == entry.id[TIME_LENGTH:]
@@ -252,7 +251,7 @@ def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
 
 
 def moment_of(entry: Entry) -> datetime:
-    """Return when an entry was made, in UTC: its id says so, whatever zone its line is in."""
+    """Return when an entry was made, in UTC: its id says so, whatever the time zone of its line."""
     return datetime.fromtimestamp(milliseconds_of(entry.id) / 1000, UTC).replace(microsecond=0)
 
 

@@ -1,9 +1,8 @@
-"""Facts that are about the same by the vectors a search has of them (spec V4): a hint, never a verdict.
+"""Pairs of similar facts, by the vectors that `gitmem search` keeps of them (spec V4).
 
-Nothing is embedded here, so nothing is sent: what has no vector yet is compared once it has one. Why only a hint: with
-the local model two wordings of one fact have cosines of 0.88 to 0.98, "use tabs" and "use spaces" 0.95, a rule and its
-contrary 0.92 to 0.998. No threshold tells the first from the others; a model that is asked does
-(`gitmem.memory.facts.judge`).
+Nothing is embedded here: a fact is compared once it has a vector. Similarity is a hint and no verdict: with the local
+model two wordings of one fact have cosines of 0.88 to 0.98, "use tabs" and "use spaces" 0.95, a rule and its contrary
+0.92 to 0.998. No threshold separates them, so `gitmem.memory.facts.judge` asks a model.
 """
 
 from __future__ import annotations
@@ -25,19 +24,19 @@ if TYPE_CHECKING:
     from gitmem.model.fact.fact import Fact
     from gitmem.store.store import Store
 
-_NEAR = 0.75  # of the way from texts about different things to such about the same: for E5 a cosine of 0.90
-_SAME = 0.8  # of the way from what facts have in common anyway to a cosine of 1, where nothing is known of a model
-_NEAREST = 3  # of a fact
-_AT_ONCE = 50  # facts that are new, in one run
-_SEEN = "near"  # beside the caches: the facts that were compared, each with those near it
+_NEAR = 0.75  # between the cosines of unrelated and of related texts: 0.90 for E5
+_RELATED = 0.8  # between the median cosine and 1, for a model without calibration
+_MAX_NEAR = 3  # of a fact
+_MAX_NEW = 50  # facts that one run compares
+_FILE = "near"  # in the folder of caches: the facts that were compared, each with those near it
 
 
 def near_pairs(store: Store, facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
-    """Return the pairs of these facts that are near each other; none where a search has no vectors."""
-    path = os.path.join(store.private, FOLDER, _SEEN)
+    """Return the pairs of these facts that are near each other; none if they have no vectors."""
+    path = os.path.join(store.private, FOLDER, _FILE)
     by_id = {fact.id: fact for fact in facts}
     near = {one: names for one, names in _read(path).items() if one in by_id}
-    new = [fact.id for fact in facts if fact.id not in near][-_AT_ONCE:]
+    new = [fact.id for fact in facts if fact.id not in near][-_MAX_NEW:]
     if new and (found := _compare(store, facts, new)):
         near |= found
         with contextlib.suppress(OSError):
@@ -49,14 +48,14 @@ def near_pairs(store: Store, facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
 
 def _read(path: str) -> dict[str, list[str]]:
     try:
-        said = json.loads(read_text(path) or "{}")
-        return {str(one): [str(other) for other in names] for one, names in said.items()}
+        value = json.loads(read_text(path) or "{}")
+        return {str(one): [str(other) for other in names] for one, names in value.items()}
     except (ValueError, TypeError, AttributeError):
         return {}
 
 
 def _compare(store: Store, facts: Sequence[Fact], new: Sequence[str]) -> Mapping[str, list[str]]:
-    """Return, for each of the new facts that has a vector, those near it."""
+    """Return the facts near each new fact; new facts without a vector are left out."""
     paths = {fact.path: fact.id for fact in facts}
     ids = set(new)
     likeness = compare_documents(store, list(paths), [path for path, one in paths.items() if one in ids])
@@ -69,10 +68,10 @@ def _compare(store: Store, facts: Sequence[Fact], new: Sequence[str]) -> Mapping
 
 
 def _nearest(cosines: Mapping[str, float], calibration: tuple[float, float] | None) -> list[str]:
-    """Return the few facts whose cosines say that they are near, the nearest first."""
+    """Return the nearest facts above the threshold, the nearest first."""
     if not cosines:
         return []
     middle = statistics.median(cosines.values())
-    low, high = calibration or (middle, middle + (1 - middle) * _SAME)
+    low, high = calibration or (middle, middle + (1 - middle) * _RELATED)
     near = [one for one, cosine in cosines.items() if cosine >= low + (high - low) * _NEAR]
-    return nlargest(_NEAREST, near, key=lambda one: (cosines[one], one))
+    return nlargest(_MAX_NEAR, near, key=lambda one: (cosines[one], one))

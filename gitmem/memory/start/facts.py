@@ -1,11 +1,11 @@
-"""Which facts a session is told when it starts, and how (spec R8, V6): those in force that earn their tokens."""
+"""The facts a session is told when it starts (spec R8, V6): those in force, the most useful first."""
 
 from __future__ import annotations
 
 import re
 
-from gitmem.memory.facts.index import fact_headers, in_force, whole
-from gitmem.memory.headers import Haste, never
+from gitmem.memory.facts.index import fact_headers, fact_of, in_force
+from gitmem.memory.headers import Bounds, never
 from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
 from gitmem.values import Value
 
@@ -17,23 +17,24 @@ if TYPE_CHECKING:
     from gitmem.project.state import ProjectState
     from gitmem.store.store import Store
 
-MOST_READ = 200  # facts not known yet that a session's start reads; the others are read behind its back
-_MOST_LOOKED_AT = 150  # facts, of the kinds that tell most and then the newest, whose words are compared with the work
-_MOST = 30  # facts among which the budget chooses
+MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
+_MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
+_MAX_CHOSEN = 30  # facts among which the budget chooses
 _DIGEST = 10  # characters at the end of an entry's id that are the same whenever it was captured
-# What binds tells more than what merely helps: a fix is told only where its files are at hand.
+# By kind; a solution is told only if memory.md names its files.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
-_AT_HAND, _MOST_AT_HAND = 0.5, 3.0  # for each word or file of a fact that what is worked on names
-_FEWEST = 1.0
-_MOST_FILES = 100  # of a fact that git is asked about
+_PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
+_MIN_SCORE = 1.0
+_MAX_FILES = 100  # of a fact whose files are compared
 _SECONDS = 0.3  # for git's answer; without it no fact is marked
 _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 
 
-class ToldFacts(Value):
-    """Lines for the start text; `texts` is what they say, as `plain_words` has it.
+class ChosenFacts(Value):
+    """Lines for the start text; `texts` are their descriptions after `normalized`.
 
-    `told` and `settled` are digests of entries in `memory.md`: those told here, and those that hold no more.
+    `told` and `settled` are digests of the entries in `memory.md` that these facts, and facts that no longer hold, are
+    made of.
     """
 
     lines: tuple[str, ...]
@@ -42,84 +43,82 @@ class ToldFacts(Value):
     settled: frozenset[str]
 
 
-def told_facts(store: Store, at_hand: str, project: ProjectState | None, late: Late = never) -> ToldFacts:
-    """Return the facts in force, the most useful first; `at_hand` is a text that says what is being worked on.
+def choose_facts(store: Store, recent: str, project: ProjectState | None, late: Late = never) -> ChosenFacts:
+    """Return the facts in force, the most useful first.
 
-    `project` is the one whose code facts speak of, None where there is none. Once it is `late`, no more is read.
+    `recent` is the end of `memory.md`, whose words say what is being worked on; `project` the project that facts are
+    about, if it is under git. Once it is `late`, no more is read.
     """
-    haste = Haste(MOST_READ, late)
-    looked_at = _looked_at(fact_headers(store, haste, trusting=True))
-    if not all(header.is_current(store.root) for header in looked_at):
-        looked_at = _looked_at(fact_headers(store, haste))
-    if not looked_at:
-        return ToldFacts((), frozenset(), frozenset(), frozenset())
-    facts = [whole(header) for header in looked_at]
-    holding = in_force(facts)
-    held = {fact.id for fact in holding}
-    words = {word.casefold() for word in _WORD.findall(at_hand)}
+    bounds = Bounds(MAX_PARSED, late)
+    candidates = _candidates(fact_headers(store, bounds, trusting=True))
+    if not all(header.is_current(store.root) for header in candidates):
+        candidates = _candidates(fact_headers(store, bounds))
+    if not candidates:
+        return ChosenFacts((), frozenset(), frozenset(), frozenset())
+    facts = [fact_of(header) for header in candidates]
+    current = in_force(facts)
+    current_ids = {fact.id for fact in current}
+    words = {word.casefold() for word in _WORD.findall(recent)}
     own = adopted_from(store.context.machine, "/")[:-1]  # an agent loads its own memory by itself
-    told = [fact for fact in holding if not (fact.adopted and fact.adopted.startswith(own))]
-    ranked = sorted(((_worth(fact, words, at_hand), fact.when, fact.id, fact) for fact in told), reverse=True)
-    chosen = [fact for worth, _, _, fact in ranked if worth >= _FEWEST][:_MOST]
+    others = [fact for fact in current if not (fact.adopted and fact.adopted.startswith(own))]
+    ranked = sorted(((_score(fact, words, recent), fact.when, fact.id, fact) for fact in others), reverse=True)
+    chosen = [fact for score, _, _, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
     stale = _stale(store, chosen, project)
-    settled = _digests([fact for fact in facts if fact.id not in held]) - _digests(holding)
-    texts = frozenset(plain_words(fact.description) for fact in chosen)
-    return ToldFacts(tuple(_lines(chosen, stale)), texts, _digests(chosen), settled)
+    settled = _digests([fact for fact in facts if fact.id not in current_ids]) - _digests(current)
+    texts = frozenset(normalized(fact.description) for fact in chosen)
+    return ChosenFacts(tuple(_lines(chosen, stale)), texts, _digests(chosen), settled)
 
 
-def plain_words(text: str) -> str:
-    """Return what a statement says, however it is spaced, capitalised and ended."""
+def normalized(text: str) -> str:
+    """Return a statement in lower case, with single spaces and without a final full stop, for comparison."""
     return " ".join(text.split()).rstrip(".!。").casefold()
 
 
-def _looked_at(headers: Sequence[Header]) -> list[Header]:
-    """Return the facts of which all else is read: those that may be told, and the last ones that hold no more.
-
-    The entries of the latter in `memory.md` are told no more, too.
-    """
+def _candidates(headers: Sequence[Header]) -> list[Header]:
+    """Return the facts that may be told, and the newest that no longer hold, whose entries are then left out."""
     keyed = [(header.key, header) for header in headers]
     binding = [(key, header) for key, header in keyed if key[0] in BINDING and key[1] != FactKind.ISSUE]
-    binding.sort(key=lambda one: (_WORTH.get(one[0][1], 0.0), one[0][2]), reverse=True)
-    settled = sorted((one for one in keyed if one[0][0] not in BINDING), key=lambda one: one[0][2])
-    return [header for _, header in (*binding[:_MOST_LOOKED_AT], *settled[-_MOST_LOOKED_AT:])]
+    binding.sort(key=lambda item: (_WORTH.get(item[0][1], 0.0), item[0][2]), reverse=True)
+    settled = sorted((item for item in keyed if item[0][0] not in BINDING), key=lambda item: item[0][2])
+    return [header for _, header in (*binding[:_MAX_RANKED], *settled[-_MAX_RANKED:])]
 
 
-def _worth(fact: Fact, words: set[str], at_hand: str) -> float:
-    files = sum(file.rpartition("/")[2] in at_hand for file in fact.files)
-    near = _AT_HAND * sum(word in words for word in fact.keywords) + 2 * _AT_HAND * files
+def _score(fact: Fact, words: set[str], recent: str) -> float:
+    files = sum(file.rpartition("/")[2] in recent for file in fact.files)
+    for_words = _PER_WORD * sum(word in words for word in fact.keywords) + 2 * _PER_WORD * files
     worth = _WORTH.get(fact.kind, 0.0)
     if not worth and not files:
         return 0.0
-    return worth + min(near, _MOST_AT_HAND) + (fact.confidence if fact.confidence is not None else 0.5)
+    return worth + min(for_words, _MAX_FOR_WORDS) + (fact.confidence if fact.confidence is not None else 0.5)
 
 
 def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:
-    asked = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MOST_FILES]
-    if not asked or not project:
+    with_code = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MAX_FILES]
+    if not with_code or not project:
         return {}
     from gitmem.project.code import project_code
 
     code = project_code(project.root, store.context.environ)
-    return code.changed_since(asked, seconds=_SECONDS) if code else {}
+    return code.changed_since(with_code, seconds=_SECONDS) if code else {}
 
 
 def _lines(facts: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a line for each fact; two that contradict each other are told on one, wherever the first would stand."""
+    """Return a line for each fact; facts that contradict each other share a line."""
     by_id = {fact.id: fact for fact in facts}
     lines = []
     done: set[str] = set()
     for fact in facts:
         if fact.id in done:
             continue
-        pair = [fact, *(by_id[one] for one in fact.review if one in by_id and one not in done)]
-        done.update(one.id for one in pair)
-        told = " Or: ".join(_told(one, stale.get(one.id, ())) for one in pair)
+        pair = [fact, *(by_id[other] for other in fact.review if other in by_id and other not in done)]
+        done.update(member.id for member in pair)
+        text = " Or: ".join(_line(member, stale.get(member.id, ())) for member in pair)
         undecided = f" These contradict each other; `gitmem facts confirm {fact.id}` decides." if len(pair) > 1 else ""
-        lines.append(f"- {told}{undecided}")
+        lines.append(f"- {text}{undecided}")
     return lines
 
 
-def _told(fact: Fact, stale: Sequence[str]) -> str:
+def _line(fact: Fact, stale: Sequence[str]) -> str:
     about = f"{fact.kind}, {fact.when:%Y-%m-%d}"
     if stale:
         about += f"; may be out of date, since changed: {', '.join(stale[:3])}"

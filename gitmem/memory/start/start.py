@@ -1,4 +1,4 @@
-"""What a session is told when it starts (spec R8, J1): facts, fenced as data, within the budget, and where more is."""
+"""The text a session starts with (spec R8, J1): its parts, fenced as data, within the token budget."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 
 from gitmem.errors import GitmemError
 from gitmem.memory.headers import never
-from gitmem.memory.start.concept import concept_at_hand
-from gitmem.memory.start.facts import plain_words, told_facts
+from gitmem.memory.start.concept import current_concept
+from gitmem.memory.start.facts import choose_facts, normalized
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import without_ids
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LAST_LINES = 50  # of memory.md (spec R8)
-_MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # of which larger files give beginning and end
-_AT_HAND = 6_000  # characters at the end of memory.md that say what is being worked on
-_PENDING_SHOWN = 3
+_MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # read of a file: of a larger one, its beginning and end
+_RECENT = 6_000  # characters at the end of memory.md that say what is being worked on
+_MAX_PENDING = 3
 _MARK = re.compile(r" \^[0-9a-z]{10}([0-9a-z]{10})$", re.MULTILINE)
-_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # near enough where a text is cut; `text.sentences` takes 20 ms
+_SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: ")  # of an entry: time, type, tags
 _PIECE = re.compile(r"[^\n]+(?:\n[ \t]+[^\n]+)*")
 
@@ -55,26 +55,25 @@ def session_start(
     pending: Sequence[str],
     late: Late = never,
 ) -> str:
-    """Return the text a session starts with; "" where there is nothing to tell.
+    """Return the text a session starts with; "" if memory is empty.
 
-    `unsaved` are turns that wait in the spool, `project` what git says of the project's repository, `pending` archives
-    whose summary a model may still improve (spec R6). Of every file a bounded part is read (spec X2), and once it is
-    `late`, no more of them.
+    `unsaved` are turns in the spool, `project` is the state of the project, `pending` are archives that the
+    agent is asked to summarize (spec R6). A bounded part of each file is read (spec X2), and none once it is `late`.
     """
     body = Document.parse(_glance(store, MEMORY, _MEMORY_BYTES)).body
     config = store.config.session
-    facts = told_facts(store, without_ids(body[-_AT_HAND:]), project, late)
+    facts = choose_facts(store, without_ids(body[-_RECENT:]), project, late)
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
     open_issues = _entries(body, issues, facts.settled)[::-1]
     parts = [
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        *_newest_summary(store, facts.texts.union(map(_said, open_issues))),
+        *_newest_summary(store, facts.texts.union(map(_statement, open_issues))),
         Part("Facts", facts.lines, share=config.facts_percent),
-        *concept_at_hand(store, body, late),
+        *current_concept(store, body, late),
         Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
         Part(KNOWN_ISSUES, open_issues, share=15),
-        Part("The end of memory.md", _end(body, [one for one in (decisions, issues) if one]), keep_last=True),
+        Part("The end of memory.md", _end(body, list(filter(None, (decisions, issues)))), keep_last=True),
         Part("Summaries to be written", _pending(pending)),
         Part("Sync with other machines", tuple(failures(store.private))),
     ]
@@ -86,7 +85,7 @@ def session_start(
 
 
 def _glance(store: Store, path: str, most: int) -> bytes:
-    """Return a part of a file that tells most; nothing of one that cannot be read: the others are told all the same."""
+    """Return at most so many bytes of a file, its beginning and end; none if it cannot be read."""
     try:
         return store.glance(path, most) or b""
     except (GitmemError, OSError):
@@ -94,34 +93,34 @@ def _glance(store: Store, path: str, most: int) -> bytes:
 
 
 def _safe(part: Part) -> Part:
-    """Return a part that cannot end the fence it stands in, or the one the host puts around that."""
+    """Return a part without closing tags of gitmem's fence or the host's."""
     return part._replace(title=cannot_close(part.title), pieces=tuple(map(cannot_close, part.pieces)))
 
 
 def _entries(
-    body: str, place: Section | None, without: frozenset[str], said: frozenset[str] = frozenset()
+    body: str, section: Section | None, without: frozenset[str], told: frozenset[str] = frozenset()
 ) -> tuple[str, ...]:
     """Return the entries of a section, and other lines a person wrote there, without ids.
 
-    Those whose id `without` names are left out, and those that say no more than what is `said` already.
+    Entries whose digest is in `without`, or whose statement is in `told`, are left out.
     """
-    if place is None:
+    if section is None:
         return ()
-    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[place.body : place.end])]
-    told = [without_ids(piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
-    return tuple(piece for piece in told if _said(piece) not in said)
+    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[section.body : section.end])]
+    entries = [without_ids(piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
+    return tuple(entry for entry in entries if _statement(entry) not in told)
 
 
-def _said(entry: str) -> str:
-    """Return what an entry says, without its head."""
-    return plain_words(_HEAD.sub("", entry, count=1))
+def _statement(entry: str) -> str:
+    """Return an entry's text, without time, type and tags, for comparison."""
+    return normalized(_HEAD.sub("", entry, count=1))
 
 
-def _end(body: str, told: Sequence[Section]) -> tuple[str, ...]:
-    """Return the last lines of `memory.md` in whole entries, without the sections that are told of their own."""
+def _end(body: str, without: Sequence[Section]) -> tuple[str, ...]:
+    """Return the last lines of `memory.md` in whole entries, without these sections."""
     kept = body
-    for place in sorted(told, key=lambda one: one.start, reverse=True):
-        kept = kept[: place.start] + kept[place.end :]
+    for section in sorted(without, key=lambda section: section.start, reverse=True):
+        kept = kept[: section.start] + kept[section.end :]
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(without_ids(kept))]
     lines, first = 0, len(pieces)
     while first and lines < LAST_LINES:
@@ -137,15 +136,16 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     from gitmem.model.entry.entry import render_entry
     from gitmem.model.session.entries import EXCHANGE, remember
 
-    told = []
+    texts: list[str] = []
     for turn in turns:
-        what = remember(redacted(turn, store.config.redaction.allow), (os.path.dirname(store.root), turn.cwd))
-        told += [render_entry(one.entry).rstrip() for one in what.memory if one.entry.label == EXCHANGE] if what else []
-    return tuple(without_ids(text) for text in told)
+        remembered = remember(redacted(turn, store.config.redaction.allow), (os.path.dirname(store.root), turn.cwd))
+        entries = [placed.entry for placed in remembered.memory] if remembered else []
+        texts += [render_entry(entry).rstrip() for entry in entries if entry.label == EXCHANGE]
+    return tuple(without_ids(text) for text in texts)
 
 
 def _newest_summary(store: Store, told: frozenset[str]) -> list[Part]:
-    """Return the newest archive's summary without the sentences that say what is told elsewhere in the same words."""
+    """Return the newest archive's summary without sentences that other parts tell in the same words."""
     names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
     data = _glance(store, f"{SUMMARIES}/{max(names)}", _SUMMARY_BYTES) if names else b""
     if not data:
@@ -155,10 +155,10 @@ def _newest_summary(store: Store, told: frozenset[str]) -> list[Part]:
     first, last = days_of(data)
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
     sentences = _SENTENCE_END.split(Document.parse(data).body.strip())
-    new = tuple(sentence for sentence in sentences if plain_words(sentence) not in told)
+    new = tuple(sentence for sentence in sentences if normalized(sentence) not in told)
     return [Part(title, new, share=store.config.session.summary_percent)]
 
 
 def _pending(archives: Sequence[str]) -> tuple[str, ...]:
-    """Return the requests for summaries in the form the host's skill knows (spec R6)."""
-    return tuple(f"[GITMEM_ROTATE] file={archive}" for archive in archives[-_PENDING_SHOWN:])
+    """Return requests for summaries as the skill in `hooks/` expects them (spec R6)."""
+    return tuple(f"[GITMEM_ROTATE] file={archive}" for archive in archives[-_MAX_PENDING:])

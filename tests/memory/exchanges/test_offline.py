@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.memory.ask.ask import patience
 from gitmem.memory.background import settle, tend
-from gitmem.memory.exchanges.model import improve_sessions, wait_for_words
+from gitmem.memory.exchanges.model import request_rewording, reword_requested
 from gitmem.memory.replay import replay
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.exchange import Outcome, parse
@@ -245,9 +245,9 @@ def test_a_hostile_answer_changes_no_other_exchange(asking, recorder, model_serv
 
 
 def test_what_is_too_old_is_not_asked_any_more(asking, recorder, model_server):
-    wait_for_words(asking.store, "s-rec", "claude-code", recorder.write())
+    request_rewording(asking.store, "s-rec", "claude-code", recorder.write())
     asking.clock.now += timedelta(days=3)
-    assert improve_sessions(asking.store, lambda: False) == []
+    assert reword_requested(asking.store, lambda: False) == []
     assert model_server.asked == []
     assert list(Path(asking.store.private, "asking").iterdir()) == []
 
@@ -257,5 +257,5 @@ def test_damaged_notes_of_what_waits_are_removed(asking):
     folder.mkdir()
     for number, text in enumerate(("", "[]", "{", '{"session": "s"}', json.dumps({"session": "s", "at": 3}))):
         (folder / f"{number}.json").write_text(text)
-    assert improve_sessions(asking.store, lambda: False) == []
+    assert reword_requested(asking.store, lambda: False) == []
     assert list(folder.iterdir()) == []

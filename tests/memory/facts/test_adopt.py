@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.facts.adopt import adopt, look_of
+from gitmem.memory.facts.adopt import adopt, fingerprint
 from gitmem.memory.facts.edit import retire
 from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.memory.start.start import session_start
@@ -79,7 +79,7 @@ def test_a_folder_that_is_gone_retires_nothing(desk, folder):
     adopt(desk.store, str(folder))
     os.rename(folder, f"{folder} elsewhere")
     assert adopt(again(desk), str(folder)).commits == ()
-    assert look_of(str(folder)) == ""
+    assert fingerprint(str(folder)) == ""
     assert len(said(desk)) == 2
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.memory.background import settle
-from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, take_the_place
+from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.replay import replay
@@ -66,7 +66,7 @@ def test_what_is_said_again_gains_a_source(desk, bare_git):
     learned(desk, "before committing, always run the linter", session="s-2")
     [fact] = known_facts(desk.store)
     assert len(fact.sources) == 2
-    assert log(desk, bare_git)[0] == "Note what was said again of 1 fact"
+    assert log(desk, bare_git)[0] == "Update 1 fact"
 
 
 def test_a_replayed_session_and_a_live_one_teach_the_same(desk, recorder, bare_git):
@@ -166,9 +166,9 @@ def test_a_chain_is_followed(desk):
     for text in ("use a1 for builds, not b1", "use c1 for tests, not d1", "use e1 for docs, not f1"):
         learned(desk, text)
     one, two, three = sorted(known_facts(desk.store), key=lambda fact: fact.created)
-    take_the_place(desk.store, one, two)
-    take_the_place(desk.store, two, three)
-    take_the_place(desk.store, three, one)
+    supersede_fact(desk.store, one, two)
+    supersede_fact(desk.store, two, three)
+    supersede_fact(desk.store, three, one)
     [end] = in_force(known_facts(desk.store))
     assert end.id == one.id
 

@@ -10,8 +10,8 @@ import pytest
 from gitmem.memory import headers
 from gitmem.memory.background import tend
 from gitmem.memory.start import facts
-from gitmem.memory.start.concept import concept_at_hand
-from gitmem.memory.start.facts import told_facts
+from gitmem.memory.start.concept import current_concept
+from gitmem.memory.start.facts import choose_facts
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
@@ -50,11 +50,11 @@ def put(desk, kind: FactKind, text: str, **more) -> Path:
 def told(desk, project: Path | None = None) -> str:
     """Return what a session is told of facts when it starts."""
     if project is None:
-        return "\n".join(told_facts(desk.store, "", None).lines)
+        return "\n".join(choose_facts(desk.store, "", None).lines)
     with ProjectQuestions(str(project), desk.store.context.environ) as questions:
         state = questions.answer()
         assert state is not None
-        return "\n".join(told_facts(desk.store, "", state).lines)
+        return "\n".join(choose_facts(desk.store, "", state).lines)
 
 
 def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
@@ -87,14 +87,14 @@ def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tm
     (code / "src 한글.py").write_text("two\n")
     commit_all(code, bare_git)
     state = ProjectState(str(code), "main", 0, ())
-    assert "since changed" in "".join(told_facts(desk.store, "", state).lines)
+    assert "since changed" in "".join(choose_facts(desk.store, "", state).lines)
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "bin" / "git").chmod(0o755)
     context = desk.store.context
     path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
     monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
-    lines = told_facts(desk.store, "", state).lines
+    lines = choose_facts(desk.store, "", state).lines
     assert len(lines) == 2
     assert "since changed" not in "".join(lines)
 
@@ -116,7 +116,7 @@ def test_what_is_edited_by_hand_is_told_as_it_is_now(desk):
 
 
 def test_of_facts_that_are_not_looked_at_an_edit_is_seen_behind_the_next_hook(desk, monkeypatch):
-    monkeypatch.setattr(facts, "_MOST_LOOKED_AT", 1)
+    monkeypatch.setattr(facts, "_MAX_RANKED", 1)
     put(desk, FactKind.RULE, "Always run the linter.")
     low = put(desk, FactKind.PATTERN, "Handlers are named by their event.")
     assert "linter" in told(desk)
@@ -143,11 +143,11 @@ def test_the_concept_at_hand_is_told_under_the_name_it_has_now(desk):
         path = Path(desk.store.root, concept.path)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(render_new(concept, [line_of(one, "sessions/2026/01/20260110_000000-s.md")]))
-    [part] = concept_at_hand(desk.store, "")
+    [part] = current_concept(desk.store, "")
     assert part.title == f"Done before about {concept.name}"
     path.write_text(path.read_text().replace(f"name: {concept.name}", "name: The loader"))
-    [part] = concept_at_hand(desk.store, "")
+    [part] = current_concept(desk.store, "")
     assert part.title == "Done before about The loader"
     path.unlink()
-    [part] = concept_at_hand(desk.store, "")
+    [part] = current_concept(desk.store, "")
     assert "loader 0" in part.title
