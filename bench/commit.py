@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from gitmem.machine.context import Context
@@ -68,27 +69,23 @@ def append(path: Path) -> None:
         file.write(APPENDED)
 
 
+def save(store: Store, commits: int) -> None:
+    """Have gitmem append to the file in so many commits of one transaction."""
+
+    def plan(transaction: object) -> None:
+        for _ in range(commits):
+            data = transaction.read("note.md") + APPENDED
+            transaction.commit(Message("bench", ((Trailer.OP.value, Op.SAVE.value),)), {"note.md": data})
+
+    transact(store, plan, purpose="bench")
+
+
 def engines(store: Store, environ: Mapping[str, str], tip: Callable[[], str]) -> dict[str, Step]:
     """Return one step, a commit, for each engine; all work on the same repository."""
     work, note = Path(store.root), Path(store.root) / "note.md"
 
     def run(*args: str, stdin: bytes | None = None) -> None:
         subprocess.run(["git", *args], cwd=work, env=environ, check=True, input=stdin, stdout=subprocess.DEVNULL)
-
-    def gitmem() -> None:
-        def plan(transaction: object) -> None:
-            data = transaction.read("note.md") + APPENDED
-            transaction.commit(Message("bench", ((Trailer.OP.value, Op.SAVE.value),)), {"note.md": data})
-
-        transact(store, plan, purpose="bench")
-
-    def drain() -> None:
-        def plan(transaction: object) -> None:
-            for _ in range(DRAIN):
-                data = transaction.read("note.md") + APPENDED
-                transaction.commit(Message("bench", ((Trailer.OP.value, Op.SAVE.value),)), {"note.md": data})
-
-        transact(store, plan, purpose="bench")
 
     def git(*config: str) -> None:
         append(note)
@@ -118,8 +115,8 @@ def engines(store: Store, environ: Mapping[str, str], tip: Callable[[], str]) ->
     return {
         "git": git,
         "git (synced)": git_synced,
-        "gitmem": gitmem,
-        f"gitmem, {DRAIN} in one drain, each": drain,
+        "gitmem": partial(save, store, 1),
+        f"gitmem, {DRAIN} in one drain, each": partial(save, store, DRAIN),
         "bare fast-import + update-index": fast_import,
         "GitPython index.commit": gitpython,
     }

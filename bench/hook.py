@@ -142,7 +142,7 @@ def main() -> None:
     try:
         gitmem = shutil.which("gitmem", path=str(Path(sys.executable).parent))
         assert gitmem, "gitmem is not installed beside this Python"
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT", "CLAUDE"))}
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT", "CLAUDE", "PYTHON"))}
         environ = kept | {"HOME": str(folder), "PATH": f"{Path(gitmem).parent}{os.pathsep}{os.environ['PATH']}"}
         stores = {number: Project(folder / f"p{number}", gitmem, environ, number) for number in (1, args.sessions)}
         names = [*EVENTS, FIFTH]

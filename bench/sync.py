@@ -217,7 +217,7 @@ def simulate() -> None:
 def _simulated(machines: int, every: float) -> str:
     chance = random.Random(machines)
     syncs = 20 if every else 1
-    # What happens: (when, machine, what it saw of the remote when it fetched or None, round, how long that takes)
+    # Events: (time, machine, version it fetched, None before it does, round, duration)
     events = [(chance.random() * every, number, None, 1, 0.0) for number in range(machines)]
     left = dict.fromkeys(range(machines), syncs)
     version, rounds, failed = 0, [], 0

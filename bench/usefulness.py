@@ -99,7 +99,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as home:
         project = Path(home, "project")
         project.mkdir()
-        environ = {name: value for name, value in os.environ.items() if not name.startswith(("GIT", "CLAUDE"))}
+        environ = {
+            name: value for name, value in os.environ.items() if not name.startswith(("GIT", "CLAUDE", "PYTHON"))
+        }
         environ |= {"HOME": home, "GITMEM_EMBEDDING_PROVIDER": "none"}
         context = Context(environ, home, "bench", lambda: datetime.now().astimezone())
         root = init_store(str(project), context, Place.PROJECT).store.root
