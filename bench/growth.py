@@ -126,9 +126,8 @@ def main() -> None:
             name = " ".join(["git repack -adf", *options])
             print(f"  {name:<28} {full / 1e6:>7.2f} MB  {took:>6.1f} CPU s   ratio {ours / full:.2f} (target {TARGET})")
         with_graph, without = log_time(store), log_time(store, "-c", "core.commitGraph=false")
-        print(
-            f"git log -- PATH: {with_graph:.1f} ms, without the commit graph {without:.1f} ms, ratio {with_graph / without:.2f}"
-        )
+        ratio = with_graph / without
+        print(f"git log -- PATH: {with_graph:.1f} ms, without the commit graph {without:.1f} ms, ratio {ratio:.2f}")
 
 
 if __name__ == "__main__":

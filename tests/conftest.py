@@ -1,4 +1,4 @@
-"""What every test stands on: no developer's home, no git configuration, no GIT_* of a hook that runs the tests."""
+"""Fixtures of all tests: an empty home, no git configuration, no GIT_* variables of a hook that runs the tests."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ _ENOUGH = 4 << 30  # bytes; the suite needs less than half
 
 
 def _keep_off_the_disk() -> None:
-    """Have pytest make its folders in memory, where there is room: the suite waits for syncs for a third of its time.
+    """Have pytest make its folders in memory if there is room: a third of the suite's time is waiting for syncs.
 
-    Nothing here can see whether a disk kept what was synced. What is about full disks makes disks of its own.
+    No test can see whether a disk kept synced data. Tests of full disks mount their own.
     """
     if "PYTEST_DEBUG_TEMPROOT" in os.environ or not os.access(_IN_MEMORY, os.W_OK) or not hasattr(os, "ST_NOEXEC"):
         return
@@ -177,10 +177,10 @@ def new_store(tmp_path_factory: pytest.TempPathFactory) -> StoreCopies:
 
 
 class FakeProvider:
-    """A server on loopback that embeds like a model would, or misbehaves as it is told.
+    """A server on loopback that embeds texts, or misbehaves as `behave` says.
 
-    `behave` holds what it does for the next requests, one word each; then it is right again. `asked` has the requests.
-    A word is a direction, and `same` has words that mean what others mean.
+    `behave` has one word for each of the next requests; after them answers are right again. `asked` has the requests.
+    Each word of a text adds to one component; `same` maps words to synonyms.
     """
 
     DIMENSIONS = 64
@@ -319,7 +319,7 @@ class FakeModel(FakeProvider):
 
 @pytest.fixture
 def model_server() -> Iterator[FakeModel]:
-    """Give a server that answers questions, right until it is told otherwise."""
+    """Give a server that answers questions, correctly unless `behave` says otherwise."""
     fake = FakeModel()
     yield fake
     fake.close()
@@ -327,7 +327,7 @@ def model_server() -> Iterator[FakeModel]:
 
 @pytest.fixture
 def provider() -> Iterator[FakeProvider]:
-    """Give a provider of vectors on loopback, right until it is told otherwise."""
+    """Give an embedding provider on loopback, correct unless `behave` says otherwise."""
     fake = FakeProvider()
     yield fake
     fake.close()

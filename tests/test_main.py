@@ -1,4 +1,4 @@
-"""`gitmem.__main__`: what a process is given by its caller, and makes good before anything else."""
+"""`gitmem.__main__`: streams and encodings that the caller left unusable are repaired first."""
 
 from __future__ import annotations
 

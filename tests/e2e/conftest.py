@@ -134,18 +134,18 @@ class Agent:
         return [self.program, "-p", text, "--permission-mode", "acceptEdits", "--allowedTools", "Bash", *words]
 
     def waiting(self) -> list[str]:
-        """Return the names of what was delivered and is not committed yet."""
+        """Return the names of delivered events that are not committed yet."""
         return sorted(path.name for path in self.spool.glob("*.json"))
 
     def wait(self, reached, what: str) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         end = time.monotonic() + _PATIENCE
         while not reached():
             assert time.monotonic() < end, f"{what}; there wait {self.waiting()}"
             time.sleep(0.05)
 
     def drained(self) -> None:
-        """Wait for the background to have committed what was delivered."""
+        """Wait until the background has committed every delivered event."""
         self.wait(lambda: not self.waiting(), "what was delivered was not committed")
         self.wait(lambda: self.git("status", "--porcelain") == "", "the store did not become clean")
 

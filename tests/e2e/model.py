@@ -1,4 +1,4 @@
-"""A model that says what a script tells it to, so that a real agent can be run without a network.
+"""A scripted model, so that a real agent can be run without a network.
 
     python model.py SCRIPT.json LOG.jsonl      prints the port it listens on, on the loopback address
 

@@ -1,4 +1,4 @@
-"""What the fault tests stand on: a project with a store, the real command, and what must be true of a store always."""
+"""Fixtures of the fault tests: a project with a store, the real command, and a store's invariants."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _LITTER = re.compile(r"\.lock$|\.keep$|^(fast_import_crash_|index\.gitmem|checko
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a command came to."""
+    """The result of a command."""
 
     code: int
     out: str
@@ -84,7 +84,7 @@ def gitmem_command(*args: str) -> list[str]:
     return [sys.executable, "-m", "gitmem", *args]
 
 
-# Of the test that runs now: the process that forks the victims has seen those of the first one.
+# Variables of the running test: the process that forks victims saw those of the first test.
 _HOMES = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "XDG_CONFIG_HOME")
 
 
@@ -94,7 +94,7 @@ def environment(more: Mapping[str, str] | None = None) -> dict[str, str]:
 
 
 class Project:
-    """A project with a store, and what is known of what was saved there.
+    """A project with a store, and the texts saved there.
 
     `kept` are the texts whose save said that it was done, by id; `perhaps` those whose save was killed or failed, which
     may be there once or not at all, `promised` those that wait in the spool, `forgotten` those that are lost and were
@@ -143,7 +143,7 @@ class Project:
         self.kept[identifier] = text
 
     def text(self, what: str = "said") -> str:
-        """Return a text like no other of this project's: of several lines, in two scripts."""
+        """Return a unique text of several lines in two scripts."""
         self._number += 1
         return f"{what} number {self._number}\nzweite Zeile ☕ 기억 {self._number}\n\n  and an indented one"
 
@@ -159,7 +159,7 @@ class Project:
         self.edits.append(line)
 
     def configure(self, text: str) -> None:
-        """Write the person's own settings; what was edited by hand is committed."""
+        """Write the person's own settings, and commit edits by hand."""
         own_file(os.environ, os.environ["HOME"]).write_text(text + self.settings)
         assert self.gitmem("check").code == 0
 
@@ -210,7 +210,7 @@ class Project:
         return sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
 
     def check(self) -> None:
-        """Assert all that must be true of a store whose last command was not cut off."""
+        """Assert the invariants of a store whose last command was not killed."""
         self.check_repository()
         self.check_in_step()
         self.check_tidy()
@@ -247,11 +247,11 @@ class Project:
         assert self.litter() == []
 
     def litter(self) -> list[Path]:
-        """Return what killed processes leave, but for unfinished packs and objects, which maintenance removes."""
+        """Return the files that killed processes left, but for packs and objects, which maintenance removes."""
         return sorted(path for path in self._git_folders() if _LITTER.search(path.name))
 
     def age(self) -> int:
-        """Make what was left behind as old as if that had been long ago; returns the number of unfinished events."""
+        """Age the files left behind; return the number of unfinished events."""
         long_ago = time.time() - 48 * 3600
         unfinished = [path for path in map((self.private / "spool").joinpath, self.waiting()) if not _is_whole(path)]
         for path in (*unfinished, *self.litter()):
@@ -263,7 +263,7 @@ class Project:
             yield from folder.rglob("*")
 
     def check_entries(self, *, edits: bool = True, promises: bool = True) -> None:
-        """Assert that what was saved is there once, whole, and nothing else; in the end also what waited and edits."""
+        """Assert that each saved text is there once, whole, and nothing else; by flag also promises and edits."""
         files = self.files()
         days = [entry for path, text in files.items() if path.startswith("daily/") for entry in find_all(text)]
         ids = collections.Counter(entry.id for entry in days)
@@ -327,7 +327,7 @@ class Victims:
         env: Mapping[str, str] | None = None,
         wait: bool = True,
     ) -> Victim:
-        """Run a command, and kill it when it is about to do its step number `at` or `after` so many seconds.
+        """Run a command and kill it before its step number `at`, or `after` so many seconds.
 
         With 0 for `at` it is only watched. `how` is "alone" or "group": with all it started, as a power cut does. With
         "gc" it is not killed: git's own clean-up runs in the store at that step.
@@ -347,7 +347,7 @@ class Victims:
         return Victim(**{**answer, "steps": tuple(answer["steps"])})
 
     def wait(self, victim: Victim) -> None:
-        """Wait until nothing that a victim started runs any more."""
+        """Wait until every process a victim started has ended."""
         assert not self._ask({"group": victim.group})["left"]
 
     def _ask(self, job: Mapping[str, object]) -> dict[str, Any]:
@@ -372,7 +372,7 @@ class Victims:
 
 @dataclass(frozen=True, slots=True)
 class Victim:
-    """What became of a command: its exit code, negative for the signal that ended it, and the steps it came to.
+    """The end of a command: its exit code, or minus the signal, and the steps it reached.
 
     `group` is the process group it ran in, `seconds` how long it took.
     """
@@ -412,7 +412,7 @@ exec "$PLANTED_GIT" "$@"
 
 
 class PlantedGit:
-    """A git that goes wrong when it is started for the k-th time.
+    """A git that fails at its k-th start.
 
     It "fails", "vanishes", "works and fails", "takes gitmem along" and works, or "works and takes gitmem along".
     """
@@ -443,7 +443,7 @@ class PlantedGit:
 
     @property
     def calls(self) -> int:
-        """How many times git was started."""
+        """Return how often git was started."""
         return len(list(self._calls.iterdir()))
 
     def arguments(self, call: int) -> str:

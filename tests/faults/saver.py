@@ -16,7 +16,7 @@ from gitmem.cli.main import main
 
 
 def text_of(name: str, number: int) -> str:
-    """Return a text that only this saver says, of two lines."""
+    """Return a text of two lines that no other saver uses."""
     return f"{name} says {number}\nand 잊지 않는다 {number}"
 
 

@@ -36,7 +36,7 @@ LIVES = os.getpid()
 
 
 class Session:
-    """A session of a host, with a transcript; what it says is like nothing else in the project."""
+    """A host's session with a transcript of unique texts."""
 
     _numbers = itertools.count(1)
 
@@ -82,7 +82,7 @@ class Session:
 
 
 class Sessions:
-    """All sessions of a project, and what must be in the store of them."""
+    """All sessions of a project, and the entries they must leave."""
 
     def __init__(self, project: Project, folder: Path, victims: Victims) -> None:
         self.project = project
@@ -107,7 +107,7 @@ class Sessions:
         return self.victims.run(self.project.root, *DRAIN, **how)
 
     def settle(self, where: str) -> None:
-        """Drain after a kill, once what it left is old enough; then all of it is there once."""
+        """Drain after a kill, once leftovers are old enough; check that all is there once."""
         self.once(where)
         self.project.age()
         done = self.drain()
@@ -125,7 +125,7 @@ class Sessions:
         ]
 
     def once(self, where: str) -> None:
-        """Assert that the tip holds nothing twice, and of a turn all or nothing."""
+        """Assert that the tip holds nothing twice, and each turn whole or not at all."""
         for path, text in self.project.files().items():
             counted = collections.Counter(entry.id[TIME_LENGTH:] for entry in entries_of(text))
             assert [digest for digest, count in counted.items() if count > 1] == [], (where, path)

@@ -1,4 +1,4 @@
-"""Many who save into one store at once, killed now and then, with a person who edits meanwhile: nothing is lost.
+"""Many processes save at once, some are killed, a person edits meanwhile: nothing is lost.
 
 What is there twice, or half, or not at all is found by `Project.check`; these tests make the trouble.
 """
@@ -48,7 +48,7 @@ class Saver:
         return self._process.pid
 
     def go(self) -> None:
-        """Let it begin, once it is ready to."""
+        """Start it once it is ready."""
         while not self._said.read_bytes() and self._process.poll() is None:
             time.sleep(0.01)
         assert self._process.stdin is not None
@@ -58,12 +58,12 @@ class Saver:
         return self._process.poll() is None
 
     def kill(self, how: str) -> None:
-        """End it at once, alone or with the git processes it started."""
+        """Kill it, alone or with the git processes it started."""
         with contextlib.suppress(ProcessLookupError):
             (os.killpg if how == "group" else os.kill)(self.pid, signal.SIGKILL)
 
     def end(self) -> int:
-        """Wait for its end, and note what it said to have saved; returns its exit code."""
+        """Wait for its end, record the saves it reported, return its exit code."""
         if self._process.stdin is not None:
             self._process.stdin.close()
         code = self._process.wait(SECONDS)
@@ -80,7 +80,7 @@ class Saver:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., Saver]]:
-    """Give a function that starts a saver; those that still run in the end are killed."""
+    """Give a function that starts a saver; savers still running at the end are killed."""
     started: list[Saver] = []
 
     def one(project: Project, name: str, count: int, cwd: Path | None = None) -> Saver:
@@ -158,7 +158,7 @@ def test_while_memory_md_rotates_again_and_again(project: Project, start: Callab
 @pytest.mark.parametrize("kills", [8, pytest.param(40, marks=slow)])
 @pytest.mark.timeout(600)
 def test_killed_again_and_again(project: Project, start: Callable[..., Saver], how: str, kills: int):
-    """Whoever is killed is followed by another; what had been reported as saved is there once."""
+    """Each killed saver is replaced; every reported save is there once."""
     chance = random.Random(7)
     savers: list[Saver] = []
     for kill in range(kills):
@@ -204,7 +204,7 @@ def test_while_a_person_edits(project: Project, start: Callable[..., Saver], sec
 @pytest.mark.parametrize("rounds", [3, pytest.param(30, marks=slow)])
 @pytest.mark.timeout(600)
 def test_while_the_repository_is_packed(project: Project, start: Callable[..., Saver], rounds: int):
-    """By commands that may be killed, with the git processes they started, at any moment."""
+    """Kill commands, with the git processes they started, at any moment."""
     chance = random.Random(13)
     savers = [start(project, f"saver-{number}", 100_000) for number in range(2)]
     for saver in savers:

@@ -1,4 +1,4 @@
-"""Disks that are full, read-only or not ours, and a git that fails or is missing.
+"""Full and read-only disks, files of others, a git that fails or is missing.
 
 Whatever fails: the exit code is not 0, the message says whether what was handed over waits or is gone, nothing is half
 written, and once the cause is gone the next command finishes what was accepted, once.
@@ -69,7 +69,7 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
 
 
 def attempt(project: Project, text: str, run: Callable[[list[str]], Done]) -> Done:
-    """Save a text under bad conditions, and remember what the command said of it."""
+    """Save a text under bad conditions, and record the command's answer."""
     done = run(["save", "--json", "--", text])
     assert "Traceback" not in done.err
     if done.code == 0:
@@ -92,7 +92,7 @@ def attempt(project: Project, text: str, run: Callable[[list[str]], Done]) -> Do
 
 
 def mend(project: Project, **more: object) -> None:
-    """Run a plain command once the trouble is over: it finishes all that was accepted."""
+    """Run a command once the cause is gone; check that it finishes all accepted saves."""
     done = project.gitmem("check", **more)
     assert done.code == 0, done
     project.check()

@@ -1,4 +1,4 @@
-"""`git gc --prune=now` beside a save removes what nothing points to: never what the branch is about to point to.
+"""`git gc --prune=now` beside a save removes no object that the branch is about to point to.
 
 It runs at one of the save's steps, so that what was handed to git before has been done; and, slowly, in a tight loop.
 """

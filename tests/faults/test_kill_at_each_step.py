@@ -1,4 +1,4 @@
-"""A command killed at each of its steps, alone or with all it started: the next command repairs what is left.
+"""A command killed at each of its steps, alone or with its children: the next command repairs the store.
 
 Steps are seen from outside (victim.py); production code has no hooks for tests. A command goes through the same steps
 each time, give or take a wait, so a loop kills at step 1, 2, 3, … until the command comes to its end.
@@ -38,7 +38,7 @@ STAGED = re.compile(r"os\.rename \d+-[0-9a-f]{12}")  # a file of `.tmp/` on its 
 
 @pytest.fixture
 def project(project: Project) -> Project:
-    """Give a project in which nothing goes on once a command and what it started were killed."""
+    """Give a project without background work, so that nothing runs after a kill."""
     project.settings = NO_PACKING
     project.configure("")
     return project
@@ -77,7 +77,7 @@ def saving(project: Project, first: Callable[[], object] = lambda: None) -> Call
 
 
 def save(project: Project, victims: Victims, where: str = "", env: Mapping[str, str] | None = None) -> Victim:
-    """Save a text and be done with it."""
+    """Save a text."""
     text = project.text()
     done = victims.run(project.root, "save", "--json", "--", text, env=env)
     assert done.code == 0, (where, done)
@@ -86,7 +86,7 @@ def save(project: Project, victims: Victims, where: str = "", env: Mapping[str, 
 
 
 def repair(project: Project, victims: Victims, victim: Victim, number: int, where: str = "") -> None:
-    """Run plain commands after a kill; each leaves all in order, once what was left behind is old enough."""
+    """Run commands after a kill; check that each leaves the store in order, once leftovers are old enough."""
     where = where or f"step {number}: killed when about to {victim.steps[-1]}"
     project.check_entries(edits=False)
     if number % 3 == 0:

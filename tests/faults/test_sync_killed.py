@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tests.faults.conftest import Victims
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-PATIENCE = 1800.0  # seconds for one among many that are all in each other's way, on one machine
+PATIENCE = 1800.0  # seconds for one of many concurrent clones on one machine
 SETTINGS = f"{NO_PACKING}sync:\n  auto: 'off'\n"
 
 

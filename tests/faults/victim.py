@@ -26,10 +26,10 @@ _AUDITED = {
     *("os.utime", "fcntl.flock", "os.posix_spawn", "subprocess.Popen"),
 }
 _STARTS = ("os.posix_spawn", "subprocess.Popen")
-# What is buffered leaves with a flush, but what can be seen of it from outside is the same before both.
+# A flush writes the buffer, but from outside the file looks the same before either.
 _CALLED = {"write", "BufferedWriter.write", "TextIOWrapper.write", "fsync", "poll.poll", "waitpid", "_exit"}
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_PATIENCE = 60.0  # seconds for what should take a fraction of one
+_PATIENCE = 60.0  # seconds; a fraction of one should do
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER, prctl(2)
 
 
@@ -79,7 +79,7 @@ class Steps:
 
 
 def run(job: dict[str, object]) -> dict[str, object]:
-    """Run one command line; says how it ended, what it printed, and whether it left something running."""
+    """Run one command line; return its end, its output, and whether it left a process running."""
     if job.get("group"):
         return {"left": _wait_for_group(int(str(job["group"])))}
     started = time.monotonic()
@@ -140,7 +140,7 @@ def _wait(child: int) -> int:
 
 
 def _wait_for_group(group: int) -> bool:
-    """Wait until nothing that a command started runs any more; True, and an end to it, where that takes too long."""
+    """Wait until every process a command started has ended; kill them and return True if that takes too long."""
     end = time.monotonic() + _PATIENCE / 4
     while True:
         with contextlib.suppress(ChildProcessError):
@@ -160,7 +160,7 @@ def main() -> None:
     """Answer jobs until the input ends."""
     if sys.platform == "linux":  # so that what a dead command leaves running is reaped, and seen to be gone
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-    # What a command imports is no step, and is not to be done again for each.
+    # Imports are no steps, and are made once for all commands.
     import gitmem.cli.door
     import gitmem.memory.save
     import gitmem.memory.summaries.offline

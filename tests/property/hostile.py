@@ -1,4 +1,4 @@
-"""What somebody who can push to a remote of memory may have put there: trees, records, histories git would not make.
+"""Hostile remotes of a memory: trees, records of purges and histories that git itself would not make.
 
 Objects are written byte by byte, past git's own checks. A file's text may hold `@MARK@`, which becomes the path of a
 file that exists only if something ran.
@@ -27,7 +27,7 @@ PLAIN, PROGRAM, LINK, SUBMODULE, FOLDER = b"100644", b"100755", b"120000", b"160
 
 
 class Objects:
-    """Writes loose objects and refs into a bare repository, whatever they say."""
+    """Writes loose objects and refs into a bare repository without checking them."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -42,7 +42,7 @@ class Objects:
         return oid
 
     def tree(self, files: Mapping[tuple[bytes, ...], File]) -> str:
-        """Write a tree and those below it; a name may be anything, a slash in it among that."""
+        """Write a tree and its subtrees; names are not checked and may hold slashes."""
         here: dict[bytes, File] = {}
         below: dict[bytes, Tree] = {}
         for path, file in files.items():
@@ -63,7 +63,7 @@ class Objects:
         return self.write("commit", b"\n".join(lines))
 
     def endless(self, wide: int, deep: int) -> str:
-        """Write a tree with `wide ** deep` files, of which each folder stands in a folder `wide` times."""
+        """Write a tree of `wide ** deep` files out of few objects: each folder lists one subtree `wide` times."""
         oid = self.tree({(b"%02d.md" % number,): (PLAIN, self.write("blob", b"x\n")) for number in range(wide)})
         for _ in range(deep - 1):
             names = (b"40000 %02d\0" % number for number in range(wide))
@@ -82,7 +82,7 @@ class Objects:
 
 @dataclass(frozen=True)
 class Said:
-    """What a commit says of itself."""
+    """The message, trailers, dates and identity of a commit."""
 
     author: bytes = b"Eve <eve@example.org> 1795435200 +0000"
     committer: bytes = b"Eve <eve@example.org> 1795435200 +0000"
@@ -92,16 +92,16 @@ class Said:
 
 @dataclass(frozen=True)
 class Step:
-    """One hostile commit: files to put (None: to remove), or all to remove, and what it says."""
+    """One hostile commit: files to put (None: to remove), and its message."""
 
     files: tuple[tuple[tuple[bytes, ...], tuple[bytes, Any] | None], ...] = ()
-    drops: int = 0  # files of those that are there to remove; -1: all
+    drops: int = 0  # number of existing files to remove; -1: all
     said: Said = field(default_factory=Said)
 
 
 @dataclass(frozen=True)
 class Hostile:
-    """What a remote holds: commits after `begin`, `octopus` more parents of the last one, more refs."""
+    """A remote: commits after `begin`, `octopus` more parents of the last one, more refs."""
 
     steps: tuple[Step, ...]
     begin: str = "tip"  # or root, older, unrelated
@@ -590,7 +590,7 @@ def _step(draw: st.DrawFn) -> Step:
 
 @st.composite
 def hostile(draw: st.DrawFn) -> Hostile:
-    """Draw what a remote holds."""
+    """Draw a hostile remote."""
     return Hostile(
         tuple(draw(st.lists(_step(), min_size=1, max_size=3))),
         draw(_mostly(st.just("tip"), st.sampled_from(["older", "root", "unrelated"]), of=6)),

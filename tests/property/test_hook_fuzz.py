@@ -1,4 +1,4 @@
-"""Payloads of any form: no exception, no hang, no file outside the store; what was accepted is kept or set aside."""
+"""Payloads of any form cause no exception, no hang and no file outside the store; each is kept or set aside."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ INPUT = st.fixed_dictionaries(
 
 
 def payloads(paths=TEXT):
-    """Payloads that are nearly right: each field is what it should be, hostile, or of any other type, or missing."""
+    """Draw nearly valid payloads: each field is valid, hostile, of another type, or missing."""
     return st.fixed_dictionaries(
         {
             "hook_event_name": KINDS | KINDS | TEXT | JSON,
@@ -92,7 +92,7 @@ def payloads(paths=TEXT):
 
 
 def check_pure(delivered: list[dict]) -> None:
-    """Take payloads through the pure part of the way: events, turns, entries; all of it can be written and read."""
+    """Parse payloads into events, turns and entries; check that the entries can be written and read."""
     events: list[HookEvent] = []
     for number, payload in enumerate(delivered):
         try:
@@ -133,7 +133,7 @@ def test_many_payloads_of_any_form(delivered):
 
 
 class Watched:
-    """A project with a store, in a folder that is watched; made once, since to make one takes longer than all else."""
+    """A project with a store in a watched folder; made once, since that takes longest."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
@@ -163,7 +163,7 @@ class Watched:
         return run.stdout.decode()
 
     def _outside(self) -> list[str]:
-        """All that is beside the store."""
+        """List every file outside the store."""
         found = []
         for folder, folders, names in os.walk(self.folder):
             folders[:] = [name for name in folders if name != ".gitmem"]

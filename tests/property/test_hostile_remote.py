@@ -1,4 +1,4 @@
-"""A remote of memory that anybody may have pushed to: nothing runs, nothing leaves the store, nothing is lost."""
+"""With a hostile remote nothing runs, nothing leaves the store and nothing is lost."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ USER = {
     "GIT_COMMITTER_NAME": "Ada",
     "GIT_COMMITTER_EMAIL": "ada@example.org",
 }
-LIMIT = 60  # seconds that a command may take at most: it hangs
+LIMIT = 60  # seconds after which a command counts as hanging
 PROGRAMS = ("sh", "bash", "python", "python3", "ssh", "less", "vi", "rg", "gpg", "lfs", "touch", "uname", "gitmem")
 BY_HAND = "Written by hand, and not synced."
 TOKEN = "ghp_" + "x7Kp2mQ9vRt4Lw8Zb3Ns6Yc1Hd5Fg0JqUeAi"
 SECRET = "what stands beside the project is not for a memory"
-# What git is told to run by who owns this machine and project: a tree that comes must not be able to choose it.
+# Programs that this machine's and project's configuration names: attributes of a fetched tree must not select one.
 TRAPS = """
 [core]
 \tfsmonitor = echo trap >>@MARK@
@@ -66,18 +66,18 @@ TRAPS = """
 [alias]
 \tfetch = !echo trap >>@MARK@
 """
-# What belongs to the memory in a project: its store, and of the repository what `init --branch` puts there.
+# Paths of a project that belong to the memory: the store, and files `init --branch` adds to the repository.
 OURS = re.compile(
     r"project/\.gitmem|project/\.git/(gitmem|worktrees|objects|packed-refs|logs/refs/gitmem|refs/gitmem|refs/remotes"
     r"|(logs/)?refs/heads/gitmem(-l1)?)"
 )
-# What may stand in an answer to a person: no control character but ends of lines and tabs, nothing that turns text.
+# Output for a person: no control characters but line ends and tabs, no characters that reverse text.
 ACTS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass
 class Ran:
-    """What a command came to."""
+    """The result of a command."""
 
     args: tuple[str, ...]
     code: int
@@ -86,7 +86,7 @@ class Ran:
 
 
 class World:
-    """A person's home with a project, its memory, the remote of that, and traps; a copy for each example."""
+    """A home with a project, its store, the store's remote, and traps; a copy for each example."""
 
     def __init__(
         self, folder: Path, known: Mapping[str, tuple[str, Tree]], since: frozenset[str] | set[str] = frozenset()
@@ -116,7 +116,7 @@ class World:
         return run.stdout.decode("utf-8", "surrogateescape").strip()
 
     def run(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> Ran:
-        """Run a command as this process does; what it would start in the background is left out."""
+        """Run a command in this process, without the background work it would start."""
         out, err = (
             io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="backslashreplace", write_through=True)
             for _ in range(2)
@@ -128,7 +128,7 @@ class World:
         return self.judge(Ran(args, code, said, told))
 
     def run_apart(self, *args: str, cwd: Path | None = None, stdin: bytes = b"") -> Ran:
-        """Run a command as a process of its own."""
+        """Run a command in a process of its own."""
         run = subprocess.run(
             [sys.executable, "-P", "-m", "gitmem", *args],
             cwd=cwd or self.project,
@@ -159,7 +159,7 @@ class World:
         }
 
     def text(self) -> str:
-        """Return what all files of the store say."""
+        """Return the contents of all files of the store."""
         return "\n".join((self.store / name).read_text(errors="replace") for name in self.files())
 
     def files(self) -> set[str]:
@@ -170,7 +170,7 @@ class World:
         }
 
     def outside(self) -> dict[str, tuple[object, ...]]:
-        """Return how everything outside the store looks; gitmem's own places in the home are its."""
+        """Return the state of every file outside the store and gitmem's own folders in the home."""
         found: dict[str, tuple[object, ...]] = {}
         for top, folders, names in os.walk(self.folder):
             here = Path(top)
@@ -189,14 +189,14 @@ class World:
         return found
 
     def changed(self, before: dict[str, tuple[object, ...]]) -> list[str]:
-        """Return what is not as it was outside the store."""
+        """Return the files outside the store that changed."""
         now = self.outside()
         return sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
 
 
 @contextlib.contextmanager
 def _ends() -> Iterator[None]:
-    """Make a command that hangs a failure, where the system can."""
+    """Fail a command that hangs, where the system has timers."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -223,7 +223,7 @@ def _tree(world: World, commit: str) -> tuple[str, Tree]:
 
 
 def _make(folder: Path, *how: str) -> World:
-    """Make the world that is copied: twelve entries, files a person wrote, synced once, and then more of both."""
+    """Make the template: twelve entries and files by hand, synced once, and then more of both."""
     world = World(folder, {})
     world.home.mkdir()
     hooks = folder / "hooks"
@@ -275,7 +275,7 @@ def _make(folder: Path, *how: str) -> World:
 
 
 class Worlds:
-    """Copies of worlds that are made once."""
+    """Copies of template worlds."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -283,7 +283,7 @@ class Worlds:
 
     @contextlib.contextmanager
     def copy(self, *how: str) -> Iterator[World]:
-        """Give a copy of a world whose store was made by `gitmem init HOW`; it is gone afterwards."""
+        """Yield a copy of a world whose store `gitmem init HOW` made, and remove it afterwards."""
         if how not in self._made:
             self._made[how] = _make(Path(tempfile.mkdtemp(prefix="t", dir=self._folder)), *how)
         made = self._made[how]
@@ -315,7 +315,7 @@ LOOKS = [("status",), ("doctor",), ("show",), ("log",), ("search", "raccoon"), (
 
 
 def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Callable[..., Ran]) -> None:
-    """Sync with a hostile remote, and see that the memory is what it was, and goes on."""
+    """Sync with a hostile remote; check that the memory is intact and usable."""
     remote.build(world.remote, world.known, world.mark)
     outside, entries, files = world.outside(), world.entries(), world.files()
     tip = world.git(world.store, "rev-parse", "HEAD")
@@ -346,7 +346,7 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
 
 
 def check_clone(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Callable[..., Ran]) -> None:
-    """Clone a hostile remote into a new project: it is refused as a whole, or a memory that works."""
+    """Clone a hostile remote into a new project; check that it is refused whole, or usable."""
     remote.build(world.remote, world.known, world.mark)
     outside = world.outside()
     new = world.folder / "new"

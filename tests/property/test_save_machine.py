@@ -1,4 +1,4 @@
-"""Any sequence of saves, deliveries, checks, edits by hand and commits of the user's: what was said is there once.
+"""Any sequence of saves, deliveries, checks, edits by hand and commits of the user's: each text is stored once.
 
 Through the public functions, on real stores; the model is a dictionary of texts.
 """
@@ -57,7 +57,7 @@ SETTINGS = "rotation:\n  threshold_tokens: 600\n  carryover_tokens: 80\n"
 
 
 class SaveMachine(RuleBasedStateMachine):
-    """One store, what should be in it, and what waits to get there."""
+    """One store, its expected contents, and the events that wait."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -98,7 +98,7 @@ class StoreMachine(RuleBasedStateMachine):
         }
         self.disk = dict(self.tip)
 
-    # What gitmem does
+    # Commands of gitmem
 
     def transact(self, changes: dict[str, bytes | None], *, scan: bool) -> None:
         def plan(transaction) -> None:
@@ -107,7 +107,7 @@ class StoreMachine(RuleBasedStateMachine):
         assert transact(self.store, plan, purpose="test", scan=scan).notices == ()
 
     def expect(self, changes: dict[str, bytes | None], *, scan: bool) -> None:
-        """Model what a transaction does: what it touches, or all, is committed as it is, and then changed."""
+        """Model a transaction: files it touches, or all, are committed as edited by hand, then changed."""
         for path in {*self.disk, *self.tip} if scan else changes:
             _set(self.tip, path, self.disk.get(path))
         for path, data in changes.items():
@@ -128,7 +128,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(changes=CHANGES, scan=st.booleans(), point=st.sampled_from(list(CRASHES)), recover=st.booleans())
     def crash(self, changes: dict[str, bytes | None], scan: bool, point: str, recover: bool) -> None:
-        """A process ends at some point; the next one makes up for it."""
+        """Kill a process at some point; the next one repairs."""
         owner, name = CRASHES[point]
         real = getattr(owner, name)
 
@@ -138,7 +138,7 @@ class StoreMachine(RuleBasedStateMachine):
             raise Crash
 
         before = self.git("rev-parse", "HEAD")
-        self.transact({}, scan=False)  # so that the mark is written once more only
+        self.transact({}, scan=False)  # so that the mark is written only once more
         ended = False
         with mock.patch.object(owner, name, end):
             try:
@@ -156,7 +156,7 @@ class StoreMachine(RuleBasedStateMachine):
     def reopen(self) -> None:
         self.store = Store(str(self.root), self.context)
 
-    # What a person does
+    # Acts of a person
 
     @rule(path=PATHS, data=CONTENTS)
     def edit(self, path: str, data: bytes) -> None:
@@ -223,10 +223,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def forget(self) -> None:
-        """All but the spool can be deleted without loss."""
+        """Delete the private folder but for the spool: nothing is lost."""
         shutil.rmtree(self.root / ".git" / "gitmem", ignore_errors=True)
 
-    # What is true after each step
+    # Invariants after each step
 
     @invariant()
     def the_tip_is_what_it_must_be(self) -> None:
@@ -255,7 +255,7 @@ class StoreMachine(RuleBasedStateMachine):
         seen = {os.fsdecode(line[3:]) for line in said}
         edits = {path for path in {*self.tip, *self.disk} if self.tip.get(path) != self.disk.get(path)}
         assert edits <= seen
-        # What was staged and then undone is seen too, until the next look at the whole store.
+        # Files staged and then restored count as edited until the next scan of the whole store.
         assert edits == seen or any(line[:1] not in {b" ", b"?"} for line in said)
 
 

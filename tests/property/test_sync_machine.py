@@ -1,4 +1,4 @@
-"""Two to five clones and one bare remote: anything people and machines do, with failures, comes to one memory."""
+"""Two to five clones and one bare remote: whatever people and machines do, with failures, all reach one memory."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _race(*_: object, **__: object) -> None:
     raise PushRacedError
 
 
-# Where a sync can fail: what is replaced, and by what.
+# Places where a sync can fail: the function replaced, and its replacement.
 FAILURES = {
     "the fetch is cut": (Connection, "fetch", _cut),
     "the push is cut": (Connection, "push", _cut),
@@ -82,7 +82,7 @@ FAILURES = {
 
 
 class SyncMachine(RuleBasedStateMachine):
-    """`saved` are entries by id that must be there once; `gone` those that were taken out on purpose, or perhaps."""
+    """`saved` has the entries, by id, that must be there once; `gone` those removed on purpose, or perhaps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,7 +200,7 @@ class SyncMachine(RuleBasedStateMachine):
 
     @rule(one=CLONES, other=CLONES)
     def sync_two_at_once(self, one: int, other: int) -> None:
-        """One comes between another's merge and its push."""
+        """One clone pushes between another's merge and its push."""
         first, second = self.store(one), self.store(other)
         if first is second:
             return
@@ -218,7 +218,7 @@ class SyncMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.number % 7 == 3)
     @rule(clone=CLONES)
     def work_on_from_a_new_clone(self, clone: int) -> None:
-        """A machine is lost and begins anew from the remote; what it had not synced is lost with it."""
+        """Replace a clone by a fresh one from the remote; unsynced entries are lost."""
         store = self.store(clone)
         self.sync(store)
         shutil.rmtree(store.root)
