@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.config import Untrusted
-    from gitmem.store.setup.settings import Found
+    from gitmem.store.setup.settings import EffectiveSetting
 
 
 def configure_init(parser: argparse.ArgumentParser) -> None:
@@ -163,14 +163,14 @@ def _change(args: argparse.Namespace, door: Door) -> int:
     return ExitCode.OK
 
 
-def _setting_value(item: Found) -> dict[str, object]:
+def _setting_value(item: EffectiveSetting) -> dict[str, object]:
     value = {"key": item.key, "value": item.value, "origin": item.origin, "file": item.path, "help": item.help}
     untrusted = item.untrusted
     value["untrusted"] = None if untrusted is None else {"value": untrusted.value, "file": untrusted.file}
     return value
 
 
-def _table(found: Sequence[Found]) -> str:
+def _table(found: Sequence[EffectiveSetting]) -> str:
     rows = [("SETTING", "VALUE", "FROM", "")]
     rows += [(item.key, _shown(item.value), item.origin, _about(item)) for item in found]
     widths = [max(len(row[column]) for row in rows) for column in range(3)]
@@ -180,7 +180,7 @@ def _table(found: Sequence[Found]) -> str:
     )
 
 
-def _about(item: Found) -> str:
+def _about(item: EffectiveSetting) -> str:
     return item.help if item.untrusted is None else _not_trusted(item.untrusted)
 
 

@@ -1,4 +1,4 @@
-"""Making a store (docs/format.md, "Where a store is"); done twice, the second time changes nothing."""
+"""Create a store (docs/format.md, "Where a store is"); creating it again changes nothing."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Place(Enum):
 
 
 class Made(Value):
-    """A store, and whether it was made just now or had been there."""
+    """A store, and whether it was just created."""
 
     store: Store
     new: bool
@@ -79,10 +79,10 @@ _FILES = {
 
 
 def init_store(start: str, context: Context, place: Place) -> Made:
-    """Make the store of the project that the folder `start` belongs to, and return it opened.
+    """Create the store for the project of the folder `start`, and open it.
 
     Raises:
-        GitmemError: there is one already in another place, or the project is no git repository and `place` is BRANCH.
+        GitmemError: the project has a store in another place, or is no git repository and `place` is BRANCH.
         RefusedError: the project belongs to another user.
         NotSavedError: the folder could not be written.
 
@@ -93,11 +93,11 @@ def init_store(start: str, context: Context, place: Place) -> Made:
 
 
 def make_store(start: str, context: Context, place: Place) -> Made:
-    """Make a store without any file, or connect one that was copied or moved; raises as `init_store` does."""
+    """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does."""
     target, project = _target(start, context, place)
     existing = target if place is Place.USER else find_store(start, context.home)
-    lost = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
-    new = not lost and (existing is None or not is_store(existing))
+    disconnected = place in {Place.PROJECT, Place.BRANCH} and is_disconnected(target)
+    new = not disconnected and (existing is None or not is_store(existing))
     if existing is not None and is_store(existing):
         _check_same(existing, target, place)
     if new and place is Place.USER:
@@ -107,8 +107,8 @@ def make_store(start: str, context: Context, place: Place) -> Made:
             _check_owner(project, context)
         if new and place is Place.HOME:
             _check_not_moved(project, target)
-        if new or lost:
-            _make_once(target, project, context, Place.BRANCH if lost else place)
+        if new or disconnected:
+            _make_once(target, project, context, Place.BRANCH if disconnected else place)
         if place is Place.HOME:
             _note_project(project, target)
         clear_building(target)
@@ -121,8 +121,8 @@ def make_store(start: str, context: Context, place: Place) -> Made:
 
 
 def complete_store(store: Store) -> None:
-    """Give a store what it is missing of what every store has."""
-    _complete(store)
+    """Add the files, the hook spool and the merge driver that a store is missing."""
+    _add_files(store)
     HookSpool(store.private).make()
     install_driver(store)
 
@@ -154,7 +154,7 @@ def _make_once(target: str, project: Project, context: Context, place: Place) ->
     try:
         _make(target, project, context, place)
     except (OSError, GitmemError):
-        if is_disconnected(target) or not is_store(target):  # another process may have been quicker, and in the way
+        if is_disconnected(target) or not is_store(target):  # else another process has created it meanwhile
             raise
 
 
@@ -169,7 +169,7 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
         git = Git(project.common_dir, None, context.environ)
         with open_lock(git, private, purpose="init", machine=context.machine).acquire(_PATIENCE):
             if not is_linked(target):
-                write_mark(private, make_root(git))  # should it be cut off, what is missing was not removed by hand
+                write_mark(private, make_root(git))  # after a kill, missing files must not count as removed by hand
             start = _checked_remote_memory(project.common_dir, context)
             add_linked_work_tree(project.common_dir, target, context.environ, start)
     else:
@@ -177,10 +177,10 @@ def _make(target: str, project: Project, context: Context, place: Place) -> None
 
 
 def _checked_remote_memory(common_dir: str, context: Context) -> str | None:
-    """Return the commit of `origin/gitmem` that the memory branch is to begin from, None if there is none to take up.
+    """Return the commit of `origin/gitmem` that a new memory branch starts from, None without one.
 
     Raises:
-        RefusedError, StoreFormatError: a sync would not let it in.
+        RefusedError, StoreFormatError: a sync would refuse it.
 
     """
     repository = Repository(Layout(common_dir, common_dir, common_dir), context.environ)  # only its objects are read
@@ -208,42 +208,42 @@ def _no_repository(target: str, project: Project) -> GitmemError:
 
 
 def _check_not_moved(project: Project, target: str) -> None:
-    """Refuse to make a store under the home where this folder seems to have one, from when it was somewhere else.
+    """Refuse to create a store under the home if the project seems to have one from its former path.
 
     Raises:
-        GitmemError: it has the number, on its disk, of a project that is gone; a person is to say whether it is that.
+        GitmemError: the folder has the inode of a project that is gone; the user has to say if it is the same one.
 
     """
     folder = os.path.dirname(target)
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         other = os.path.join(folder, name)
-        number, _, root = read_text(_note(other)).rstrip("\n").partition(" ")
-        if number == _number(project.root) and not os.path.lexists(root):
+        inode, _, root = read_text(_note(other)).rstrip("\n").partition(" ")
+        if inode == _inode(project.root) and not os.path.lexists(root):
             raise GitmemError(
-                f"{other} is the memory of {root}, which is gone, and {project.root} seems to be what it was.",
-                f"If it is, rename {other} to {target}. If it is another one, remove {_note(other)}. Then try again.",
+                f"{other} is the memory of {root}, which is gone; {project.root} seems to be the same folder, moved.",
+                f"If it is, rename {other} to {target}. If not, remove {_note(other)}. Then try again.",
             )
 
 
 def _note_project(project: Project, target: str) -> None:
-    """Note in a store under the home whose it is, by which a project is known when it was moved."""
+    """Record inode and path of the project in a store under the home, to recognise the project once moved."""
     note = _note(target)
     os.makedirs(os.path.dirname(note), mode=0o700, exist_ok=True)
     with open(note, "w", encoding="utf-8", errors="surrogateescape") as file:
-        file.write(f"{_number(project.root)} {project.root}\n")
+        file.write(f"{_inode(project.root)} {project.root}\n")
 
 
 def _note(target: str) -> str:
     return os.path.join(target, ".git", PRIVATE_FOLDER, "project")
 
 
-def _number(root: str) -> str:
+def _inode(root: str) -> str:
     status = os.stat(root)
     return f"{status.st_dev}:{status.st_ino}"
 
 
 def _check_owner(project: Project, context: Context) -> None:
-    """Refuse a project whose repository git would not use here; of a bare one git also asks for more than the owner."""
+    """Refuse a project whose repository git would not use here; ask git about a bare one, where more counts."""
     if project.common_dir is None:
         return
     if project.common_dir == project.root:
@@ -253,18 +253,18 @@ def _check_owner(project: Project, context: Context) -> None:
 
 
 def _exclude(project: Project, context: Context, place: Place) -> None:
-    """Keep the store out of the git project around it; done again each time, after an `init` that was cut off, too."""
+    """Exclude the store from the git repository around it; repeated each time, in case an `init` was killed."""
     if place in {Place.PROJECT, Place.BRANCH} and project.common_dir is not None:
         exclude(project.common_dir, f"/{STORE_FOLDER}/")
-    if place in {Place.HOME, Place.USER}:  # the projects' stores and more stand inside the folder of the user's own
+    if place in {Place.HOME, Place.USER}:  # other stores are inside the folder of the person's own store
         user = find_layout(user_store(context.home))
         if user is not None:
             exclude(user.common_dir, f"/{HOME_PROJECTS}/")
             exclude(user.common_dir, f"/{HOME_HOSTS}/")
 
 
-def _complete(store: Store) -> None:
-    """Write what a store begins with, as far as it is missing: after an `init` that was cut off, too."""
+def _add_files(store: Store) -> None:
+    """Commit the initial files that are missing."""
 
     def plan(transaction: Transaction) -> None:
         missing = {
@@ -273,7 +273,7 @@ def _complete(store: Store) -> None:
             if transaction.read(path) is None
         }
         attributes = missing.get(_ATTRIBUTES) or transaction.read(_ATTRIBUTES) or b""
-        missing[_ATTRIBUTES] = with_attribute(attributes)  # a store of an older gitmem does not name the driver
+        missing[_ATTRIBUTES] = with_attribute(attributes)  # a store of an older gitmem lacks the driver
         if transaction.read(MEMORY) is None:
             missing[MEMORY] = new_memory(transaction.now)
         transaction.commit(Message("Set up the store", ((Trailer.OP.value, Op.INIT.value),)), missing)
@@ -282,6 +282,6 @@ def _complete(store: Store) -> None:
 
 
 def new_memory(now: datetime) -> bytes:
-    """Return a `memory.md` that holds nothing yet (spec P2)."""
+    """Return an empty `memory.md` (spec P2)."""
     header = f"---\nid: memory\nkind: memory\ncreated: {now.isoformat(timespec='seconds')}\n---\n"
     return header.encode() + read_resource("templates", "store", "memory.md")

@@ -1,8 +1,8 @@
 """The remotes of a store: other repositories that hold the same memory, by name (spec G5).
 
-A store of its own repository has them where git has them, so that plain `git pull` and `git push` work. In the
-project's repository (`init --branch`) nothing of the user's is touched: gitmem's remotes stand in a file of the private
-folder, in git's own format, and one without a URL is the project's remote of that name.
+A store with its own repository has them in git's configuration, so that plain `git pull` and `git push` work. In a
+project's repository (`init --branch`) the user's configuration is not touched: gitmem's remotes are in a file of the
+private folder, in git's format, and one without a URL means the project's remote of the same name.
 """
 
 from __future__ import annotations
@@ -21,77 +21,77 @@ if TYPE_CHECKING:
     from gitmem.git.process.run import Git
     from gitmem.store.store import Store
 
-REFS = "refs/gitmem/remotes"  # what each remote's branches held when last synced
-FETCHED = "refs/gitmem/fetched"  # what was fetched last, looked at or not
+REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync
+FETCHED = "refs/gitmem/fetched"  # the tips fetched last, merged or not
 DEFAULT = "origin"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
-_PROJECTS = "project's"  # stands in place of a URL
+_PROJECTS = "project's"  # in place of a URL: use the project's remote
 
 
 def remotes(store: Store) -> list[Remote]:
-    """Return the remotes memory is synced with, the one called `origin` first."""
+    """Return the remotes that memory is synced with, `origin` first."""
     found = []
     for name, url, push_url in _configured(store):
         if url != _PROJECTS:
             found.append(Remote(name, url, push_url or url))
-        elif theirs := _config(store, f"remote.{name}.url", file=None):
-            pushed = _config(store, f"remote.{name}.pushurl", file=None) or theirs
-            found.append(Remote(name, _from_project(store, theirs[0]), _from_project(store, pushed[0])))
+        elif urls := _config(store, f"remote.{name}.url", file=None):
+            push_urls = _config(store, f"remote.{name}.pushurl", file=None) or urls
+            found.append(Remote(name, _resolve(store, urls[0]), _resolve(store, push_urls[0])))
     return sorted(found, key=lambda remote: (remote.name != DEFAULT, remote.name))
 
 
 def find_remote(store: Store, name: str | None) -> Remote:
-    """Return the remote of this name, without one the first.
+    """Return the remote of this name, or the first one if `name` is None.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is no such remote.
 
     """
     known = remotes(store)
     found = next((remote for remote in known if name in (None, remote.name)), None)
     if found is None:
-        what = f"no remote {name!r}" if name else "no remote"
-        raise NotFoundError(f"This store has {what}.", "'gitmem remote add URL' adds one.")
+        missing = f"no remote {name!r}" if name else "no remote"
+        raise NotFoundError(f"This store has {missing}.", "'gitmem remote add URL' adds one.")
     return found
 
 
 def add_remote(store: Store, name: str, url: str | None) -> Remote:
-    """Add a remote; without `url` it is the project's own of that name.
+    """Add a remote; without `url` use the project's remote of that name.
 
     Raises:
-        RefusedError: the name or the URL is not fit.
-        UsageError: there is one of this name.
+        RefusedError: the name or the URL is not allowed.
+        UsageError: a remote of this name exists, or the URL is missing.
         NotFoundError: the project has no such remote.
 
     """
     if not _NAME.fullmatch(name):
-        raise RefusedError(f"{name!a} is no name for a remote.", "Use letters, digits, '-' and '_'.")
+        raise RefusedError(f"{name!a} is not a valid name for a remote.", "Use letters, digits, '-' and '_'.")
     if url is not None:
         check_url(url)
     elif store.own_repository:
         raise UsageError("A remote needs a URL.", "'gitmem remote add URL', or a path to a bare repository.")
     if any(known == name for known, _, _ in _configured(store)):
-        raise UsageError(f"There is a remote {name!r} already.", f"'gitmem remote remove {name}' takes it out.")
+        raise UsageError(f"There is a remote {name!r} already.", f"'gitmem remote remove {name}' removes it.")
     if url is None and not _config(store, f"remote.{name}.url", file=None):
-        raise NotFoundError(f"The project's repository has no remote {name!r}.", "Give a URL, too.")
+        raise NotFoundError(f"The project's repository has no remote {name!r}.", "Give a URL as well.")
     file = _file(store)
     if file is not None:
         os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
-    _run(store, file, f"remote.{name}.url", url or _PROJECTS)
-    if file is None:  # for the user's own git commands in the store
+    _set_config(store, file, f"remote.{name}.url", url or _PROJECTS)
+    if file is None:  # so that the user's own git commands work in the store
         branch = _branch(store)
-        _run(store, None, f"remote.{name}.fetch", f"+refs/heads/{branch}:refs/remotes/{name}/{branch}")
+        _set_config(store, None, f"remote.{name}.fetch", f"+refs/heads/{branch}:refs/remotes/{name}/{branch}")
         if not _config(store, f"branch.{branch}.remote", file=None):
-            _run(store, None, f"branch.{branch}.remote", name)
-            _run(store, None, f"branch.{branch}.merge", f"refs/heads/{branch}")
+            _set_config(store, None, f"branch.{branch}.remote", name)
+            _set_config(store, None, f"branch.{branch}.merge", f"refs/heads/{branch}")
     return find_remote(store, name)
 
 
 def remove_remote(store: Store, name: str) -> None:
-    """Forget a remote; what came from it stays.
+    """Remove a remote and its tracking refs; memory that came from it stays.
 
     Raises:
-        NotFoundError: there is none of this name.
+        NotFoundError: there is no remote of this name.
 
     """
     if not any(known == name for known, _, _ in _configured(store)):
@@ -110,22 +110,22 @@ def remove_remote(store: Store, name: str) -> None:
 
 
 def _configured(store: Store) -> list[tuple[str, str, str]]:
-    """Return name, URL and URL for pushing as they are written down."""
+    """Return name, URL and push URL (or "") of each remote, as configured."""
     file = _file(store)
     if file is not None and not os.path.isfile(file):
         return []
     where = ("--file", file) if file else ()
-    said = _git(store).run("config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
+    output = _git(store).run("config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
     found: dict[str, dict[str, str]] = {}
-    for record in said.decode("utf-8", "surrogateescape").split("\0")[:-1]:
+    for record in output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         key, _, value = record.partition("\n")
         name, _, kind = key.removeprefix("remote.").rpartition(".")
         found.setdefault(name, {}).setdefault(kind, value)
     return [(name, kinds["url"], kinds.get("pushurl", "")) for name, kinds in found.items() if kinds.get("url")]
 
 
-def _from_project(store: Store, url: str) -> str:
-    """Return a URL of the project's, of which a path is seen from the project's folder."""
+def _resolve(store: Store, url: str) -> str:
+    """Return a URL of the project's configuration; resolve a relative path from the project's folder."""
     if "://" in url or is_ssh(url) or os.path.isabs(url):
         return url
     return os.path.normpath(os.path.join(os.path.dirname(store.repository.layout.common_dir), url))
@@ -133,11 +133,11 @@ def _from_project(store: Store, url: str) -> str:
 
 def _config(store: Store, key: str, *, file: str | None) -> list[str]:
     where = ("--file", file) if file else ()
-    said = _git(store).run("config", *where, "--null", "--get-all", key, ok=(0, 1))
-    return said.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    output = _git(store).run("config", *where, "--null", "--get-all", key, ok=(0, 1))
+    return output.decode("utf-8", "surrogateescape").split("\0")[:-1]
 
 
-def _run(store: Store, file: str | None, key: str, value: str) -> None:
+def _set_config(store: Store, file: str | None, key: str, value: str) -> None:
     run_past_lock(_git(store), "config", *(("--file", file) if file else ()), key, value)
 
 
@@ -146,7 +146,7 @@ def _git(store: Store) -> Git:
 
 
 def _file(store: Store) -> str | None:
-    """Return the file that holds the remotes; None where that is the repository's own configuration."""
+    """Return the path of the file with the remotes, None if they are in the repository's configuration."""
     return None if store.own_repository else os.path.join(store.private, REMOTES_FILE)
 
 

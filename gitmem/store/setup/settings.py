@@ -1,7 +1,7 @@
-"""Settings as a person sees and changes them (spec R13): each with where it comes from, changed one at a time.
+"""Show settings with their origin, and change one at a time (spec R13).
 
-`gitmem.config` says what settings there are and what fits; this is about the files they stand in. A change edits the
-text of the file, so that comments and everything else in it stay.
+`gitmem.config` defines the settings and their valid values. A change edits the text of the settings file, so that
+comments and all other text stay.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ DEFAULT = "default"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A setting in force.
+class EffectiveSetting:
+    """A setting with its value and origin.
 
-    `path` is the file it comes from, None for a default; `untrusted` what the store's tracked file says instead, which
-    does not count.
+    `path` is the file that sets it, None for a default; `untrusted` is a value of the store's tracked file that is
+    ignored because the person has not agreed to it.
     """
 
     key: str
@@ -50,31 +50,33 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
-    """Where a setting was changed, and the commit that did it, None where it was no tracked file."""
+class SettingChange:
+    """The file in which a setting was changed, and the commit, None if the file is not tracked."""
 
     path: str
     commit: str | None
     notices: tuple[str, ...] = ()
 
 
-def find_settings(config: Config) -> list[Found]:
+def find_settings(config: Config) -> list[EffectiveSetting]:
     """Return every setting with its origin, in order."""
     origins = {origin.key: origin for origin in config.origins}
     untrusted = {item.key: item for item in config.untrusted}
-    found = []
+    effective = []
     for setting in settings(config):
         source = origins.get(setting.key)
         layer, path = (DEFAULT, None) if source is None else (source.layer, source.file)
-        found.append(Found(setting.key, setting.value, layer, path, setting.help, untrusted.get(setting.key)))
-    return found
+        effective.append(
+            EffectiveSetting(setting.key, setting.value, layer, path, setting.help, untrusted.get(setting.key))
+        )
+    return effective
 
 
 def check_key(key: str) -> None:
-    """Refuse a setting that there is not.
+    """Refuse an unknown setting.
 
     Raises:
-        RefusedError: with the nearest one, if one is near.
+        RefusedError: there is no such setting; the remedy names the most similar one.
 
     """
     if key in RULES:
@@ -86,16 +88,16 @@ def check_key(key: str) -> None:
 
 
 def read_value(key: str, text: str) -> object:
-    """Return the value that a person wrote as YAML, a scalar or a list, in the form the setting has.
+    """Parse a value that a person wrote as YAML (a scalar or list), as the type of its setting.
 
     Raises:
-        RefusedError: it does not fit.
+        RefusedError: the value is invalid.
 
     """
     import yaml
 
     check_key(key)
-    readings: list[object] = [text]  # what YAML takes for something else, as `*.test` or `12:30`, may be meant as text
+    readings: list[object] = [text]  # fallback for `*.test` or `12:30`, to which YAML gives another meaning
     with contextlib.suppress(yaml.YAMLError, RecursionError, ValueError):
         readings.insert(0, yaml.safe_load(text))
     complaints = []
@@ -107,11 +109,11 @@ def read_value(key: str, text: str) -> object:
     raise RefusedError(f"The setting {complaints[0]}.")
 
 
-def set_for_store(store: Store, key: str, value: object | None) -> Changed:
-    """Set a setting for one store, or take it back (None).
+def set_for_store(store: Store, key: str, value: object | None) -> SettingChange:
+    """Set a setting for one store, or unset it (None).
 
-    What a tracked file may say goes into the store's, as one commit, and counts for all who share the store; all else
-    into the person's own file, for this store alone.
+    A value that a tracked file may set is committed to the store, for all who share it. Any other value is written to
+    the person's own file, for this store alone.
 
     Raises:
         GitmemError: a file cannot be changed in place, or nothing could be committed.
@@ -120,7 +122,7 @@ def set_for_store(store: Store, key: str, value: object | None) -> Changed:
     own = any(origin.key == key and origin.layer == HERE for origin in store.config.origins)
     place = (STORES, os.path.realpath(store.root), *key.split("."))
     if value is not None and not is_harmless(key, value):
-        return Changed(_set_in_own_file(store.context.environ, store.context.home, place, value), None)
+        return SettingChange(_set_in_own_file(store.context.environ, store.context.home, place, value), None)
 
     def plan(transaction: Transaction) -> bool:
         data = edited(CONFIG, transaction.read(CONFIG) or b"", tuple(key.split(".")), value)
@@ -132,27 +134,27 @@ def set_for_store(store: Store, key: str, value: object | None) -> Changed:
 
     outcome = transact(store, plan, purpose="config")
     path = os.path.join(store.root, CONFIG)
-    if own:  # it would count before what was just set
+    if own:  # it would override the tracked value
         own_path = _set_in_own_file(store.context.environ, store.context.home, place, None)
         path = path if outcome.value else own_path
-    return Changed(path, outcome.commits[-1] if outcome.value else None, outcome.notices)
+    return SettingChange(path, outcome.commits[-1] if outcome.value else None, outcome.notices)
 
 
-def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object | None) -> Changed:
+def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object | None) -> SettingChange:
     """Set a setting in the person's own file, or remove it from there (None).
 
     Raises:
         GitmemError: the file cannot be changed in place or not be written.
 
     """
-    return Changed(_set_in_own_file(environ, home, tuple(key.split(".")), value), None)
+    return SettingChange(_set_in_own_file(environ, home, tuple(key.split(".")), value), None)
 
 
 def edited(name: str, data: bytes, path: tuple[str, ...], value: object | None) -> bytes:
-    """Return the content of a settings file with one value changed, or removed; all other bytes stay.
+    """Return the content of a settings file with one value changed or removed; all other bytes stay.
 
     Raises:
-        GitmemError: that is not possible; `name` is what the message calls the file.
+        GitmemError: the text cannot be edited; the message calls the file `name`.
 
     """
     try:
@@ -167,7 +169,7 @@ def _set_in_own_file(environ: Mapping[str, str], home: str, place: tuple[str, ..
     path = os.path.join(personal_folder(environ, home), CONFIG)
     data = read_small(path)
     if data is None and os.path.exists(path):
-        raise GitmemError(f"{path} cannot be read.", "Give access; it is changed only as a whole.")
+        raise GitmemError(f"{path} cannot be read.", "Give access to it, then try again.")
     write_personal(path, edited(path, data or b"", place, value))
     return path
 
