@@ -57,7 +57,7 @@ def test_a_folder_that_is_not_ours_to_write(box, boxes, folder_for_all, closed):
         assert after.tree()["daily/day.md"] == b"one\n"
     elif closed:  # the files could not follow: said, and made up for
         assert closed == "daily"
-        assert "What was saved is committed" in result
+        assert "The save is committed" in result
     after.settle()
     after.sound()
 

@@ -195,7 +195,7 @@ def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable
         stash=tuple((cleaned.commits.get(oid, oid), words) for oid, words in stash),
     )
     if not lock.held():
-        raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
+        raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
     journal.write(store.private)
     _note_removed(store, cleaned)
     done = finish(store, journal, records, cleaned.texts)

@@ -1,1 +1,1 @@
-"""Transactions, and recovery after a crash."""
+"""Transactions, fast-forwards and merges: every way in which the branch moves."""

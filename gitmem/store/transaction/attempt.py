@@ -1,8 +1,8 @@
 """One attempt of a transaction, under the store's lock (docs/format.md, "Order of writes").
 
-What an earlier process left half done is repaired, the plan runs on the tip, all files are staged, the branch moves by
-compare-and-swap, the files are put into place, and the index follows. Before the branch has moved nothing has happened;
-after it, the next command can do the rest.
+It repairs what a killed process left, runs the plan on the tip, stages all files, moves the branch by compare-and-swap,
+puts the files into place, and updates the index. Before the branch moves nothing has changed; after that, the next
+command can finish the rest.
 """
 
 from __future__ import annotations
@@ -41,35 +41,35 @@ def attempt(
     scan: bool,
     meanwhile: Callable[[], object] | None,
 ) -> Outcome[T]:
-    """Run a plan on the present tip and commit what it asks for; see `transact`.
+    """Run a plan on the present tip and make its commits; see `transact`.
 
-    What was repaired before is told in `repaired`, which stays true whatever becomes of the attempt.
+    Notices of repairs are added to `repaired`: they hold even if the attempt fails.
 
     Raises:
-        TipMovedError, TipLockedError: another git command moves the branch; nothing was done.
+        TipMovedError, TipLockedError: another git command moved or locked the branch; nothing was committed.
 
     """
     if os.path.exists(os.path.join(store.private, PURGING)):
         repaired += _finish_purge(store, lock)
     branch = store.repository.branch()
-    tip = store.repository.tip(branch) or _begin(store, branch)
+    tip = store.repository.tip(branch) or _create_branch(store, branch)
     with (
         Writer(store.repository.git, branch, tip, listed_in=store.packs_file, first=FORMAT) as writer,
         store.files.look() as look,
     ):
-        if scan and store.marked() == tip:  # else a repair may make what is to be found
+        if scan and store.marked() == tip:  # else a repair may add files to look for
             look.start()
         remove_litter(store, branch)  # while git starts
         if meanwhile is not None:
             meanwhile()
-        # While this one waited for the lock, a newer gitmem may have migrated the store.
+        # A newer gitmem may have migrated the store while this process waited for the lock.
         blob = writer.read(FORMAT, store.format_document)
         store.check_format(b"" if blob is None else blob.data)
         transaction = _repaired(store, writer, tip, repaired)
         if scan:
             look.start()
         value = plan(transaction)  # while git looks
-        # The index learns the times of files that are no edits: they are not to be read again each time.
+        # Unchanged files with new times are refreshed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
@@ -82,8 +82,8 @@ def attempt(
     return Outcome(value, commits, tuple(notices))
 
 
-def _begin(store: Store, branch: str) -> str:
-    """Have the branch begin with the commit that all stores begin with."""
+def _create_branch(store: Store, branch: str) -> str:
+    """Create the branch at the root commit of every store, and return that commit."""
     from gitmem.git.setup import seed_branch
 
     seed_branch(store.repository.git, branch)
@@ -96,12 +96,12 @@ def _begin(store: Store, branch: str) -> str:
 def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
     from gitmem.store.rewrite.apply import resume
 
-    done = resume(store, lock)
-    return () if done is None else ("A purge that had been cut off is finished.", *done.notices)
+    result = resume(store, lock)
+    return () if result is None else ("An interrupted purge was finished.", *result.notices)
 
 
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
-    """Return a transaction on a store whose files are those of the tip, but for edits by hand."""
+    """Bring the files up to the tip, edits by hand aside, and return a transaction."""
     from gitmem.store.transaction.transaction import Transaction  # while git starts
 
     marked = store.marked()
@@ -110,17 +110,17 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
     transaction = Transaction(
         writer, store.files, now=context.clock(), machine=context.machine, allow=store.config.redaction.allow
     )
-    if marked != tip:  # moved by others, perhaps by a plain git merge
-        from gitmem.store.transaction.markers import marked_documents, mend
+    if marked != tip:  # moved by another program, perhaps by a plain git merge
+        from gitmem.store.transaction.markers import find_marked, resolve
 
-        mend(transaction, marked_documents(store, marked, tip))
+        resolve(transaction, find_marked(store, marked, tip))
     return transaction
 
 
 def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
-    """Have a transaction read every file that a person changed or staged; returns their paths.
+    """Read every file that a person changed or staged into a transaction, and return their paths.
 
-    What cannot be kept is noted, and does not keep the others from being saved.
+    A file that cannot be kept becomes a notice, and the others are still saved.
     """
     paths = []
     for path in edited:
@@ -141,7 +141,7 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
 def _land(
     store: Store, writer: Writer, transaction: Transaction, lock: Lock, *, tip: str, paths: set[str]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Move the branch and bring up what the paths stand for; returns the commits and what the user should be told."""
+    """Move the branch, bring files and index entries of `paths` up to it, and return commits and notices."""
     with store.files.open_index() as index:
         commits, staged = _commit(store, writer, transaction, lock)
         notices = list(transaction.notices)
@@ -150,16 +150,16 @@ def _land(
             notices += publish(store, new, staged, index, paths)
         except (OSError, GitmemError) as error:
             notices.append(
-                f"What was saved is committed ({new[:10]}), but the files of the work tree are not in step with it: "
-                f"{error}. The next gitmem command repairs that."
+                f"The save is committed ({new[:10]}), but the work tree could not be updated: {error}. "
+                "The next gitmem command repairs that."
             )
     return commits, notices
 
 
 def _commit(store: Store, writer: Writer, transaction: Transaction, lock: Lock) -> tuple[tuple[str, ...], list[Staged]]:
-    """Move the branch, with all files ready to be put into place; or nothing at all."""
+    """Stage all files, then move the branch; on an error discard the files."""
     staged: list[Staged] = []
-    try:  # both sides sync at the same time
+    try:  # git syncs its pack while the files are staged
         for path, content in transaction.files().items():
             staged.append(store.files.stage(path, content, executable=transaction.is_executable(path)))
         check_held(lock)
@@ -171,16 +171,16 @@ def _commit(store: Store, writer: Writer, transaction: Transaction, lock: Lock) 
 
 
 def check_held(lock: Lock) -> None:
-    """Raise BusyError if another process has taken the lock over."""
+    """Raise BusyError if another process has taken over the lock."""
     if not lock.held():
-        raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
+        raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
 
 
 def publish(store: Store, tip: str, staged: list[Staged], index: IndexUpdate, paths: Iterable[str]) -> tuple[str, ...]:
-    """Bring work tree, index and mark up to the tip; what a person changed in these milliseconds is merged."""
-    left = store.files.publish(staged)
-    index.finish(sorted({*paths}.difference(left)))
-    if left:
+    """Bring work tree, index and `checkout` up to the tip; merge files that a person edited meanwhile."""
+    edited = store.files.publish(staged)
+    index.finish(sorted({*paths}.difference(edited)))
+    if edited:
         return recover(store, tip)
     store.mark(tip)
     return ()

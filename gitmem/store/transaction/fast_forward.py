@@ -1,8 +1,8 @@
-"""Bringing the branch and the work tree to a commit that another machine made (docs/format.md, "Synchronising").
+"""Fast-forward the branch and the work tree to a fetched commit (docs/format.md, "Synchronising").
 
-As in every write: all files are staged, then the branch moves by compare-and-swap, then the files are put into place.
-What is cut off after that the next command does (gitmem.store.upkeep.recovery); that the commits on the way came from
-elsewhere, and not out of this work tree, it knows by `arriving`.
+The order is that of every write: stage all files, move the branch by compare-and-swap, put the files into place. If the
+process is killed after that, the next command does the rest (gitmem.store.upkeep.recovery). The file `arriving` tells
+it that the commits did not come from this work tree.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from gitmem.git.worktree.files import Staged
     from gitmem.store.store import Store
 
-# Files, and bytes of them, that are read before they are written; then the lock's holder shows that it lives.
+# Limits of a batch, which is held in memory and then written; the lock's heartbeat goes between batches.
 _BATCH, _BATCH_BYTES = 256, 1 << 24
-_FEW = 8  # files of a sync for which no threads are started
+_FEW = 8  # up to so many files are written without threads
 
 
 def fast_forward(
@@ -37,15 +37,15 @@ def fast_forward(
     purpose: str,
     notes: Mapping[str, tuple[str | None, str | None]] | None = None,
 ) -> tuple[str, ...] | None:
-    """Move the branch from a commit to one that descends from it and exists already, and bring the files along.
+    """Move the branch from `expected` to its descendant `new`, and bring the files up to it.
 
-    `notes` are other refs that move with it, each from and to a commit (None: nowhere).
+    `notes` are other refs to move in the same update: old and new commit, None for a ref that does not exist.
 
-    Returns what the user should be told; None, and nothing is done, where the branch is elsewhere by now, or a person
-    has changed one of the files meanwhile: a transaction commits that first.
+    Return notices for the user. Return None, with nothing changed, if the branch has moved, or a person has edited one
+    of the files, which a transaction has to commit first.
 
     Raises:
-        as `gitmem.store.transaction.transact.transact`.
+        the errors of `gitmem.store.transaction.transact.transact`.
 
     """
     with store.saving():
@@ -59,10 +59,10 @@ def fast_forward(
 def _follow(
     store: Store, branch: str, old: str, new: str, *, lock: Lock, notes: Mapping[str, tuple[str | None, str | None]]
 ) -> tuple[str, ...] | None:
-    """Bring branch and files to `new`, under the lock, with both at `old`."""
+    """Bring branch and files from `old` to `new`, under the lock."""
     changes = store.repository.changes(old, new)
     removed = {change.path for change in changes if change.new is None}
-    # Where a folder takes the place of a file, the file goes first.
+    # Where a folder replaces a file, the file has to be removed first.
     late = [change for change in changes if change.new and not removed.isdisjoint(_parents(change.path))]
     staged: list[Staged] = []
     with store.files.open_index() as index:
@@ -84,8 +84,8 @@ def _follow(
                 staged = [item for item in staged if item.temporary is not None] + _staged(store, late, lock)
             return publish(store, new, staged, index, [change.path for change in changes])
         except (OSError, GitmemError) as error:
-            said = f"What came is here ({new[:10]}), but the files of the work tree are not in step with it: {error}."
-            return (f"{said} The next gitmem command repairs that.",)
+            failure = f"The branch is at {new[:10]}, but the work tree could not be updated: {error}."
+            return (f"{failure} The next gitmem command repairs that.",)
 
 
 def _parents(path: str) -> set[str]:
@@ -94,9 +94,9 @@ def _parents(path: str) -> set[str]:
 
 
 def _is_edited(store: Store, change: PathChange) -> bool:
-    disk = store.files.read(change.path)
-    held = None if disk is None else blob_id(disk, change.old or change.new or "")
-    return held != change.old
+    data = store.files.read(change.path)
+    oid = None if data is None else blob_id(data, change.old or change.new or "")
+    return oid != change.old
 
 
 def _staged(store: Store, changes: Sequence[PathChange], lock: Lock) -> list[Staged]:
@@ -106,11 +106,11 @@ def _staged(store: Store, changes: Sequence[PathChange], lock: Lock) -> list[Sta
     try:
         for batch in _batches(zip(kept, contents, strict=True)):
             lock.heartbeat()
-            files = [(one.path, data, one.mode == "100755") for one, data in batch]
+            files = [(item.path, data, item.mode == "100755") for item, data in batch]
             if len(kept) > _FEW:
                 staged += store.files.stage_all(files)
             else:
-                staged += [store.files.stage(path, data, executable=mode) for path, data, mode in files]
+                staged += [store.files.stage(path, data, executable=executable) for path, data, executable in files]
     except BaseException:
         store.files.discard(staged)
         raise
@@ -118,7 +118,7 @@ def _staged(store: Store, changes: Sequence[PathChange], lock: Lock) -> list[Sta
 
 
 def _batches(files: Iterable[tuple[PathChange, bytes]]) -> Iterator[list[tuple[PathChange, bytes]]]:
-    """Yield files with their contents, as many at once as are held in memory."""
+    """Yield files with their contents in batches that fit into memory."""
     batch: list[tuple[PathChange, bytes]] = []
     size = 0
     for file in files:

@@ -1,7 +1,7 @@
-"""Conflict markers that a plain git merge left in documents are taken out again, and nothing of either side is lost.
+"""Resolve conflict markers that a plain `git merge` left in documents, keeping both sides.
 
-That happens where a person pulled without the merge driver and committed what git could not merge. It is looked for
-where the branch was moved by somebody else than gitmem, in the documents that changed, and nowhere else.
+They are left if a person pulls without the merge driver and commits the conflict. gitmem looks for them only in
+documents that changed when another program moved the branch.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-_FEW = 3
+_MAX_NAMED = 3
 
 
-def marked_documents(store: Store, old: str | None, new: str) -> list[str]:
-    """Return the documents with markers, of those that came or changed between two commits."""
+def find_marked(store: Store, old: str | None, new: str) -> list[str]:
+    """Return the documents with markers among those added or changed between two commits."""
     git = store.repository.git
     try:
         changes = store.repository.changes(old or empty_tree(git), new)
-    except GitFailedError:  # a mark of history that is gone
+    except GitFailedError:  # `old` was purged
         changes = store.repository.changes(empty_tree(git), new)
     documents = [change for change in changes if change.new and change.path.endswith(".md")]
     contents = store.repository.blobs([change.new or "" for change in documents if change.mode.startswith("100")])
@@ -35,22 +35,22 @@ def marked_documents(store: Store, old: str | None, new: str) -> list[str]:
     return [path for path, data in zip(paths, contents, strict=True) if has_markers(data)]
 
 
-def mend(transaction: Transaction, paths: Iterable[str]) -> bool:
-    """Add a commit without the markers in these documents, if there are any, and say so."""
-    mended: dict[str, bytes | None] = {}
+def resolve(transaction: Transaction, paths: Iterable[str]) -> bool:
+    """Add a commit that merges both sides in these documents, and a notice; return False if none has markers."""
+    resolved: dict[str, bytes | None] = {}
     for path in paths:
         try:
             data = transaction.read(path)
         except (RefusedError, OSError):
             continue
         if data is not None and has_markers(data):
-            mended[path] = without_markers(path, data)
-    if not mended:
+            resolved[path] = without_markers(path, data)
+    if not resolved:
         return False
-    names = ", ".join(sorted(mended)[:_FEW]) + (" and others" if len(mended) > _FEW else "")
+    names = ", ".join(sorted(resolved)[:_MAX_NAMED]) + (" and others" if len(resolved) > _MAX_NAMED else "")
     message = Message(f"Repair {names}: conflict markers", ((Trailer.OP.value, Op.REPAIR.value),))
     transaction.notices.append(
-        f"Git left conflict markers in {names}; both sides were merged as 'gitmem sync' does, and what needs you is "
-        "marked 'review' there."
+        f"Git left conflict markers in {names}. Both sides were merged as 'gitmem sync' does; entries that need a "
+        "decision are marked 'review'."
     )
-    return transaction.commit(message, mended)
+    return transaction.commit(message, resolved)

@@ -1,4 +1,4 @@
-"""What a transaction came to."""
+"""The result of a transaction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     class _Carrier(Value, Generic[T]):
         value: T
-else:  # what carries a value of any type, without `typing`
+else:  # at run time, without importing `typing`
 
     class _Carrier(Value):
         value: object
@@ -23,10 +23,10 @@ else:  # what carries a value of any type, without `typing`
 
 
 class Outcome(_Carrier["T"]):
-    """What a transaction came to.
+    """The result of a transaction.
 
-    `value` is what the plan returned, `commits` the ids of all commits made, oldest first (edits by hand among them),
-    `notices` what the user should be told, a sentence each.
+    `value` is the return value of the plan, `commits` the ids of all commits, oldest first, including edits by hand,
+    `notices` are sentences for the user.
     """
 
     commits: tuple[str, ...]

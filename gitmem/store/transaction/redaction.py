@@ -1,4 +1,4 @@
-"""Redaction of a file's bytes: of what is new in it, as UTF-8 and as the UTF-16 or UTF-32 that it may be."""
+"""Redact the new lines of a file's bytes, read as UTF-8 and, if they look like it, as UTF-16 or UTF-32."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# By their byte order mark; the longer first, because one begins like the other.
+# Byte order marks, longer ones first: the mark of UTF-32-LE begins with that of UTF-16-LE.
 _MARKS = (
     (b"\xff\xfe\0\0", "utf-32-le"),
     (b"\0\0\xfe\xff", "utf-32-be"),
     (b"\xff\xfe", "utf-16-le"),
     (b"\xfe\xff", "utf-16-be"),
 )
-_LOOKED_AT = 65_536  # bytes that are searched for NULs where there is no mark
-_FEWEST = 8  # NULs of a text in UTF-16 that has a secret: each ASCII character has one
+_SAMPLE = 65_536  # bytes that are searched for NULs if there is no mark
+_MIN_NULS = 8  # in UTF-16 text with a secret: each ASCII character has one
 
 
 class CleanBytes(Value):
-    """A file's bytes without its secrets; the kind of each that was taken out, and the numbers of their lines."""
+    """Redacted bytes, with the kinds of the secrets removed and their line numbers."""
 
     data: bytes
     kinds: tuple[str, ...]
@@ -30,7 +30,7 @@ class CleanBytes(Value):
 
 
 def redact_bytes(before: bytes, data: bytes, *, allow: Sequence[str] = ()) -> CleanBytes:
-    """Take the secrets out of those lines of a file that `before` does not have at the same ends."""
+    """Redact the lines of `data` between the first and the last that differ from `before`."""
     clean = _redact_new(before, data, allow)
     encoding = wide_encoding(clean.data)
     text = None if encoding is None else _decoded(clean.data, encoding)
@@ -45,7 +45,7 @@ def redact_bytes(before: bytes, data: bytes, *, allow: Sequence[str] = ()) -> Cl
 
 
 def readings(data: bytes) -> Iterator[str]:
-    """Yield the texts that a file's bytes may be: UTF-8, unless there are NULs in it, and UTF-16 or UTF-32."""
+    """Yield the possible texts of a file: as UTF-8, unless it has NULs, and as UTF-16 or UTF-32 if it looks like it."""
     if b"\0" not in data:
         yield data.decode("utf-8", "surrogateescape")
     encoding = wide_encoding(data)
@@ -55,14 +55,14 @@ def readings(data: bytes) -> Iterator[str]:
 
 
 def wide_encoding(data: bytes) -> str | None:
-    """Return the encoding of two or four bytes that a text seems to have, by its mark or by where its NULs stand."""
+    """Guess UTF-16 or UTF-32 from the byte order mark or the positions of NULs; None if neither fits."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return encoding
-    if b"\0" not in data[:_LOOKED_AT]:
+    if b"\0" not in data[:_SAMPLE]:
         return None
-    even, odd = (data[start:_LOOKED_AT:2].count(0) for start in (0, 1))
-    if max(even, odd) < _FEWEST or min(even, odd) * _FEWEST > max(even, odd):
+    even, odd = (data[start:_SAMPLE:2].count(0) for start in (0, 1))
+    if max(even, odd) < _MIN_NULS or min(even, odd) * _MIN_NULS > max(even, odd):
         return None
     return "utf-16-le" if odd > even else "utf-16-be"
 
@@ -75,7 +75,7 @@ def _width(encoding: str) -> int:
 
 
 def _decoded(data: bytes, encoding: str) -> str | None:
-    """Return a text, without the bytes at its end that make no whole character."""
+    """Return the text, without incomplete characters at the end; None if it cannot be decoded."""
     try:
         return data[: len(data) - len(data) % _width(encoding)].decode(encoding, "surrogatepass")
     except UnicodeDecodeError:
@@ -85,17 +85,17 @@ def _decoded(data: bytes, encoding: str) -> str | None:
 def _redact_new(before: bytes, data: bytes, allow: Sequence[str]) -> CleanBytes:
     start, end = changed_lines(before, data)
     text = data[start:end].decode("utf-8", "surrogateescape")
-    found = redact(text, allow=allow)
-    if not found.findings:
+    redacted = redact(text, allow=allow)
+    if not redacted.findings:
         return CleanBytes(data, (), ())
     first = data.count(b"\n", 0, start) + 1
-    lines = sorted({first + text.count("\n", 0, finding.start) for finding in found.findings})
-    clean = data[:start] + found.text.encode("utf-8", "surrogateescape") + data[end:]
-    return CleanBytes(clean, tuple(finding.kind for finding in found.findings), tuple(lines))
+    lines = sorted({first + text.count("\n", 0, finding.start) for finding in redacted.findings})
+    clean = data[:start] + redacted.text.encode("utf-8", "surrogateescape") + data[end:]
+    return CleanBytes(clean, tuple(finding.kind for finding in redacted.findings), tuple(lines))
 
 
 def changed_lines(before: bytes, after: bytes) -> tuple[int, int]:
-    """Return the range of `after` that holds all lines which differ from `before`, found from both ends."""
+    """Return the range of `after` from the first to the last line that differs from `before`."""
     start, end = changed_range(before, after)
     start = after.rfind(b"\n", 0, start) + 1
     newline = after.find(b"\n", end)

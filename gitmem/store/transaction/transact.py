@@ -1,6 +1,6 @@
-"""A transaction: its lock, and attempts until the branch stands still (docs/format.md, "Order of writes").
+"""Run a transaction: take the lock and retry while other programs move the branch (docs/format.md, "Order of writes").
 
-An attempt (`gitmem.store.transaction.attempt`) is imported when one is made: most commands read.
+`gitmem.store.transaction.attempt` is imported late: most commands only read.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-ATTEMPTS = 50  # with the lock held, only a person's git command can move the branch
-_LONGEST_PAUSE = 0.2  # seconds between two attempts: all take long enough for a burst of a person's commits to end
+ATTEMPTS = 50  # under the lock, only a user's git command can move the branch
+_LONGEST_PAUSE = 0.2  # seconds between attempts; all pauses together outlast a burst of commits
 
 
 def transact(
@@ -34,30 +34,30 @@ def transact(
     scan: bool = False,
     meanwhile: Callable[[], object] | None = None,
 ) -> Outcome[T]:
-    """Run `plan` on the present tip, commit what it asks for, and return when that is synced.
+    """Run `plan` on the present tip, make its commits, and return once they are synced to disk.
 
-    The plan may run again, from a new tip, so it has no effects but on its transaction. With `scan` every edit by hand
-    in the store is committed too, not just those in files the plan reads. `meanwhile` is called while git starts, for
-    instance to import what the plan needs.
+    The plan may run again from a new tip, so it must change nothing but its transaction. With `scan`, commit every edit
+    by hand in the store, not only those in files that the plan reads. `meanwhile` is called while git starts, for
+    instance to import modules.
 
     Raises:
         BusyError: another process kept the lock for longer than `lock.wait_seconds`.
-        NotSavedError: nothing was committed: disk full, read-only, not ours to write.
-        UnfinishedError: the store is in the middle of a git operation of the user's.
+        NotSavedError: the store cannot be written; nothing was committed.
+        UnfinishedError: the user has a git operation in progress in the store.
 
     """
     from gitmem.git.commit.fast_import import TipLockedError, TipMovedError
     from gitmem.git.repository import clear_left_behind
     from gitmem.store.transaction.attempt import attempt
 
-    busy = BusyError(f"The branch was moved by others {ATTEMPTS} times meanwhile.", "Nothing was lost; try again.")
+    busy = BusyError(f"Another git command moved the branch {ATTEMPTS} times.", "Nothing was lost; try again.")
     with store.saving(), contextlib.ExitStack() as stack:
-        store.repository.branch()  # refused before anybody waits
+        store.repository.branch()  # raises UnfinishedError before waiting for the lock
         lock = store.lock(purpose)
         lock.acquire(store.config.lock.wait_seconds)
         stack.callback(lock.release)
         identity = store.identity()
-        stack.callback(identity.result)  # it is not left behind where nothing is committed
+        stack.callback(identity.result)  # waits for its git, also if nothing is committed
         repaired: list[str] = []
         for number in range(ATTEMPTS):
             try:
@@ -73,5 +73,5 @@ def transact(
 
 
 def _pause(number: int) -> float:
-    """Return how long to wait after so many lost races: longer each time, and never in step with the other's."""
+    """Return the pause in seconds after so many lost races: exponential, with jitter."""
     return min(0.001 * 2.0**number, _LONGEST_PAUSE) * (0.5 + os.urandom(1)[0] / 255)

@@ -1,8 +1,8 @@
-"""A transaction: what is to be read and committed, collected in memory before anything is written.
+"""A transaction: reads and commits, collected in memory before anything is written.
 
-Reading a file compares the work tree with the tip: what a person changed becomes a commit of its own, ahead of
-all others, and is what the transaction sees. Committing checks names and redacts what is new. The files are then
-written by `gitmem.store.transaction.transact`.
+Reading a file compares the work tree with the tip: an edit by hand becomes a commit of its own, before all others, and
+is the version that the transaction reads. Committing checks names and redacts new text.
+`gitmem.store.transaction.attempt` then writes the files.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Draft(Value):
-    """A commit that is not made yet; `when` is when it happened."""
+    """A planned commit; `when` is its author date."""
 
     message: Message
     changes: Mapping[str, bytes | None]
@@ -35,7 +35,7 @@ class Draft(Value):
 
 
 class Transaction:
-    """What one attempt reads from one tip and wants committed on it."""
+    """The reads and planned commits of one attempt, on one tip."""
 
     def __init__(
         self, writer: Writer, work_tree: WorkTree, *, now: datetime, machine: str, allow: tuple[str, ...]
@@ -53,12 +53,12 @@ class Transaction:
         self._modes: dict[str, str] = {}
 
     def read(self, path: str) -> bytes | None:
-        """Return a file as it will be after what was committed so far; None where there is none.
+        """Return a file as of the last planned commit, None if there is none.
 
         Raises:
-            RefusedError: it, or a folder above it, is a link, or it is no regular file, or too large, or its name leads
-                out of the store or into git's own folder, or it is new and its name holds a secret.
-            OSError: it cannot be read.
+            RefusedError: the file or a parent folder is a link, or it is no regular file, or too large, or its path
+                leads out of the store or into a git directory, or it is new and its name holds a secret.
+            OSError: the file cannot be read.
 
         """
         if path not in self._state:
@@ -66,7 +66,7 @@ class Transaction:
         return self._state[path]
 
     def names(self, folder: str) -> set[str]:
-        """Return the names in a folder, after what was committed so far."""
+        """Return the names in a folder, as of the last planned commit."""
         names = set(self._work_tree.names(folder))
         prefix = f"{folder}/" if folder else ""
         for path, content in self._state.items():
@@ -78,35 +78,35 @@ class Transaction:
         return names
 
     def is_folder(self, path: str) -> bool:
-        """Say whether there is a folder, after what was committed so far."""
-        made = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
-        return made or self._work_tree.is_folder(path)
+        """Say whether a path is a folder, as of the last planned commit."""
+        created = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
+        return created or self._work_tree.is_folder(path)
 
     def commit(self, message: Message, changes: Mapping[str, bytes | None], *, when: datetime | None = None) -> bool:
-        """Add a commit that changes these files; False, and no commit, where they are so already.
+        """Plan a commit that changes these files; return False, without a commit, if none would change.
 
         Raises:
-            RefusedError: a new file's name is unsafe, or another file's for some file system, or the file is too large;
-                or as `read`. Nothing is added then.
+            RefusedError: a new file's name is unsafe, or collides with another on some file system, or the file is too
+                large; or as `read`. No commit is planned then.
 
         """
         before = {path: self.read(path) for path in changes}
-        real = {}
+        changed = {}
         try:
             for path, content in changes.items():
                 clean = self._checked(path, before[path], content)
                 if clean != before[path]:
-                    real[path] = self._state[path] = clean
+                    changed[path] = self._state[path] = clean
         except RefusedError:
-            self._state.update(before)  # a plan may go on without this commit
+            self._state.update(before)  # the plan may catch the error and go on
             raise
-        if real:
+        if changed:
             message = message._replace(trailers=(*message.trailers, (Trailer.MACHINE.value, self._machine)))
-            self.drafts.append(Draft(self._clean(message), real, when or self.now))
-        return bool(real)
+            self.drafts.append(Draft(self._clean(message), changed, when or self.now))
+        return bool(changed)
 
     def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:
-        """Yield the commits to make, the edits by hand first."""
+        """Yield the planned commits, edits by hand first."""
         committer = Signature(identity.name, identity.email, self.now)
         edit = self._clean(_edit_message(self._edits, self._machine)) if self._edits else None
         drafts = [Draft(edit, self._edits, self.now)] if edit else []
@@ -115,11 +115,11 @@ class Transaction:
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
     def files(self) -> dict[str, bytes | None]:
-        """Return what the commits change in the work tree: path and content, where the disk does not hold it yet."""
-        return {path: now for path, now in self._state.items() if now != self._on_disk[path]}
+        """Return the files to write or remove (None) in the work tree: those that differ from the disk."""
+        return {path: content for path, content in self._state.items() if content != self._on_disk[path]}
 
     def is_executable(self, path: str) -> bool:
-        """Say whether a file that was read has the mode of an executable."""
+        """Say whether a file that was read is executable."""
         return self._modes.get(path) == EXECUTABLE
 
     def touched(self) -> list[str]:
@@ -131,13 +131,13 @@ class Transaction:
 
     def _first_read(self, path: str) -> bytes | None:
         if any(map(is_git_folder, path.split("/"))):
-            raise RefusedError(f"{path} is refused: some file system takes a part of it for .git.")
+            raise RefusedError(f"{path} is refused: on some file systems a part of it is the same as .git.")
         file = self._work_tree.load(path)
         disk = self._on_disk[path] = None if file is None else file.data
         try:
             blob = self._writer.read(path, disk)
         except RefusedError:
-            # The tip has a folder, a link or a submodule there, and a person has put a file in its place, or nothing.
+            # The tip has a folder, a link or a submodule there, which a person replaced by a file or removed.
             blob, replaced = None, True
         else:
             replaced = False
@@ -170,7 +170,7 @@ class Transaction:
         return redact(text, allow=self._allow)
 
     def _redacted(self, path: str, before: bytes, content: bytes, *, edited: bool = False) -> bytes:
-        """Return content without the secrets in those of its lines that `before` does not have at the same ends."""
+        """Redact the lines of `content` between the first and last that differ from `before`; report edits by hand."""
         from gitmem.store.transaction.redaction import redact_bytes  # while git starts
 
         clean = redact_bytes(before, content, allow=self._allow)
@@ -179,24 +179,24 @@ class Transaction:
             kinds = ", ".join(sorted({*clean.kinds}))
             self.notices.append(
                 f"{path}, line {lines}: what looks like a secret ({kinds}) was replaced in the file. "
-                "If it is none, add it to redaction.allow."
+                "If it is not a secret, add it to redaction.allow."
             )
         return clean.data
 
     def _clean(self, message: Message) -> Message:
-        """Return a message without the secrets in its subject and in the values of its trailers."""
+        """Return a message with its subject and the values of its trailers redacted."""
         trailers = message.trailers
         if self._redact("\n".join(value for _, value in trailers)).findings:
             trailers = tuple((key, self._redact(value).text) for key, value in trailers)
         return message._replace(subject=self._redact(message.subject).text, trailers=trailers)
 
     def _check_name(self, path: str) -> None:
-        found = self._redact(path)
-        if found.findings:
-            kinds = ", ".join(sorted({finding.kind for finding in found.findings}))
+        redacted = self._redact(path)
+        if redacted.findings:
+            kinds = ", ".join(sorted({finding.kind for finding in redacted.findings}))
             raise RefusedError(
-                f"{found.text} is refused: its name holds what looks like a secret ({kinds}), and git keeps names.",
-                "Rename it; if it is none, add it to redaction.allow.",
+                f"{redacted.text} is refused: its name holds what looks like a secret ({kinds}), and git keeps names.",
+                "Rename it; if it is not a secret, add it to redaction.allow.",
             )
 
     def _check_new(self, path: str) -> None:
@@ -210,14 +210,12 @@ class Transaction:
             siblings = self.names("/".join(parts[:depth]))
             twin = next((other for other in siblings if other != part and fold(other) == fold(part)), None)
             if twin is not None:
-                raise RefusedError(
-                    f"{path} is refused: some file systems take it for {twin!r}, which is there already."
-                )
+                raise RefusedError(f"{path} is refused: on some file systems it is the same as {twin!r}, which exists.")
             if part not in siblings:
                 return
 
 
 def _edit_message(edits: Mapping[str, bytes | None], machine: str) -> Message:
     names = sorted(edits)
-    what = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
-    return Message(f"Edit by hand: {what}", ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, machine)))
+    edited = ", ".join(names) if len(names) < 4 else f"{len(names)} files"  # noqa: PLR2004
+    return Message(f"Edit by hand: {edited}", ((Trailer.OP.value, Op.EDIT.value), (Trailer.MACHINE.value, machine)))

@@ -230,7 +230,7 @@ def _commit(
         author = signature._replace(when=when or now)
         writer.commit(NewCommit(message, changes, author, signature, {}))
         if not lock.held():
-            raise BusyError("Another process took the lock over while this one stood still.", "Try again.")
+            raise BusyError("Another process took over the lock while this one was suspended.", "Try again.")
         (commit,) = writer.finish()
     return commit
 
