@@ -1,7 +1,7 @@
 """`facts.json` of older tools, in both its shapes, as facts (spec V7).
 
 The old one has `decisions`, `patterns` and `issues`, the new one `rules`, `solutions` and `coreLogic`; a file may have
-lists of both. The index of keywords that stands beside them is derived, here too.
+lists of both. The index of keywords beside them is derived and not read.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _MOST_KEYWORDS = 20
 
 
 def plan_facts(kind: Kind, file: SourceFile) -> Found:
-    """Return the facts of a `facts.json` as items, and what of it is left."""
+    """Return the facts of a `facts.json` as items, and the parts that are left."""
     try:
         given = fields_of(read_json(file.data))
     except ValueError as error:
@@ -74,7 +74,7 @@ def plan_facts(kind: Kind, file: SourceFile) -> Found:
 def _item(kind: Kind, file: SourceFile, fact: Fact) -> FileItem:
     said = render_fact(fact)
     subject = f"fact: {fact.description}"
-    # What it says is its key: the same decision in two projects' files is one, and one that was changed is new.
+    # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
     return FileItem(file.path, fact.created, item_key(kind, file.path, fact.id), fact.path, said, subject)
 
 
@@ -102,7 +102,7 @@ def _fact(kind: Kind, file: SourceFile, what: FactKind, given: Mapping[str, obje
 
 
 def _further(given: Mapping[str, object], resolution: str) -> Iterator[str]:
-    """Yield what an older tool said of a fact besides, as paragraphs of their own."""
+    """Yield additional fields of a fact as paragraphs."""
     for label, text in (
         ("Why", clean_text(text_of(given.get("reason")))),
         ("How", clean_text(text_of(given.get("details")) or text_of(given.get("solution")))),

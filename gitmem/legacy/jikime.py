@@ -35,7 +35,7 @@ _DATABASE = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 
 def plan_jikime_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
-    """Return what becomes of a memory in the layout of Jikime."""
+    """Return the plan for a memory in the layout of Jikime."""
     return plan_files(files, lambda file: _planned(file, limits))
 
 
@@ -72,9 +72,9 @@ def _log(file: SourceFile, day: str) -> LogItem | None:
 
 
 def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the items of a log as (section, time, label, text); what belongs to none goes to `prose`.
+    """Yield the items of a log as (section, time, label, text); other text goes to `prose`.
 
-    An item of a section has no time of its own: it has that of the last one before it, or the day's beginning.
+    An item of a section has the time of the last one before it, or the day's beginning.
     """
     section, time = "", "00:00:00"
     held: tuple[str, str, str] | None = None
@@ -103,7 +103,7 @@ def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _id(file: SourceFile, day: str, time: str, label: str, text: str) -> str:
-    """Return the id of an entry, made of its moment and a digest of what it says."""
+    """Return the id of an entry, made of its moment and a digest of its text."""
     when: datetime = moment_in(f"{day}_{time}", file.modified.tzinfo) or file.modified
     digest = bytes.fromhex(item_key(Kind.JIKIME, day, time, label, text))
     return make_id(int(when.timestamp() * 1000), digest)

@@ -47,7 +47,7 @@ _WEEKS = 53
 
 
 def plan_keeper_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
-    """Return what becomes of a project's memory in the layout of memory-keeper."""
+    """Return the plan for a project's memory in the layout of memory-keeper."""
     return plan_files(files, lambda file: _planned(file, limits))
 
 
@@ -72,7 +72,7 @@ def _planned(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
 
 
 def _session(file: SourceFile, name: str) -> FileItem:
-    """Return the summary of a session as a document of its own."""
+    """Return the summary of a session as a document."""
     when = moment_in(name, file.modified.tzinfo) or file.modified
     session = slug(name) or "session"
     path = session_path(stamp_of(when), session)
@@ -90,7 +90,7 @@ def _session(file: SourceFile, name: str) -> FileItem:
 
 
 def _raw(file: SourceFile, name: str) -> TranscriptItem:
-    """Return the raw text of a session, which has no lines of JSON, as a transcript of one."""
+    """Return the raw text of a session, which is no JSON, as a transcript with one line."""
     when = moment_in(name, file.modified.tzinfo) or file.modified
     text = clean_text(file.data.decode("utf-8-sig", "replace"))
     line = {"at": when.isoformat(timespec="milliseconds"), "role": "summary", "text": text}
@@ -99,7 +99,7 @@ def _raw(file: SourceFile, name: str) -> TranscriptItem:
 
 
 def _period(file: SourceFile) -> FileItem | None:
-    """Return a week or a month that an older tool has consolidated; a week's year is that in which it was written."""
+    """Return a week or a month that an older tool consolidated; a week's year is that in which it was written."""
     if month := _MONTH.fullmatch(file.path):
         name = f"{month[1]}-{month[2]}"
         last = moment_in(f"{name}-28", file.modified.tzinfo)
@@ -124,7 +124,7 @@ def _period(file: SourceFile) -> FileItem | None:
 
 
 def _sunday(year: int, week: int) -> date | None:
-    """Return the last day of an ISO week; of a 53rd that the year does not have, of the one before."""
+    """Return the last day of an ISO week; week 53 of a year without one counts as 52."""
     for number in (week, week - 1) if week == _WEEKS else (week,):
         with contextlib.suppress(ValueError):
             return date.fromisocalendar(year, number, 7)

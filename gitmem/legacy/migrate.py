@@ -1,8 +1,7 @@
-"""Memories of older tools brought into the store (spec R10, V7): one commit a thing, with its own date.
+"""Migrate memories of older tools into the store (spec R10, V7): one commit an item, with its own date.
 
-A commit says in a trailer which thing it brought. So history tells what is here already: done again it adds nothing,
-also where a thing has been changed, moved or cleared since; and what was taken back by `gitmem undo` comes again.
-The source is only read.
+A trailer of the commit names the item, so a second migration adds nothing, also where an item was changed, moved or
+cleared since; an item whose commit was undone by `gitmem undo` is migrated again. The source is only read.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-BATCH = 200  # things of one transaction
+BATCH = 200  # items of one transaction
 BATCH_BYTES = 2_000_000  # of what may have to be summarized
 _LAYOUTS = {
     Kind.ROTATION: plan_rotation_layout,
@@ -61,7 +60,7 @@ _NOTES = "Notes"
 
 @dataclass(frozen=True, slots=True)
 class Brought:
-    """A thing that was brought in, or would be: the file it comes from, and where it is now."""
+    """A migrated thing: the source file, and its path in the store."""
 
     source: str
     to: str
@@ -83,16 +82,16 @@ class Migrated:
 
 
 class _DryRunError(Exception):
-    """Ends a transaction that was only to be planned."""
+    """Ends the transaction of a dry run."""
 
 
 def migrate(
     store: Store, source: Source, *, dry_run: bool = False, progress: Callable[[int, int], object] = lambda *_: None
 ) -> Migrated:
-    """Bring in what a source holds and the store has not got from it yet; with `dry_run`, only say so.
+    """Migrate the items of a source that are not in the store yet; with `dry_run`, only list them.
 
     Raises:
-        GitmemError: something could not be committed; what was before it is.
+        GitmemError: an item could not be committed; those before it are.
 
     """
     read = read_source(source.folder, store.context.clock().tzinfo)
@@ -100,7 +99,7 @@ def migrate(
     done = Migrated(source, session_of(source), (), 0, (*read.left, *plan.left), ())
     items = [item for item in plan.items if not isinstance(item, TranscriptItem)]
     ready = 0
-    for batch in [items] if dry_run else _batches(items):  # in a dry run, the next batch would not see the one before
+    for batch in [items] if dry_run else _batches(items):  # a dry run plans all items at once
         progress(ready, len(plan.items))
         done = _joined(done, _bring(store, batch, done.session, dry_run=dry_run))
         ready += len(batch)
@@ -111,7 +110,7 @@ def migrate(
 
 
 def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
-    """Yield what one transaction brings in, which holds the store's lock for some seconds at most."""
+    """Yield the items of one transaction, which holds the store's lock for a few seconds at most."""
     batch: list[Item] = []
     size = 0
     for item in items:
@@ -130,7 +129,7 @@ def _limits(store: Store) -> Limits:
 
 
 def session_of(source: Source) -> str:
-    """Return what the commits of a source's migration have for their session: the same each time."""
+    """Return the session name of a source's migration: always the same."""
     folder = os.path.realpath(source.folder).encode("utf-8", "surrogateescape")
     return f"migrate-{source.kind.value}-{hashlib.sha256(folder).hexdigest()[:8]}"
 
@@ -154,7 +153,7 @@ def _joined(done: Migrated, more: _Result) -> Migrated:
 
 
 def _bring(store: Store, items: Iterable[Item], session: str, *, dry_run: bool) -> _Result:
-    """Bring in some things, in one transaction."""
+    """Migrate some items in one transaction."""
     pass_ = _Pass(store, tuple(items), session, summarize=not dry_run)
 
     def plan(transaction: Transaction) -> None:
@@ -170,7 +169,7 @@ def _bring(store: Store, items: Iterable[Item], session: str, *, dry_run: bool) 
 
 
 def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _Result:
-    """Put a raw transcript on its branch, which says itself whether it is there."""
+    """Add a raw transcript to its branch, unless it is there."""
     from gitmem.store.transcripts.transcripts import put, read
 
     there = read(store, item.session)
@@ -187,7 +186,7 @@ def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _
 
 
 class _Pass:
-    """One transaction of a migration; its plan may run again, so it begins afresh each time."""
+    """One transaction of a migration; its plan may run again, so it starts afresh each time."""
 
     def __init__(self, store: Store, items: tuple[Item, ...], session: str, *, summarize: bool) -> None:
         self._store = store
@@ -197,7 +196,7 @@ class _Pass:
         self.result = _Result()
 
     def plan(self, transaction: Transaction) -> None:
-        """Add a commit for each thing that is not here yet."""
+        """Add a commit for each item that is not in the store yet."""
         known = brought_before(self._store)
         bringing = _Bringing(transaction, self._store, self._session, self._summarize)
         brought: list[Brought] = []
@@ -218,7 +217,7 @@ class _Pass:
 
 
 def brought_before(store: Store) -> set[str]:
-    """Return the keys of what was brought in and not taken back."""
+    """Return the keys of items that were migrated and not undone."""
     git, tip = store.repository.git, store.repository.resolve(store.repository.branch())
     commits = log(git, tip, trailers={Trailer.MIGRATED.value: ""})
     undone = undone_commits(reversals(git, tip)) if commits else {}
@@ -235,7 +234,7 @@ class _Bringing:
     summarize: bool
 
     def put(self, item: Item) -> list[str]:
-        """Add the commits of a thing; returns the files it is in now, none where all of it is there."""
+        """Add the commits of an item; return its files, none if it was there already."""
         if isinstance(item, MemoryItem):
             return self._memory(item)
         if isinstance(item, ArchiveItem):
@@ -258,23 +257,23 @@ class _Bringing:
         return list(changes)[:1] if made else []
 
     def _free(self, path: str, data: bytes | None = None) -> str:
-        """Return a path at which nothing else is: the one asked for, or one with a number after its name."""
+        """Return an unused path: the given one, or one with a number after its name."""
         stem, number = path.removesuffix(".md"), 1
         while (there := self.transaction.read(path)) is not None and there != data:
             number += 1
-            path = f"{stem}_{number:02d}.md"  # as archives of one second have it, which sorts after the first
+            path = f"{stem}_{number:02d}.md"  # the suffix of archives of one second, which sorts after the first
         return path
 
     def _file(self, item: FileItem) -> list[str]:
         path = self._free(item.path, item.data)
-        # A fact's name says what it says: another file of that name is that fact, corrected.
+        # A fact's name is made of its text: a file of that name is this fact, perhaps corrected.
         if is_fact_path(item.path) and path != item.path:
             return []
         return self._commit(item, item.subject, {path: item.data})
 
     def _archive(self, item: ArchiveItem) -> list[str]:
-        """Add an archive with its summary: the one an older tool made, else the offline one, to be bettered."""
-        path = self._free(archive_path(item.stamp))  # two parts of one memory may hold the same
+        """Add an archive with its summary: the older tool's, else an offline one."""
+        path = self._free(archive_path(item.stamp))  # two parts of one memory may be equal
         changes = {path: item.data}
         if self.transaction.read(summary_path(path)) is None:
             summary = item.summary
@@ -287,7 +286,7 @@ class _Bringing:
         return self._commit(item, f"{item.source} into {path.rpartition('/')[2]}", changes, path)
 
     def _memory(self, item: MemoryItem) -> list[str]:
-        """Add a rolling memory: as ours where that is empty and it fits, else as archive and what a rotation keeps."""
+        """Add a rolling memory: as `memory.md` if that is empty and it fits, else as an archive and its rotation."""
         memory = Document.parse(memory_of(self.transaction))
         fresh = not re.search(r"^[^#\s]", memory.body, re.MULTILINE)
         paths: list[str] = []
@@ -305,7 +304,7 @@ class _Bringing:
         return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed.render()})]
 
     def _log(self, item: LogItem) -> list[str]:
-        """Add the entries of a day that its log does not hold yet, and what a person wrote besides."""
+        """Add the missing entries of a day's log, and the person's own text."""
         path = daily_path(item.day)
         document = Document.parse(self.transaction.read(path) or new_daily(item.day))
         known = entry_digests((day_log(self.store, self.transaction, path) or b"").decode("utf-8", "surrogateescape"))
@@ -318,7 +317,7 @@ class _Bringing:
 
 
 def _remaining(memory: Document, body: str, limits: Limits) -> str:
-    """Return what a rotation would leave of a body; all of it where it is under the threshold."""
+    """Return the body after a rotation; all of it if below the threshold."""
     header = memory.opening + (memory.header or "") + memory.closing
     rotation = plan_rotation(body, header=header, stamp="", taken=(), limits=limits)
     return rotation.remaining.removeprefix(header) if rotation else body

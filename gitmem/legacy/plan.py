@@ -1,7 +1,7 @@
-"""Memories of older tools as plans (spec R10, V7): what of their files becomes what in a store, with its own dates.
+"""Plans for the migration of older tools' memories (spec R10, V7).
 
-A plan is a list of items, one for each thing a source holds. Nothing here reads a file or a clock: what a source's
-files hold, and when they were changed, is given. The formats are
+A plan is a list of items, each with its own date. Nothing here reads a file or a clock: contents and modification
+times are passed in. The formats are
 those of files the tools themselves wrote (docs/format.md, Memories of older tools).
 """
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from gitmem.model.entry.entry import Entry
     from gitmem.model.summary import Summary
 
-MAX_ITEMS = 20_000  # of one source; more is no memory of a project
+MAX_ITEMS = 20_000  # of one source; a project's memory has fewer
 _DIGEST = 16  # characters of an item's key
 _CLOCK = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:[_T -]?([0-9]{2}):?([0-9]{2})(?::?([0-9]{2}))?)?")
 
 
 class Kind(StrEnum):
-    """Which tool a memory is of."""
+    """The tool that made a memory."""
 
     ROTATION = "rotation"
     KEEPER = "memory-keeper"
@@ -37,7 +37,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file of a source: its path in it, with `/`; its bytes; when it was changed, in the machine's time zone."""
+    """A file of a source: its path in it, with `/`; its bytes; its modification time in the machine's time zone."""
 
     path: str
     data: bytes
@@ -46,9 +46,9 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """Something to be brought in: the file it comes from, when it was, and a key that tells it from all others.
+    """An item to migrate: its source file, its date, and a unique key.
 
-    The same thing of the same file has the same key for ever, so that it is brought in once.
+    The same item of the same file always has the same key, so that it is migrated once.
     """
 
     source: str
@@ -75,7 +75,7 @@ class MemoryItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class FileItem(Item):
-    """A document under a name of its own; `subject` says what it is."""
+    """A document under a name of its own; `subject` is for its commit."""
 
     path: str
     data: bytes
@@ -101,7 +101,7 @@ class TranscriptItem(Item):
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A file, or a part of it, that is left where it is, and why."""
+    """A file, or a part of it, that is not migrated, and why."""
 
     source: str
     why: str
@@ -109,18 +109,18 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What becomes of a source: items in the order of their dates, and what is left."""
+    """The plan for a source: items in order of their dates, and what is left out."""
 
     items: tuple[Item, ...]
     left: tuple[Left, ...]
 
 
-# What becomes of one file: items, and what of it is left.
+# The plan for one file: items, and what is left out.
 Found = tuple[Sequence["Item"], Sequence["Left"]]
 
 
 def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found]) -> Plan:
-    """Return what becomes of files, each read for itself."""
+    """Return the plans of files, each read on its own."""
     items: list[Item] = []
     left: list[Left] = []
     for file in files:
@@ -131,7 +131,7 @@ def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found])
 
 
 def make_plan(items: list[Item], left: list[Left]) -> Plan:
-    """Return a plan with its items in order; each key once."""
+    """Return a plan with its items in order, each key once."""
     once = {item.key: item for item in reversed(items)}
     ordered = sorted(once.values(), key=lambda item: (item.when, item.source, item.key))
     if len(ordered) > MAX_ITEMS:
@@ -141,7 +141,7 @@ def make_plan(items: list[Item], left: list[Left]) -> Plan:
 
 
 def item_key(kind: Kind, source: str, *parts: str | bytes) -> str:
-    """Return the key of what a file holds: a digest of the tool, the file's path and the thing itself."""
+    """Return the key of an item: a digest of the tool, the file's path and the item itself."""
     digest = hashlib.sha256()
     for part in (kind.value, source, *parts):
         data = part if isinstance(part, bytes) else part.encode("utf-8", "surrogateescape")
@@ -150,10 +150,10 @@ def item_key(kind: Kind, source: str, *parts: str | bytes) -> str:
 
 
 def read_json(data: bytes) -> object:
-    """Return what a JSON file says.
+    """Return the value in a JSON file.
 
     Raises:
-        ValueError: it is none; the message says why in a few words.
+        ValueError: it is not JSON; the message says why in a few words.
 
     """
     try:
@@ -167,7 +167,7 @@ def read_json(data: bytes) -> object:
 
 
 def text_of(given: object) -> str:
-    """Return a scalar of JSON as text; "" for what is none."""
+    """Return a scalar of JSON as text; "" for other values."""
     if isinstance(given, str):
         return given.encode("utf-8", "replace").decode()
     return "" if given is None or isinstance(given, list | dict | bool) else str(given)
@@ -179,7 +179,7 @@ def texts_of(given: object) -> tuple[str, ...]:
 
 
 def fields_of(given: object) -> Mapping[str, object]:
-    """Return an object of JSON; an empty one for what is none."""
+    """Return an object of JSON; an empty one for other values."""
     return given if isinstance(given, dict) else {}
 
 
@@ -187,7 +187,7 @@ def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
     """Return the first date in a text as a moment of a time zone, None where there is none.
 
     Read are `2026-01-13`, `20260113_112700`, `2026-01-13_1011` and RFC 3339; a day without a time is its last second,
-    since what is told of a day is told at its end.
+    when the day was summarised.
     """
     for found in _CLOCK.finditer(text):
         try:
@@ -211,5 +211,5 @@ def instant(text: str, zone: tzinfo | None) -> datetime | None:
 
 
 def stamp_of(moment: datetime) -> str:
-    """Return a moment as archives are named after it."""
+    """Return the stamp of a moment in names of archives."""
     return moment.strftime("%Y%m%d_%H%M%S")

@@ -1,7 +1,7 @@
-"""Memories of older tools on the disk: where they are, and what their files hold (spec R10). Nothing is written there.
+"""Find and read memories of older tools on the disk (spec R10). Nothing is written there.
 
-What is read is not ours, so it is looked at with care: no link is followed below the folder a person named, and what is
-no plain file, or too large, or too much, is named and passed over.
+The files are not trusted: no link is followed below the folder a person named, and files that are not regular, too
+large or too many are listed and skipped.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The files of a source that can be read, and those that were passed over."""
+    """The readable files of a source, and those that were skipped."""
 
     files: tuple[SourceFile, ...]
     left: tuple[Left, ...]
 
 
 def find_sources(project: str, home: str) -> list[Source]:
-    """Return the memories of older tools that belong to a project; of a folder for all projects, only its own part."""
+    """Return the memories of older tools that belong to a project; of a folder for all projects, its own part."""
     found = [Source(kind, os.path.join(project, *name.split("/"))) for kind, name in _IN_PROJECT]
     found.append(Source(Kind.KEEPER, os.path.join(home, *_KEEPER.split("/"), os.path.basename(project))))
     return [source for source in found if _is_plain_folder(source.folder)]
@@ -73,7 +73,7 @@ def kind_of(folder: str) -> Kind | None:
 
 
 def read_source(folder: str, zone: tzinfo | None) -> Read:
-    """Return the files of a folder; times are given in this zone."""
+    """Return the files of a folder, with times in this zone."""
     files: list[SourceFile] = []
     left: list[Left] = []
     total = 0
@@ -106,7 +106,7 @@ def _names(folder: str) -> list[str]:
 
 
 def _walk(folder: str, prefix: str, depth: int, left: list[Left]) -> Iterator[str]:
-    """Yield the names of what is below a folder, in order; of what is not entered, say why."""
+    """Yield the names of the files below a folder, in order; list skipped ones with the reason."""
     for name in _names(folder):
         path, shown = os.path.join(folder, name), f"{prefix}{name}"
         if os.path.islink(path):

@@ -56,12 +56,12 @@ def body_of(item: MemoryItem) -> str:
 
 
 def is_plain(item: MemoryItem) -> bool:
-    """Say whether a rolling memory fits into ours as it is: it is one part, and has no header of its own."""
+    """Say whether a rolling memory can become `memory.md` as it is: one part, without a header."""
     return item.whole is not None and not Document.parse(item.data).opening
 
 
 def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
-    """Return the decisions and issues of a rolling memory as entries of ours, each with its section (spec P2)."""
+    """Return the decisions and issues of a rolling memory as entries, each with its section (spec P2)."""
     body = body_of(item)
     found = []
     for kind in (MemoryType.DECISION, MemoryType.ISSUE):

@@ -55,7 +55,7 @@ _ROLES = ("user", "assistant", "summary")
 
 
 def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
-    """Return what becomes of a memory with rotated archives."""
+    """Return the plan for a memory with rotated archives."""
     by_path = {file.path: file for file in files}
     return plan_files(by_path.values(), lambda file: _planned(file, by_path, limits))
 
@@ -90,7 +90,7 @@ def _archive(file: SourceFile, by_path: Mapping[str, SourceFile]) -> ArchiveItem
 
 
 def _rotated_at(file: SourceFile, by_path: Mapping[str, SourceFile]) -> datetime | None:
-    """Return when the index says that an archive whose name has no date was made."""
+    """Return the time in the index for an archive without a date in its name."""
     try:
         index = fields_of(read_json(by_path[_INDEX].data))
     except (KeyError, ValueError):
@@ -103,7 +103,7 @@ def _rotated_at(file: SourceFile, by_path: Mapping[str, SourceFile]) -> datetime
 
 
 def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile]) -> Found:
-    """Return the summary of an archive that is gone; others come with their archives."""
+    """Return the summary of an archive that is gone."""
     archive = file.path.removesuffix(_SUMMARY) + ".md"
     when = moment_in(file.path, file.modified.tzinfo) or file.modified
     path = archive_path(stamp_of(when))
@@ -128,7 +128,7 @@ def _complaint(file: SourceFile) -> str:
 
 
 def _summary(file: SourceFile, archive: str) -> Summary | None:
-    """Return what a summary in JSON says (spec R5), None where it says nothing that can be read."""
+    """Return the summary in a JSON file (spec R5), None if unreadable."""
     try:
         given = fields_of(read_json(file.data))
     except ValueError:
@@ -159,7 +159,7 @@ def plan_transcript(kind: Kind, file: SourceFile, name: str) -> Found:
 
 
 def _said(given: Mapping[str, object]) -> dict[str, object]:
-    """Return what a line of a transcript says: whose it is and its text; of what is neither, all."""
+    """Return the speaker and the text of a line of a transcript; of an unknown line, all of it."""
     message = fields_of(given.get("message"))
     role = _first(given, "role", "type") or text_of(message.get("role"))
     content = given.get("text") or given.get("content") or message.get("content")

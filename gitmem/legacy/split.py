@@ -43,7 +43,7 @@ def split_memory(data: bytes, limits: Limits, day: str) -> tuple[Part, ...]:
 
 
 def _sections(data: bytes, day: str) -> list[Part]:
-    """Return the sections, each with its heading; what stands before the first heading belongs to the first."""
+    """Return the sections, each with its heading; text before the first heading belongs to the first."""
     found = [(match.start(), match[1].decode()) for match in _DATED.finditer(data) if _is_day(match[1])]
     found = found or [(match.start(), day) for match in _HEADING.finditer(data)]
     if not found:
@@ -53,7 +53,7 @@ def _sections(data: bytes, day: str) -> list[Part]:
 
 
 def last_day(data: bytes) -> str:
-    """Return the latest day that a heading of a memory names, "" where none does."""
+    """Return the latest day in a memory's headings, "" if none."""
     return max((match[1].decode() for match in _DATED.finditer(data) if _is_day(match[1])), default="")
 
 
@@ -66,7 +66,7 @@ def _is_day(text: bytes) -> bool:
 
 
 def _fitting(section: Part, room: int) -> Iterator[Part]:
-    """Yield a section whole, or where it is too large by lines, as many at a time as fit."""
+    """Yield a section, split by lines into pieces that fit if too large."""
     if len(section.data) <= room:
         yield section
         return
@@ -75,7 +75,7 @@ def _fitting(section: Part, room: int) -> Iterator[Part]:
 
 
 def _cut(line: bytes, room: int) -> Iterator[bytes]:
-    """Yield a line in pieces that fit, cut between characters."""
+    """Yield a line in pieces that fit, split between characters."""
     start = 0
     while len(line) - start > room:
         end = start + room

@@ -1,8 +1,8 @@
-"""What was done for a request, in one sentence and without a model (spec V1): never its first hundred characters.
+"""Summarise an exchange in one sentence, without a model (spec V1).
 
-The sentence is the one of the last answer that says best what was done: it tells of something done, names what was
-asked about or a file that was changed, and can stand alone. Where it does not say what it was about, the request stands
-before it; where no sentence says anything, the request and what was changed do.
+It is the sentence of the last answer that best tells the result: it reports an action, names a word of the request or a
+changed file, and can stand alone. If it does not name the subject, the request is put before it; if no sentence will
+do, the summary is the request and the changed files.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from gitmem.model.session.turns import Run
 
 _READ = 8_000  # characters of an answer
-_SHORTEST, _LONGEST = 12, 280  # characters of a sentence that stands for an exchange
-_ASKED = 80  # characters of the request where it stands before
-_FEWEST = 2.0  # the score below which a sentence says nothing of what was done
-_ITEM = 0.6  # what an item of a list is behind a sentence of its own, unless it tells of something done
+_SHORTEST, _LONGEST = 12, 280  # characters of a summary sentence
+_ASKED = 80  # characters of the request before it
+_FEWEST = 2.0  # score of a sentence that tells the result
+_ITEM = 0.6  # factor for list items, unless they report an action
 _NAMED = 3  # files or programs
 _SHORTEST_WORD = 2
 _WORDS = {
@@ -48,7 +48,7 @@ _DID = re.compile(
     r"|(?:追加|修正|変更|実装|作成|削除|更新|完了)(?:し|さ)",
     re.IGNORECASE,
 )
-# "All 4 comments are addressed:" says it, and what follows are the details; "Here is what was changed:" says nothing.
+# "All 4 comments are addressed:" tells the result; "Here is what was changed:" does not.
 _LEADING = re.compile(r"\s*[:\uff1a]$")
 _LEADS_ON = re.compile(
     r"\b(?:following|below|these|follows|the changes?|what)\b|\b(?:so|because|like|such as|and|or)\W*$"
@@ -68,7 +68,7 @@ _PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
 
 
 class Told(Value):
-    """What an exchange comes to in words: its sentence, and what to find it by."""
+    """The words of an exchange: its summary, its keywords, and the sentence of the answer in the summary."""
 
     summary: str
     keywords: tuple[str, ...]
@@ -76,9 +76,9 @@ class Told(Value):
 
 
 def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run]) -> Told:
-    """Return an exchange in words, and the sentence of the answer that is in them.
+    """Return the summary, the keywords and the summary sentence of an exchange.
 
-    `asked` and `answer` are what the person and the agent said, without noise.
+    `asked` and `answer` are the person's and the agent's words without noise.
     """
     tests = verdict_of(runs)
     korean = is_korean(f"{asked} {answer[:_READ]}")
@@ -98,7 +98,7 @@ def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run]) -> 
 
 
 def _without_sentence(request: str, files: Sequence[str], runs: Sequence[Run], *, korean: bool, answered: bool) -> str:
-    """Return the request, and what was changed or run for it."""
+    """Return the request with the changed files or the programs that were run."""
     changed, _, _, broken_off, ran = _WORDS[korean]
     programs = [program(run.command) for run in runs if not run.failed]
     named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
@@ -116,7 +116,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _best(asked: str, answer: str, files: Sequence[str]) -> str:
-    """Return the sentence that says best what was done, "" where none says it."""
+    """Return the sentence that best tells the result, "" if none does."""
     about, names = stems(asked), {_base(name).casefold() for name in files}
     worth = {cue.text: _ROLES[cue.type] for cue in find_cues(answer[:_READ]) if cue.type in _ROLES}
     found = []
@@ -132,12 +132,12 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
         return ""
     score, _, sentence = max(found)
     if score < _FEWEST and files:
-        return ""  # the files say more
+        return ""  # the changed files tell more
     return sentence
 
 
 def _statements(answer: str) -> Iterator[tuple[str, bool]]:
-    """Yield the sentences of an answer that tell something and can stand alone, and whether each is a list's."""
+    """Yield the statements of an answer that can stand alone, and whether each is a list item."""
     for block in blocks(_MARKUP.sub("", answer[:_READ])):
         if block.kind in {Kind.HEADING, Kind.QUOTE}:
             continue
@@ -153,7 +153,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Return the words that an exchange is found by, the most telling first; names of files among them."""
+    """Return the keywords of an exchange, the most telling first, file names included."""
     score: dict[str, float] = {}
     shown: dict[str, str] = {}
     asked_stems = stems(asked)
@@ -174,7 +174,7 @@ def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:
-    """Return the first words of which none is a part of another."""
+    """Return the first words, none a part of another."""
     chosen: list[str] = []
     for word in words:
         folded = word.casefold()

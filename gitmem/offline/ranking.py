@@ -1,6 +1,6 @@
-"""Which sentences say most of a text: centrality, and coverage with diminishing returns.
+"""Rank the sentences of a text by centrality, and by coverage with diminishing returns.
 
-A word weighs what it occurs times how rare it is. A sentence's centrality is the cosine of its words with the sum of
+A word's weight is its frequency times its rarity. A sentence's centrality is the cosine of its words with the sum of
 all: the degree in the graph of sentences that LexRank walks, whose stationary distribution it is but for damping
 (Erkan and Radev 2004). Sentences are then taken greedily by what they add to the words covered, each word counting by
 the root of how often it is covered, for the root of their length (Lin and Bilmes 2011): so one that repeats another
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 # Share of the words of the shorter of two sentences that make one a repetition of the other.
 SAME = 0.7
-# Sentences among which is chosen, the most central ones; an archive of 100 KB has some thousand.
+# Candidates: the most central sentences; an archive of 100 KB has some thousand.
 MOST_SENTENCES = 3_000
-_COST = 0.5  # the power of its length that a sentence costs
+_COST = 0.5  # a sentence costs its length to this power
 
 
 class Sentence(Value):
-    """A sentence that may be chosen: its text, how much its kind is worth, and what else it covers (a day)."""
+    """A candidate: its text, the weight of its kind, and a day that it covers."""
 
     text: str
     worth: float
@@ -41,26 +41,26 @@ def stems(text: str) -> frozenset[str]:
 
 
 def weights(documents: Sequence[frozenset[str]]) -> dict[str, float]:
-    """Return the weight of each word: in how many documents it occurs, times how rare that is."""
+    """Return the weight of each word: its document frequency times its rarity."""
     counts = Counter(word for document in documents for word in document)
-    # A word of one document only is a name nobody came back to; one in all of them tells nothing apart.
+    # A word of a single document is a passing name; a word of all documents distinguishes none.
     return {word: count * math.log(1 + len(documents) / count) for word, count in counts.items()}
 
 
 def centrality(words: frozenset[str], weight: Mapping[str, float]) -> float:
-    """Return how near a sentence is to what the whole text is about."""
+    """Return how close a sentence is to the topic of the whole text."""
     return sum(weight.get(word, 0.0) for word in words) / math.sqrt(len(words)) if words else 0.0
 
 
 def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float], same: float = SAME) -> list[int]:
-    """Return the indices of the `count` sentences that together say most, in order; none repeats another (`alike`)."""
+    """Return the indices of the `count` sentences that cover most, in order; none repeats another (`alike`)."""
     words = [stems(sentence.text) for sentence in sentences]
     left = [index for index in range(len(sentences)) if words[index]]
     if len(left) > MOST_SENTENCES:
         by_centrality = sorted(left, key=lambda i: -sentences[i].worth * centrality(words[i], weight))
         left = sorted(by_centrality[:MOST_SENTENCES])
     covered: Counter[str] = Counter()
-    # A day not spoken of yet is worth as much as one of the heaviest words.
+    # A day not covered yet counts as one of the heaviest words.
     extra = sorted(weight.values(), reverse=True)[: 2 * count]
     day = sum(extra) / len(extra) if extra else 0.0
 
@@ -74,7 +74,7 @@ def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float
         return float(sentence.worth * added / len(sentence.text) ** _COST)
 
     chosen: list[int] = []
-    # What a sentence adds only shrinks, so one whose last known gain is below the best one's needs no new look.
+    # Gains only shrink: a sentence whose last known gain is below the best one need not be computed again.
     heap = [(-gain(index), index) for index in left]
     heapq.heapify(heap)
     while heap and len(chosen) < count:
@@ -89,5 +89,5 @@ def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float
 
 
 def alike(one: frozenset[str], other: frozenset[str], same: float = SAME) -> bool:
-    """Say whether two sentences say the same in other words: that share of the words of the shorter is the other's."""
+    """Say whether two sentences repeat each other: that share of the shorter one's words is in both."""
     return len(one & other) >= same * max(min(len(one), len(other)), 1)

@@ -1,4 +1,4 @@
-"""An archive read for its summary: each sentence, with what said it, when, and in which session."""
+"""Parse an archive for its summary: each sentence with its role, day and session."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# What an agent says of itself while it works: of no use to who reads it later.
+# Narration of an agent at work, useless later.
 _NARRATION = (
     r"\b(?:let me|let's|i'll|i(?:'m| am) going to|i apologi[sz]e|ready (?:for|to|when)|here (?:is|are))\b"
     r"|as you can see|^(?:great|perfect|excellent|done)\b[!.]?\W*$|하겠습니다|할게요|죄송|말씀해"
 )
-MOST_CHARACTERS = 300_000  # of an archive that are read, half from either end; one has a hundred thousand
+MOST_CHARACTERS = 300_000  # read of an archive, half from either end; a usual one has a hundred thousand
 _DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))(?![0-9])")
-# Labels of entries that capture makes of a turn: what was asked, then lines with what was done, changed and failed.
+# Labels of captured turns: the request, then lines with result, files and failures.
 _TURNS = ("Turn", "Exchange")
-_SKIPPED = ("State",)  # an entry that says again where the last turn ended
+_SKIPPED = ("State",)  # repeats the end of the last turn
 _DONE = ("Done: ", "한 일: ")
 _ASKED = ("Asked: ", "요청: ")
 _NOT_PROSE = (
@@ -38,7 +38,7 @@ _NOT_PROSE = (
 
 
 class Role(Enum):
-    """What a sentence is in an archive."""
+    """The role of a sentence in an archive."""
 
     DECISION = "decision"
     ISSUE = "issue"
@@ -76,14 +76,14 @@ class Item(Value):
 
 
 class Reading(Value):
-    """An archive as items, in order, and the number of its sections."""
+    """The items of an archive, in order, and the number of its sections."""
 
     items: tuple[Item, ...]
     section_count: int
 
 
 def read(text: str) -> Reading:
-    """Take an archive apart; never raises, whatever the text is."""
+    """Parse an archive; never raises."""
     body = Document.parse(text.encode("utf-8", "replace")).body
     if len(body) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
@@ -107,7 +107,7 @@ def read(text: str) -> Reading:
 
 
 def day_of(text: str) -> str:
-    """Return the first day (`YYYY-MM-DD`) a text names, "" where there is none."""
+    """Return the first day (`YYYY-MM-DD`) in a text, "" if none."""
     found = _DAY.search(text)
     return found[1] if found else ""
 
@@ -126,9 +126,9 @@ def _of_entry(entry: Entry, title: str) -> list[Item]:
 
 
 def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
-    """Yield the sentences of a turn; those of an answer that are a decision, a fix and so on as such."""
+    """Yield the sentences of a turn with their roles; decisions, fixes and so on of an answer by its cues."""
     lines = text.split("\n")
-    # What was asked stands first, or in a line of its own below the sentence that says what was done.
+    # The request comes first, or has a line of its own below the summary.
     role = Role.DONE if any(line.startswith((*_ASKED, "Outcome: ", "결과: ")) for line in lines) else Role.ASKED
     for line in lines:
         label = next((label for label in (*_DONE, *_ASKED) if line.startswith(label)), "")
@@ -143,7 +143,7 @@ def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
 
 
 def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[Role, str] | None:
-    """Return what a sentence states as a cue has it: without its label, or with the sentence before it."""
+    """Return role and text of a sentence that is a cue, None otherwise."""
     for cue in cues:
         if sentence.endswith(cue.text) or cue.text.endswith(sentence):
             return _ROLES[cue.type], cue.text
@@ -151,7 +151,7 @@ def _stated(sentence: str, cues: Sequence[Cue]) -> tuple[Role, str] | None:
 
 
 def _free(text: str, title: str) -> Iterator[Item]:
-    """Yield the blocks of a text that is no entry; a day in a heading above them is theirs."""
+    """Yield the blocks of a text outside entries; a day in the heading above applies to them."""
     if not text.strip():
         return
     day = day_of(title)
@@ -167,7 +167,7 @@ def _free(text: str, title: str) -> Iterator[Item]:
         yield Item(role, block.text, spoken, own_day, own_day, title.casefold() in KEPT_SECTIONS)
 
 
-_DATED_START = 30  # characters of a line in which it says its own date: "[2026-01-10] ..."
+_DATED_START = 30  # characters at the start of a line searched for its date: "[2026-01-10] ..."
 
 
 def _on_one_line(text: str) -> str:
@@ -175,7 +175,7 @@ def _on_one_line(text: str) -> str:
 
 
 def is_statement(sentence: str, role: Role) -> bool:
-    """Say whether a sentence can stand in a summary: it tells what is, rather than asks, offers or leads on."""
+    """Say whether a sentence can be part of a summary: no question, offer or lead-in."""
     if sentence.endswith((":", "\uff1a")) or re.search(cue_patterns.CODE, sentence):
         return False
     if role is Role.ASKED:

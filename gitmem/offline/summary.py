@@ -1,7 +1,7 @@
-"""The summariser that is always there: extractive, without a model or a network (spec R5, R6).
+"""Extractive summaries without a model or a network (spec R5, R6).
 
-It takes what is written. Decisions and issues come from their sections, labels and cues; themes are the words that
-bring entries together; the overall text is the ten to fifteen sentences that together say most
+Decisions and issues come from their sections, labels and cues; themes are the words that group
+entries; the overall text is the ten to fifteen sentences that together cover most
 (`gitmem.offline.ranking`).
 
 Measured on archives made of seven recorded sessions (English and Japanese, five decisions planted in each, at six
@@ -43,7 +43,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-# What a sentence's kind is worth in the overall text: what was settled tells more than what was asked.
+# Weight of a sentence's role in the overall text.
 _WORTH = {
     Role.DECISION: 1.5,
     Role.FIX: 1.4,
@@ -53,19 +53,19 @@ _WORTH = {
     Role.OTHER: 1.0,
     Role.ASKED: 0.7,
 }
-_SHORTEST = 20  # characters of a sentence of the overall text; a shorter one says nothing without its neighbours
-_LONGEST = 300  # at which one is cut at a word
+_SHORTEST = 20  # characters of a sentence of the overall text; a shorter one needs its neighbours
+_LONGEST = 300  # characters at which one is truncated
 _FEWEST_WORDS = 3  # keywords of a sentence of the overall text
-_SENTENCES_A_MORE = 20  # sentences of an archive for which the overall text has one more than the fewest
+_SENTENCES_A_MORE = 20  # sentences of an archive per additional sentence of the overall text
 _LONGEST_ITEM = 300  # characters of a decision, an issue, a reason
 _THEME_SENTENCES = 3
 _THEME_LENGTH = 450
-_SHORTEST_THEME = 60  # bytes of what is said about one; with less it is no more than a word
-_FEWEST_OF_A_THEME = 2  # items that a word must bring together to be one
-_WIDEST_THEME = 0.5  # share of the items above which a word is what the project is about, not a theme of it
-_MENDED = 0.6  # share of an issue's words that a later fix has where it is that issue's
-_FEWEST_MENDED = 2  # and how many they are
-# "Here is what was done: ..." says nothing that what follows does not.
+_SHORTEST_THEME = 60  # bytes of a theme's text
+_FEWEST_OF_A_THEME = 2  # items that a theme's word must have
+_WIDEST_THEME = 0.5  # share of the items above which a word is the project's subject, not a theme
+_MENDED = 0.6  # share of an issue's words that its fix has
+_FEWEST_MENDED = 2  # words, at least
+# Lead-ins: "Here is what was done: ...".
 _LEAD_IN = re.compile(
     r"^(?:here(?:'s| is| are)|below is|the following|(?:in )?summary|요약)\b[^:.]{0,80}:\s+(?=\S)", re.IGNORECASE
 )
@@ -101,7 +101,7 @@ def digest(text: str, most: int) -> list[str]:
 
 
 def _range(reading: Reading, archive: str) -> tuple[str, str]:
-    """Return first and last day; of what an earlier rotation carried over only where there is nothing else."""
+    """Return first and last day; items carried over by a rotation count only if there are no others."""
     days = [item.day for item in reading.items if item.day and not item.kept]
     days = days or [item.day for item in reading.items if item.day] or [archive_day(archive)]
     return min(days), max(days)
@@ -117,16 +117,16 @@ def _most_telling(reading: Reading, fewest: int, most: int) -> list[str]:
                 pool.append(Sentence(text, _WORTH[role], f"on {item.day}" if item.day else ""))
     count = min(FEWEST_SENTENCES + len(pool) // _SENTENCES_A_MORE, most)
     picked = choose(pool, count, weight)
-    if len(picked) < fewest:  # all others say nearly the same; R5 wants ten
+    if len(picked) < fewest:  # the others repeat each other; spec R5 wants ten
         picked = choose(pool, fewest, weight, same=1.0)
     chosen = [pool[index].text for index in picked]
-    if not chosen:  # all of it is too short to choose from
+    if not chosen:  # all sentences are too short
         chosen = [_as_sentence(sentence) for item in reading.items for _, sentence in item.sentences][:most]
     return chosen
 
 
 def _as_sentence(text: str) -> str:
-    """Return a sentence that ends as one, so that it is told from the next."""
+    """Return a text that ends as a sentence."""
     text = _LEAD_IN.sub("", text, count=1)
     text = shorten(text, _LONGEST) if len(text) > _LONGEST else text
     text = text.rstrip(" :;,—-")
@@ -140,7 +140,7 @@ def _decisions(reading: Reading) -> tuple[KeyDecision, ...]:
 
 
 def _decision(text: str, day: str) -> KeyDecision:
-    """Part a decision from its reason, where it gives one."""
+    """Split a decision from its reason, if it gives one."""
     first, *rest = split(text) or [text]
     for sentence in rest:
         if reason := _REASON.match(sentence):
@@ -154,7 +154,7 @@ def _decision(text: str, day: str) -> KeyDecision:
 
 
 def _issues(reading: Reading) -> tuple[Issue, ...]:
-    """Return the known issues, those still open before the resolved, the newest of each; in order."""
+    """Return the known issues in order; of too many, open ones are kept before resolved, newer before older."""
     found = _distinct(_told(reading, Role.ISSUE))
     fixes = [(item, stems(text)) for item, text in _told(reading, Role.FIX)]
     fixes += [
@@ -169,7 +169,7 @@ def _issues(reading: Reading) -> tuple[Issue, ...]:
 
 
 def _is_mended(item: Item, text: str, fixes: Iterable[tuple[Item, frozenset[str]]]) -> bool:
-    """Say whether an issue says so itself, or a later fix is about what it is about."""
+    """Say whether an issue says that it is resolved, or a later fix is about it."""
     if is_resolved(text):
         return True
     words = stems(text)
@@ -178,7 +178,7 @@ def _is_mended(item: Item, text: str, fixes: Iterable[tuple[Item, frozenset[str]
 
 
 def _told(reading: Reading, role: Role) -> list[tuple[Item, str]]:
-    """Return what is told as a decision, an issue or a fix: whole items of that role, single sentences of others."""
+    """Return the texts with a role: whole items of that role, single sentences of others."""
     found = []
     for item in reading.items:
         if item.role is role:
@@ -189,7 +189,7 @@ def _told(reading: Reading, role: Role) -> list[tuple[Item, str]]:
 
 
 def _distinct(found: Sequence[tuple[Item, str]]) -> list[tuple[Item, str]]:
-    """Return what was found without what says the same again; the first telling stays."""
+    """Return texts without repetitions; the first of each stays."""
     kept: list[tuple[Item, str]] = []
     seen: list[frozenset[str]] = []
     known: set[str] = set()
@@ -204,11 +204,11 @@ def _distinct(found: Sequence[tuple[Item, str]]) -> list[tuple[Item, str]]:
     return kept
 
 
-_MOST_COMPARED = 200  # decisions or issues that are compared with each other, the newest
+_MOST_COMPARED = 200  # the newest decisions or issues, which are compared with each other
 
 
 class _Named(Value):
-    """A word that brings items together: its stem, and their indices."""
+    """A theme's word: its stem, and the indices of its items."""
 
     stem: str
     members: tuple[int, ...]
@@ -235,7 +235,7 @@ def _themes(reading: Reading) -> tuple[Theme, ...]:
 
 
 def _named(words: Sequence[frozenset[str]]) -> list[_Named]:
-    """Choose the words that bring most items together; an item counts less for each word that has it already."""
+    """Choose the words that group most items; an item counts less for each word that has it already."""
     holders: dict[str, list[int]] = {}
     for index, of_item in enumerate(words):
         for word in of_item:
@@ -245,7 +245,7 @@ def _named(words: Sequence[frozenset[str]]) -> list[_Named]:
     best = sorted(candidates, key=lambda word: (-_spread(len(candidates[word]), len(words)), word))[:_MOST_COMPARED]
     told: Counter[int] = Counter()
     chosen: list[_Named] = []
-    while best and len(chosen) < 2 * MAX_ITEMS:  # some of them will turn out to be others by another name
+    while best and len(chosen) < 2 * MAX_ITEMS:  # some will turn out to be duplicates
         worth = {
             word: _spread(len(candidates[word]), len(words))
             * sum(0.25 ** told[index] for index in candidates[word])
@@ -264,12 +264,12 @@ def _named(words: Sequence[frozenset[str]]) -> list[_Named]:
 
 
 def _spread(count: int, total: int) -> float:
-    """Return how good a theme a word of `count` items is: many, but not nearly all."""
+    """Return the score of a word in `count` items: high for many, low for nearly all."""
     return count * math.log(1 + total / count)
 
 
 def _surfaces(items: Sequence[Item]) -> Mapping[str, str]:
-    """Return the form in which each stem stands most often."""
+    """Return the most frequent form of each stem."""
     counts: dict[str, Counter[str]] = {}
     for item in items:
         for stem, word in keywords(item.whole):
@@ -278,7 +278,7 @@ def _surfaces(items: Sequence[Item]) -> Mapping[str, str]:
 
 
 def _name(stem: str, about: Sequence[frozenset[str]], counts: Mapping[str, int], total: int) -> list[str]:
-    """Name a theme by its word and the two that stand with it most, and elsewhere least."""
+    """Name a theme by its word and the two that occur most with it and least elsewhere."""
     together = Counter(word for words in about for word in words if word != stem)
     least, most = max(_FEWEST_OF_A_THEME, len(about) / 3), max(_WIDEST_THEME * total, _FEWEST_OF_A_THEME)
     near = [word for word, count in together.items() if count >= least and counts[word] <= most]
@@ -287,7 +287,7 @@ def _name(stem: str, about: Sequence[frozenset[str]], counts: Mapping[str, int],
 
 
 def _theme_text(told: Sequence[Item], weight: Mapping[str, float]) -> str:
-    """Return the sentences of a theme's items that say most."""
+    """Return the most telling sentences of a theme's items."""
     pool = [
         Sentence(_as_sentence(sentence), _WORTH[role])
         for item in told

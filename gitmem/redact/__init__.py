@@ -1,1 +1,1 @@
-"""Redaction: finds secrets and private passages in a text and takes them out; pure functions, without I/O."""
+"""Redaction: remove secrets and private passages from a text; pure functions, without I/O."""

@@ -1,7 +1,7 @@
-"""Secrets that are known by where they stand: key blocks, URLs, headers, command lines, and values of telling names.
+"""Secrets recognised by their context: key blocks, URLs, headers, command lines, values of telling names.
 
-Formats (gitmem.redact.formats) need no context; here the context is all there is, and the value must earn it
-(gitmem.redact.values). Patterns are bounded, so time is linear in the text.
+Formats (gitmem.redact.formats) need no context; here the value must look like a secret, too (gitmem.redact.values).
+Patterns are bounded, so time is linear in the text.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ MAX_BLOCK = 65_536
 
 
 def find_in_context(text: str, lowered: str) -> Iterator[Span]:
-    """Find all secrets that their context gives away; `lowered` is the text in lower case, of the same length.
+    """Find all secrets that their context reveals; `lowered` is the text in lower case, of the same length.
 
-    Spans may overlap and come in no order.
+    Spans may overlap and are not sorted.
     """
     if "private key" in lowered:
         yield from _key_blocks(text)
@@ -48,7 +48,7 @@ _LINE = r"\\{1,8}[nrt]|([A-Za-z0-9+/=]{8,})"
 
 
 def _key_blocks(text: str) -> Iterator[Span]:
-    """From BEGIN to END; of a block that is cut off, the lines of base64 that follow BEGIN."""
+    """Find key blocks from BEGIN to END; of a truncated one, the lines of base64 after BEGIN."""
     frames = list(compiled(_FRAME).finditer(text))
     for place, begin in enumerate(frames):
         if begin[1] != "BEGIN":
@@ -61,7 +61,7 @@ def _key_blocks(text: str) -> Iterator[Span]:
 
 
 def _block(text: str, begin: re.Match[str], end: re.Match[str]) -> Iterator[Span]:
-    """Take the block in one, or where each line is a string (of a list in JSON, of a sum in code), each line."""
+    """Find the block as one span, or each line if each is a string (a list in JSON, a sum in code)."""
     if not compiled(r'(?<!\\)"').search(text, begin.end(), end.start()):
         yield Span(begin.start(), end.end(), "private-key")
         return
@@ -71,9 +71,9 @@ def _block(text: str, begin: re.Match[str], end: re.Match[str]) -> Iterator[Span
 
 
 def _is_key_material(text: str, start: int, end: int) -> bool:
-    """Whether a key stands between the two lines, and not the prose of a text that names both of them.
+    """Say whether most of the text between the two lines is base64, unlike prose that mentions both.
 
-    Line numbers, quotes and escapes may stand among the lines of a key, so base64 need only be most of it.
+    Line numbers, quotes and escapes may be among the lines of a key.
     """
     if end - start > MAX_BLOCK:
         return False

@@ -1,4 +1,4 @@
-"""The providers' documented formats of credentials: what a secret looks like wherever it stands.
+"""The providers' documented formats of credentials, recognised without context.
 
 A row is one provider's format: the word its marker shows; the literals without one of which it cannot occur (looked for
 before any pattern is compiled, case counts), if it has any; the pattern; and the public document the format comes from.
@@ -9,8 +9,8 @@ class of bounded length), has no repetition inside a repetition that could read 
 may be read before it fails is bounded. A literal stands in a run of at least `LEAST` letters, digits and `_-.:/+=~`,
 so shorter words need not be searched.
 
-Left out on purpose: identifiers that are no secret alone (Twilio's `AC…`, Stripe's and Mapbox's `pk…`), and formats
-that are only "32 hex digits" or the like (Datadog, Twilio's auth token): their names tell them (gitmem.redact.names).
+Left out: identifiers that are no secret alone (Twilio's `AC…`, Stripe's and Mapbox's `pk…`), and formats
+that are only "32 hex digits" or the like (Datadog, Twilio's auth token), found by their names (gitmem.redact.names).
 
 The table was held against gitleaks' rule set (MIT) to see which providers it lacked; what their tokens look like is in
 the documents named here, and the patterns are gitmem's own. That rule set is not shipped as it is: half of its rules
@@ -264,7 +264,7 @@ _ROWS = (
      "RFC 7519 section 3.1, RFC 7515 section 3 (base64url of a JSON object begins with eyJ)"),
 )
 
-# Formats too plain to count but in a text that names the provider: the words are that text's, in lower case.
+# Formats too plain to count except in a text with one of these lower-case words, which name the provider.
 _NAMED_ROWS = (
     ("okta-token", "okta ssws", rf"00(?=[a-z0-9_-]{{0,40}}[A-Z]){_WORD}{{40}}(?![A-Za-z0-9_+/=-])",
      "https://developer.okta.com/docs/guides/create-an-api-token"),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-# What all names of the row contain, the names, and the kind of what they name.
+# A substring of all names of the row, the names, and the kind of their values.
 _NAMES = (
     ("access", ("secret_access_key", "secretaccesskey", "secret access key"), "aws-secret-key"),
     ("pass", ("password", "passwd", "passphrase", "passcode", "_pass"), "password"),
@@ -61,13 +61,13 @@ _HANGUL_NAMES = (
 
 
 def _hangul(*words: str) -> str:
-    r"""Return a pattern of the words, as they are or as JSON writes them."""
+    """Return a pattern for the words, plain or escaped as in JSON."""
     return "|".join(
         "".join(rf"(?:{c}|\\{{1,4}}u{ord(c):04x})" if not c.isascii() else rf"[{c}]" for c in word) for word in words
     )
 
 
-# What may stand between a name and its value: the rest of the name, the quote that closes it, a type, a separator.
+# Between a name and its value: the rest of the name, its closing quote, a type, a separator.
 _TO_VALUE = r"""(?ix)
     (?: [\ _-]?(?:access[\ _-]?)?key(?:[_-]?base)? | [_-](?:value|text|prod|dev|test|staging|live|base|raw) )?
     [0-9]{0,2}
@@ -93,12 +93,12 @@ _HANGUL_WAY = rf"(?: {_OF} (?:{_PARTICLE}) | (?:{_hangul('값')}) [ ]? [:=] ) [\
 _WAYS = {False: _TO_VALUE.replace("| HANGUL", ""), True: _TO_VALUE.replace("HANGUL", _HANGUL_WAY)}
 """`_TO_VALUE` for a text in ASCII, and for one that may have Korean, which takes twice as long to compile."""
 
-_BEFORE = 42  # characters before a name that are looked at
+_BEFORE = 42  # characters read before a name
 _FLAG = r"(?:^|[\s\"'`=(\[])--?[A-Za-z-]{0,40}$"
 _PART = r":$|::[A-Za-z0-9]{1,40}$"  # of `arn:aws:…:secret:…`, of `"AWS::MSK::BatchScramSecret": …`
 _ARGUMENT = rf"{_FLAG}|[?&]$"  # of a command (`--token=…`), of a URL (`?token=…`)
 _ALONE = r"(?:^|\n|\\n)[ \t]*(?:- )?[A-Za-z0-9_.-]{0,40}$"
-_WORD_LINE = r"[a-z][a-z0-9_-]{3,63}(?=[ \t]{0,8}(?:[\r\n]|\\{1,8}[nr]|\\{0,8}\"|$))"  # all that YAML has on a line
+_WORD_LINE = r"[a-z][a-z0-9_-]{3,63}(?=[ \t]{0,8}(?:[\r\n]|\\{1,8}[nr]|\\{0,8}\"|$))"  # a whole line of YAML
 _TAG = r"<[A-Za-z0-9_.:-]{0,40}$"
 _SET = r"(?i)\b(?:set|change|reset|update|rotate)d?\b[^.\n]{0,30}$"
 _OTHER_NAME = r"(?i)(?:next|continuation|page|pagination|cursor|sync|change|request|public)[_-]?(?:key)?[_-]?$"
@@ -130,15 +130,15 @@ def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> 
 
 
 def _is_secret_key(text: str, at: int, value: Span) -> bool:
-    """Whether a value is secret whose name only ends in `_key`."""
+    """Say whether the value of a name that only ends in `_key` is secret."""
     other = compiled(_OTHER_KEY).search(text[max(0, at - _BEFORE) : at])
     return other is None and is_key(text[value.start : value.end], shouted=text[at : at + 4].isupper())
 
 
 def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Span | None:
-    """Find the value of the name in `[at, after)`, if it is a secret."""
+    """Find the value of the name in `[at, after)` if it is a secret."""
     before = text[max(0, at - _BEFORE) : at]
-    if text[at:after] in {"pw", "PW", "Pw"} and before[-1:].isalpha():  # so short a name must be a word
+    if text[at:after] in {"pw", "PW", "Pw"} and before[-1:].isalpha():  # so short a name must be a whole word
         return None
     way = compiled(to_value).match(text, after)
     if (way is None or way["next"] is not None) and text[after : after + 1] == " " and compiled(_FLAG).search(before):
@@ -153,7 +153,7 @@ def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Sp
 
 
 def _value_without_sign(text: str, way: re.Match[str], kind: str) -> Span | None:
-    """Judge what stands behind a name and "to", or behind a name and a blank or a comma, which says less."""
+    """Judge a value after a name and "to", or after a name and a blank or a comma, which is weaker evidence."""
     found = _judged(text, way.end(), kind, literal=False)
     if found is None or way["to"] is not None:
         return found
@@ -161,7 +161,7 @@ def _value_without_sign(text: str, way: re.Match[str], kind: str) -> Span | None
 
 
 def _value_with_sign(text: str, name: str, before: str, way: re.Match[str], kind: str) -> Span | None:
-    """Judge what stands behind a name and a sign (`=`, `:`, `>`), or a verb."""
+    """Judge a value after a name and a sign (`=`, `:`, `>`) or a verb."""
     separator, start = way["separator"], way.end()
     if separator == ":" and compiled(_PART).search(before):
         return None
@@ -182,9 +182,9 @@ _RUN = r"(?:[!#$%()*+./0-9:=?@A-Z\[\]^_a-z{}~-]++|\\{1,8}/)++"  # ASCII without 
 
 
 def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
-    """Read the value at `start`, and judge it; `literal` where a bare word can be no variable."""
+    """Read the value at `start` and judge it; `literal` says that a bare word cannot be a variable."""
     opening = compiled(_OPENING).match(text, start)
-    if kind == "aws-secret-key":  # which may begin like a path, and need not have a digit
+    if kind == "aws-secret-key":  # it may begin like a path and have no digit
         secret = compiled(AWS_SECRET).match(text, opening.end() if opening else start)
         return Span(*secret.span(), kind) if secret else None
     if opening:
@@ -203,7 +203,7 @@ def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
 
 
 def _trimmed(value: str) -> str:
-    """Take off the punctuation of the sentence or the call that the value ends."""
+    """Remove the punctuation of the sentence or the call around the value."""
     value = value.rstrip(".:")
     while value and value[-1] in ")]}" and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]):
         value = value[:-1].rstrip(".:")
@@ -211,7 +211,7 @@ def _trimmed(value: str) -> str:
 
 
 def _closing(text: str, opening: re.Match[str]) -> int | None:
-    r"""Where the string that `opening` opens ends, or None where it does not on its line.
+    r"""Return the end of the string that `opening` opens, None if it does not end on its line.
 
     A quote at nesting depth n (a string in JSON in JSON …) has k = 2**n - 1 backslashes before it; a quote of the
     same kind inside the string has more, and escaped backslashes at its end come in multiples of 2k + 2.
@@ -229,5 +229,5 @@ def _closing(text: str, opening: re.Match[str]) -> int | None:
 
 
 def _leaves_json(value: str) -> bool:
-    """Whether a value in single quotes runs out of the JSON string it stands in."""
+    """Say whether a value in single quotes reaches beyond its JSON string."""
     return compiled(r'"\s{0,4}[,:}\]]').search(value) is not None

@@ -1,4 +1,4 @@
-"""Redaction: what must never become part of a store is taken out of a text before anything else sees it.
+"""Redaction: remove secrets and private passages from a text before it is stored.
 
 `<private>…</private>` is dropped without a trace; a secret leaves its kind, as in `[REDACTED:github-token]`. Of a URL,
 an assignment, a header or a command line only the value goes. The text may be plain, or JSON (a hook's payload, a line
@@ -35,11 +35,11 @@ from gitmem.redact.views import View, percent_decoded, without_hidden
 from gitmem.values import Value
 
 _PASSES = 8
-"""How often a text is read again: what a marker replaced may have hidden the start of a neighbour. One is the rule."""
+"""Passes over a text at most: a replaced secret may have hidden the start of its neighbour. Mostly one is enough."""
 
 
 class Finding(Value):
-    """What was redacted, without the secret: its kind, and its place `[start, end)` in characters of the original."""
+    """A redacted secret, without its text: kind and position `[start, end)` in characters of the original."""
 
     kind: str
     start: int
@@ -47,24 +47,24 @@ class Finding(Value):
 
 
 class Redacted(Value):
-    """A text without its secrets, and what was taken out of it, in order and without overlaps."""
+    """A redacted text, and its findings in order, without overlaps."""
 
     text: str
     findings: tuple[Finding, ...]
 
 
 def redact(text: str, *, allow: Sequence[str] = ()) -> Redacted:
-    """Take secrets and private text out of `text`, which may hold anything, lone surrogates and NUL included.
+    """Remove secrets and private text from `text`, which may hold lone surrogates and NUL.
 
-    `allow` lists secrets that are none (samples, keys of a test system): each a literal, or a glob as of fnmatch, that
-    the secret as a whole must match, case and all. It opens no `<private>` text.
+    `allow` lists values that stay (samples, keys of a test system): each a literal or a glob as in fnmatch, which must
+    match the whole secret, case included. `<private>` text never stays.
 
     Redacting twice changes nothing more. Time is linear in the length of the text.
     """
     spans = _merged(_private(text))
     rest = _without(text, spans)
     spliced = next(_private(rest.text), None)
-    if spliced:  # `<pri<private></private>vate>`: nobody means that, so all that follows goes
+    if spliced:  # `<pri<private></private>vate>`: remove all that follows
         spans = _merged([*spans, Span(rest.original(spliced.start, spliced.end)[0], len(text), "private")])
         rest = _without(text, spans)
     for _ in range(_PASSES):
@@ -110,9 +110,9 @@ _STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 
 
 def _private(text: str) -> Iterator[Span]:
-    """Find the private parts, outermost tags included; one that is not closed reaches to the end.
+    """Find private passages with their outermost tags; an unclosed one reaches to the end.
 
-    In JSON that is the end of the string it stands in. Invisible characters hide no tag.
+    In JSON that is the end of its string. Invisible characters within a tag are ignored.
     """
     view = without_hidden(text)
     if view is None:
@@ -139,7 +139,7 @@ def _private_parts(text: str) -> Iterator[Span]:
 
 
 def _passages(text: str) -> Iterator[tuple[int, int]]:
-    """Give the text as a whole, or of JSON and JSON Lines, each string."""
+    """Yield the range of the whole text, or of JSON and JSON Lines those of all strings."""
     if _is_json(text) or all(_is_json(line) for line in text.split("\n") if line.strip()):
         for string in compiled(_STRING).finditer(text):
             yield string.start() + 1, string.end() - 1
@@ -163,7 +163,7 @@ def _is_json(text: str) -> bool:
 
 
 def _secrets(text: str) -> Iterator[Span]:
-    """Find all secrets, in no order and with overlaps; of two that begin together, the more telling kind first."""
+    """Find all secrets, unsorted and overlapping; of two with the same start, the more specific kind first."""
     yield from _found_in(text)
     shown = without_hidden(text)
     if shown is not None:
@@ -174,7 +174,7 @@ def _secrets(text: str) -> Iterator[Span]:
 
 
 def _found_in(text: str) -> Iterator[Span]:
-    """Find the secrets that stand in a text as it is."""
+    """Find the secrets in one view of a text."""
     lowered = _lowered(text)
     long = _long_words(text)
     met = {number: FORMATS[number] for literal, number in _literals() if literal in long}
@@ -188,7 +188,7 @@ def _found_in(text: str) -> Iterator[Span]:
 
 
 def _long_words(text: str) -> str:
-    """Return the words that are long enough for a format: most of a text is shorter, and need not be searched."""
+    """Return the words that are long enough for a format; most are shorter and need no search."""
     if "\\/" in text:
         text = text.replace("\\/", "/")
     words = text.encode("ascii", "replace").translate(_word_bytes()).split()
@@ -218,7 +218,7 @@ _ESCAPE = r"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,9}m)$"  # 
 
 
 def _starts_word(text: str, start: int) -> bool:
-    """Whether a word begins at `start`: the letter before may be the end of an escape."""
+    """Say whether a word begins at `start`; a letter before it may be the end of an escape."""
     before = text[start - 1 : start] if start else ""
     if not before.isascii() or not (before.isalnum() or before == "_"):
         return True
@@ -226,12 +226,12 @@ def _starts_word(text: str, start: int) -> bool:
 
 
 def _is_sample(value: str) -> bool:
-    """Whether a value of the right format is one that documentation shows (`AKIA…EXAMPLE`, `ghp_xxxx…`)."""
+    """Say whether a well-formed value is an example of documentation (`AKIA…EXAMPLE`, `ghp_xxxx…`)."""
     return "EXAMPLE" in value or len(set(value[8:])) < _MIN_KINDS
 
 
 def _lowered(text: str) -> str:
-    """Lower the case without a change of length."""
+    """Return a text in lower case with the same length."""
     lowered = text.lower()
     # U+0130 is the only character whose lower case is not one character.
     return lowered if len(lowered) == len(text) else text.replace("\u0130", "I").lower()
@@ -245,7 +245,7 @@ def _marker(kind: str) -> str:
 
 
 def _off_markers(text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Leave out what has a part of a marker in it: a marker says where a secret was, and is none."""
+    """Drop spans that overlap a marker, which is no secret."""
     if "[REDACTED:" not in text:
         yield from spans
         return
@@ -260,7 +260,7 @@ def _off_markers(text: str, spans: Iterable[Span]) -> Iterator[Span]:
 
 
 def _merged(spans: Iterable[Span]) -> list[Span]:
-    """Put spans in order, those that overlap joined under the kind of the first."""
+    """Sort spans and join overlapping ones under the kind of the first."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: span.start):
         if merged and span.start < merged[-1].end:
@@ -271,5 +271,5 @@ def _merged(spans: Iterable[Span]) -> list[Span]:
 
 
 def _without(text: str, spans: Sequence[Span]) -> View:
-    """Put the marker of each span in its place."""
+    """Replace each span by its marker."""
     return View(text, ((span.start, span.end, _marker(span.kind)) for span in spans))

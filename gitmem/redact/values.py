@@ -1,9 +1,9 @@
-"""Whether a value is a secret, when its name or its place says that it may be one.
+"""Judge whether a value is a secret when its name or its context says that it may be one.
 
-Two kinds are told apart by what their values look like:
+There are two kinds of values:
 
 - a *password* may be any word, so its value counts unless it is plainly something else: a reference (`$PASSWORD`,
-  `args.password`, `getpass()`), a type (`str`), a word that stands for the real one (`changeme`, `your-password`), a
+  `args.password`, `getpass()`), a type (`str`), a placeholder (`changeme`, `your-password`), a
   sentence;
 - a *secret*, *token* or *key* is made by a machine, so its value counts only where letters and digits alternate as
   they do in little that a person writes (`looks_random`).
@@ -23,7 +23,7 @@ MAX_VALUE = 256
 
 
 class Span(Value):
-    """A secret's place in a text: `[start, end)` in characters, and the word of its marker."""
+    """The position of a secret in a text, `[start, end)` in characters, and the word of its marker."""
 
     start: int
     end: int
@@ -32,7 +32,7 @@ class Span(Value):
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern at its first use: most texts need none of them."""
+    """Compile a pattern at its first use: most texts need none."""
     return re.compile(pattern)
 
 
@@ -42,7 +42,7 @@ _CALL = r"[A-Za-z_$][A-Za-z0-9_.$]*[(\[]"
 MEMBER = r"[A-Za-z_$][A-Za-z0-9_$]*(?:\??\.|->|::)[A-Za-z_]"
 _TEMPLATE = (
     r"\$\{|\$\(|\{\{|#\{|<%|%s|\{[A-Za-z_][A-Za-z0-9_.]*(?:![rsa])?\}"  # of a shell, a template, a format string
-    r"|\.\.\.|…|\*\*\*|•|(?i:xxxx)|EXAMPLE|\[REDACTED"  # left out by a person or a program
+    r"|\.\.\.|…|\*\*\*|•|(?i:xxxx)|EXAMPLE|\[REDACTED"  # omitted by a person or a program
     r"|\[(?:a-|A-|0-)|\(\?"  # a regular expression
 )
 _REFERENCE = r"\$[A-Za-z_][A-Za-z0-9_.:>\[\]-]*$|%[A-Za-z_]+%$|%[dvqr]$|%\(|[{<\[].*[}>\]]$|[:@&!][A-Za-z_]+$|<|&lt;"
@@ -50,7 +50,7 @@ _LABEL = r"(?i)[a-z_-]{0,60}?pass(?:word|wd|phrase)[a-z_-]{0,60}$"  # names of c
 _CHANGES = r"(?<=[A-Za-z])[0-9]|(?<=[0-9])[A-Za-z]"
 _DIGEST = r"(?i:sha-?[0-9]{1,3}|md5|blake2[bs]?)[-:=]|[0-9]{4}-[0-9]{2}-[0-9]{2}"  # or a date
 
-# Words that stand in for a secret: a value of nothing but these is none.
+# Words of placeholders: a value made only of these is no secret.
 _FILLER_WORDS = """
 a access admin an any api app auth bar baz bearer bool boolean bytes change changed changeme client correct credential
 credentials db default demo dummy empty encrypted enter env example expired fake false field fixme foo generate
@@ -62,17 +62,17 @@ true type undefined unique unknown unset use user username value var wrong xxx y
 _FILLERS = frozenset(_FILLER_WORDS.split())
 
 _MIN_PASSWORD = 4
-_MIN_LOOSE_PASSWORD = 6  # without quotes, where it must be told from the next word
-_MIN_MIXED = 8  # of a machine's secret with letters and digits, where its place is sure
+_MIN_LOOSE_PASSWORD = 6  # of an unquoted one, which could be the next word
+_MIN_MIXED = 8  # of a generated secret with letters and digits in a certain context
 _MIN_ALIKE = 16  # of one with letters only
 _MIN_ONE_RUN = 10  # of one that is letters and then digits, or the other way round
-_MIN_KINDS = 5  # different characters of a machine's secret
+_MIN_KINDS = 5  # different characters of a generated secret
 _MIN_CHANGES = 5  # from letters to digits or back; four characters of length count as one
 _MIN_LOOSE_CHANGES = 3
 
 
 def stands_in(value: str) -> bool:
-    """Whether a value is no secret but a reference to one, or a word in its place."""
+    """Say whether a value is a reference or a placeholder instead of a secret."""
     if compiled(_TEMPLATE).search(value) or compiled(_REFERENCE).match(value) or not value.strip("*.-_#?=x0X"):
         return True
     if any(map(str.isdigit, value)):
@@ -82,13 +82,13 @@ def stands_in(value: str) -> bool:
 
 
 def _is_plain(value: str) -> bool:
-    """Whether a value is a phrase, a path, a digest, a date, or stands in for a secret."""
+    """Say whether a value is a phrase, a path, a digest, a date, or a placeholder."""
     plain = compiled(_SPACE).search(value) or compiled(_PATH).match(value) or compiled(_DIGEST).match(value)
     return plain is not None or stands_in(value)
 
 
 def looks_random(value: str, least: int = 1) -> bool:
-    """Whether letters and digits alternate as in a key, often enough for its length and `least` times.
+    """Say whether letters and digits alternate as in a key: often enough for its length, and `least` times.
 
     `gpt-4o-mini`, `us-east-1`, `2026-01-15T10:00` and `utf8` do not; a hexadecimal digest does.
     """
@@ -105,7 +105,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def is_quoted_secret(value: str, kind: str) -> bool:
-    """Whether a value in quotes is a secret of the kind."""
+    """Say whether a value in quotes is a secret of the kind."""
     if kind != "password":
         return looks_random(value)
     if len(value) < _MIN_PASSWORD or not any(map(str.isascii, value)) or compiled(_LABEL).match(value):
@@ -114,7 +114,7 @@ def is_quoted_secret(value: str, kind: str) -> bool:
 
 
 def is_literal_secret(value: str, kind: str) -> bool:
-    """Of `PASSWORD=value`, as in a shell or a file of settings."""
+    """Say whether `value` in `PASSWORD=value` is a secret, as in a shell or a settings file."""
     if compiled(_CALL).match(value):
         return False
     if kind == "password":
@@ -124,7 +124,7 @@ def is_literal_secret(value: str, kind: str) -> bool:
 
 
 def is_key(value: str, *, shouted: bool) -> bool:
-    """Of a name that only ends in `_key`, which names rows, caches and objects, too; `shouted`: in capitals."""
+    """Say whether the value of a name that ends in `_key` is a secret; `shouted`: the name is in capitals."""
     if not compiled(r"[A-Za-z0-9+/_-]{20,}={0,2}$").match(value) or ("/" in value and not value.endswith("=")):
         return False
     cases = any(map(str.islower, value)) and any(map(str.isupper, value))
@@ -132,14 +132,14 @@ def is_key(value: str, *, shouted: bool) -> bool:
 
 
 def is_made(value: str, kind: str) -> bool:
-    """Of a name with nothing but a blank or a comma before the value: whether that is no word of the sentence."""
+    """Say whether a value after a name and a blank or a comma is a secret, not the next word."""
     if kind == "password":
         return _is_mixed(value) and is_loose_secret(value, kind)
     return kind == "aws-secret-key" or (len(value) >= _MIN_ALIKE and looks_random(value, least=_MIN_LOOSE_CHANGES))
 
 
 def is_loose_secret(value: str, kind: str) -> bool:
-    """Of a value without quotes, which in code is a variable and in prose the next word."""
+    """Say whether an unquoted value is a secret, not a variable or the next word."""
     if compiled(_CALL).match(value) or compiled(MEMBER).match(value):
         return False
     if kind != "password":

@@ -1,7 +1,7 @@
-"""A text read in another way, with the place of each of its characters in the original.
+"""Views of a text that map each of their characters to its position in the original.
 
 A secret may stand in a text with invisible characters in it (copied from a web page or a chat), or percent-encoded (in
-a URL). It is looked for in a text without the one and the other, and taken out of the original.
+a URL). It is found in a view without either, and removed from the original.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# Format characters (Unicode category Cf) and others that show nothing: fillers, joiners, variation selectors, tags.
+# Invisible characters: Unicode category Cf, fillers, joiners, variation selectors, tags.
 _INVISIBLE = (
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
@@ -22,12 +22,12 @@ _ESCAPED = (
     r"|db4[0-3]\\{1,8}ud[c-f][0-9a-f]{2})"
 )
 _HIDDEN = rf"[{_INVISIBLE}]|(?i:{_ESCAPED})"
-# Printable ASCII, but for quotes, `<`, `>` and the backslash: decoded, these would end what the original does not end.
+# Printable ASCII except quotes, `<`, `>` and the backslash, which would end a string or a tag once decoded.
 _ENCODED = r"%(?:2[13-689a-fA-F]|3[0-9abdfABDF]|4[0-9a-fA-F]|5[0-9abdefABDEF]|6[1-9a-fA-F]|7[0-9a-eA-E])"
 
 
 class View:
-    """A text with some of its passages replaced, which knows where each character came from."""
+    """A text with some ranges replaced, which maps positions back to the original."""
 
     def __init__(self, original: str, edits: Iterable[tuple[int, int, str]]) -> None:
         """Replace each passage `(start, end, replacement)`; they are in order and do not overlap."""
@@ -48,11 +48,11 @@ class View:
         self.text = "".join([*pieces, original[at:]])
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return where the characters `[start, end)` of this text stand in the original."""
+        """Return the range of the original for the characters `[start, end)` of this text."""
         return self._place(start)[0], self._place(end - 1)[1]
 
     def _place(self, at: int) -> tuple[int, int]:
-        from bisect import bisect_right  # most texts have no secret
+        from bisect import bisect_right  # late: most texts have no secret
 
         number = bisect_right(self._ends, at)
         if number < len(self._starts) and self._starts[number] <= at:
@@ -72,7 +72,7 @@ def without_hidden(text: str) -> View | None:
 
 
 def percent_decoded(text: str) -> View | None:
-    """Return a text with `%41` read as `A`; None if it has nothing of that kind."""
+    """Return a text percent-decoded (`%41` to `A`); None if nothing is encoded."""
     if "%" not in text:
         return None
     edits = [(*found.span(), chr(int(found[0][1:], 16))) for found in compiled(_ENCODED).finditer(text)]

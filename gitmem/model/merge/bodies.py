@@ -159,7 +159,7 @@ def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
 
 
 def _settled(texts: Sequence[str | None]) -> str | None:
-    """Return the merged version of an entry, None if it is removed, and whether both sides changed it."""
+    """Return the merged version of an entry; None if it is removed, and if both sides changed it."""
     base, older, newer = (_plain(text) for text in texts)
     if newer in (older, base):
         return texts[1]

@@ -30,7 +30,7 @@ def merge_headers(base: str | None, older: str | None, newer: str | None, newlin
     values = [{} if text is None else load_mapping(text) for text in (base, older, newer)]
     merged = merge_mappings(*values)
     texts = [text for text in (newer, older, _by_line(base, older, newer)) if text is not None]
-    for text in reversed(texts):  # keep the comments of both sides where one has them all
+    for text in reversed(texts):  # prefer the text with the comments of both sides
         if _says(text, merged):
             return text
     return _written(texts[0], merged, newline)

@@ -24,7 +24,7 @@ from gitmem.model.tiers.limits import Limits, needs_rotation
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
 from gitmem.values import Value
 
-# Shares of the threshold: were all of it kept, a rotation might free nothing.
+# Sections that stay and the divisor of the threshold that limits each: kept whole, they could leave no room.
 KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4}
 OPEN_SECTIONS = (CURRENT_STATE.casefold(), RECENT_CONTEXT.casefold())
 
