@@ -188,6 +188,7 @@ class FakeProvider:
     def __init__(self) -> None:
         self.behave: list[str] = []
         self.asked: list[dict] = []
+        self.finished: list[str] = []  # of `behave`, answers that were sent to their end
         self.headers: list[http.client.HTTPMessage] = []  # names without regard to case
         self.same: dict[str, str] = {}
         self.released = threading.Event()
@@ -220,6 +221,7 @@ class FakeProvider:
                 provider.headers.append(self.headers)
                 behave = provider.behave.pop(0) if provider.behave else "right"
                 provider.answer(self, value, *behave.partition(":")[::2])
+                provider.finished.append(behave)
 
         return Handler
 

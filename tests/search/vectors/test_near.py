@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,14 +62,13 @@ def test_what_words_find_stays_and_is_told_why_nothing_more(near, provider):
     assert "500" in found.without_vectors
 
 
-@pytest.mark.parametrize("how", ["hang", "drip", "slow:20"])
-def test_a_provider_that_is_late_costs_a_search_a_second_at_most(near, provider, monkeypatch, how):
+@pytest.mark.parametrize("how", ["hang", "drip", "slow:30"])
+def test_a_search_does_not_wait_for_a_provider_that_is_late(near, provider, monkeypatch, how):
     monkeypatch.setattr("gitmem.search.vectors.near.SECONDS", 0.3)
     filled(near)
     provider.behave = [how]
-    begun = time.monotonic()
     found = answer(near.store, "flour")
-    assert time.monotonic() - begun < 4
+    assert how not in provider.finished
     assert [hit.start for hit in found.hits] == [4]
     assert "in time" in found.without_vectors or "within a second" in found.without_vectors
 
