@@ -96,11 +96,12 @@ class Door(Value):
         said on stderr.
         """
         from gitmem.errors import GitmemError
-        from gitmem.memory.save import drain
 
         store = self.open(args)
         try:
             if store.spool.names() or store.tip != store.marked():
+                from gitmem.memory.save import drain
+
                 self.notices(drain(store).notices)
             hooks = os.path.join(store.spool.folder, "hooks")
             if os.path.isdir(hooks) and os.listdir(hooks):
@@ -155,8 +156,12 @@ class Door(Value):
 
             print(f"gitmem: {plain(notice)}", file=self.err)
 
+    def can_ask(self) -> bool:
+        """Say whether a person is at a terminal to answer a question."""
+        return self.stdin.isatty() and self.err.isatty()
+
     def colour(self) -> bool:
-        """Say whether to use colour: on a terminal, and not against the user's wish (NO_COLOR, https://no-color.org)."""
+        """Say whether to use colour: on a terminal, unless the user refuses it (https://no-color.org)."""
         return self.out.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
 
 

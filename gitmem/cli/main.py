@@ -8,7 +8,6 @@ import sys
 
 from gitmem import __version__
 from gitmem.errors import ExitCode, GitFailedError, GitmemError, UsageError
-from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -20,75 +19,66 @@ if TYPE_CHECKING:
     from gitmem.store.upkeep.failures import FailureLog
 
 
-class Command(Value):
-    """A command: the module of its group, imported only when it is used, and one line of help.
-
-    The module has `configure_NAME(parser)` and `run_NAME(args, door) -> exit code`.
-    """
-
-    module: str
-    help: str
-
-
-# As `gitmem --help` groups them.
+# By name, with a line of help, as `gitmem --help` groups them. Each is a module of gitmem.cli.commands, with
+# `configure(parser)` and `run(args, door)`, which is imported only when the command is used.
 GROUPS = {
     "begin": {
-        "init": Command("init", "make a store for this project"),
-        "install": Command("install", "have an agent's sessions remembered"),
-        "uninstall": Command("install", "take gitmem out of an agent's settings again"),
-        "clone": Command("sync", "make this project's store out of a memory elsewhere"),
-        "replay": Command("hook", "import recorded sessions of an agent"),
-        "migrate": Command("migrate", "import the memory of an older tool"),
-        "adopt": Command("adopt", "mirror the agent's own memory files in the store"),
+        "init": "make a store for this project",
+        "install": "have an agent's sessions remembered",
+        "uninstall": "take gitmem out of an agent's settings again",
+        "clone": "make this project's store out of a memory elsewhere",
+        "replay": "import recorded sessions of an agent",
+        "migrate": "import the memory of an older tool",
+        "adopt": "mirror the agent's own memory files in the store",
     },
     "save and find": {
-        "save": Command("save", "remember a text"),
-        "search": Command("search", "find what is remembered"),
-        "recall": Command("search", "print what is remembered about something, for an agent"),
-        "get": Command("search", "print some lines of a document, or one entry"),
-        "show": Command("show", "print a document, a day, an entry or a commit"),
-        "keywords": Command("search", "list keywords, and the entries that bear them"),
+        "save": "remember a text",
+        "search": "find what is remembered",
+        "recall": "print what is remembered about something, for an agent",
+        "get": "print some lines of a document, or one entry",
+        "show": "print a document, a day, an entry or a commit",
+        "keywords": "list keywords, and the entries that bear them",
     },
     "look into history": {
-        "log": Command("show", "list what was saved, when, in which session"),
-        "at": Command("show", "print a document as it was at a revision or date"),
-        "diff": Command("show", "show what changed between two revisions or dates"),
-        "blame": Command("show", "show who learned a line: session, host and date"),
-        "index": Command("show", "list the rotations, derived from history"),
-        "undo": Command("undo", "take back a save, a session, a rotation or any commit"),
+        "log": "list what was saved, when, in which session",
+        "at": "print a document as it was at a revision or date",
+        "diff": "show what changed between two revisions or dates",
+        "blame": "show who learned a line: session, host and date",
+        "index": "list the rotations, derived from history",
+        "undo": "take back a save, a session, a rotation or any commit",
     },
     "keep facts and summaries": {
-        "facts": Command("facts", "list, show, edit, retire and confirm facts"),
-        "concepts": Command("concepts", "list, show, merge and split groups of exchanges"),
-        "summary": Command("summary", "show the summaries of archives, and which are pending"),
-        "summarize": Command("summary", "have a model sum up archives"),
-        "review": Command("review", "settle what two machines changed differently"),
+        "facts": "list, show, edit, retire and confirm facts",
+        "concepts": "list, show, merge and split groups of exchanges",
+        "summary": "show the summaries of archives, and which are pending",
+        "summarize": "have a model sum up archives",
+        "review": "settle what two machines changed differently",
     },
     "share between machines and agents": {
-        "sync": Command("sync", "exchange what was saved with other machines"),
-        "remote": Command("sync", "list, add and remove the repositories memory is synced with"),
-        "mcp": Command("mcp", "serve the memory to an agent by MCP"),
+        "sync": "exchange what was saved with other machines",
+        "remote": "list, add and remove the repositories memory is synced with",
+        "mcp": "serve the memory to an agent by MCP",
     },
     "keep house": {
-        "status": Command("status", "show what the store holds, what waits, what needs you"),
-        "doctor": Command("status", "check the store and say how to mend it"),
-        "config": Command("init", "list or change settings"),
-        "path": Command("init", "print where the store is"),
-        "check": Command("save", "rotate memory.md now if it is full"),
-        "consolidate": Command("consolidate", "join old days into weeks and old weeks into months"),
-        "clear": Command("consolidate", "take what is old, or all, out of the memory"),
-        "forget": Command("forget", "forget raw transcripts"),
-        "purge": Command("purge", "take a text out of the memory and its history"),
-        "reindex": Command("reindex", "make the vectors that a search uses beside the words"),
-        "maintain": Command("status", "pack the repository so that it stays fast"),
-        "completion": Command("init", "print the completion script for a shell"),
+        "status": "show what the store holds, what waits, what needs you",
+        "doctor": "check the store and say how to mend it",
+        "config": "list or change settings",
+        "path": "print where the store is",
+        "check": "rotate memory.md now if it is full",
+        "consolidate": "join old days into weeks and old weeks into months",
+        "clear": "take what is old, or all, out of the memory",
+        "forget": "forget raw transcripts",
+        "purge": "take a text out of the memory and its history",
+        "reindex": "make the vectors that a search uses beside the words",
+        "maintain": "pack the repository so that it stays fast",
+        "completion": "print the completion script for a shell",
     },
 }
 PLUMBING = {  # not for people
-    "hook": Command("hook", "take an event from an agent's host"),
-    "merge-driver": Command("sync", "merge a document for git"),
+    "hook": "take an event from an agent's host",
+    "merge-driver": "merge a document for git",
 }
-COMMANDS = {name: command for group in (*GROUPS.values(), PLUMBING) for name, command in group.items()}
+COMMANDS = {name: line for group in (*GROUPS.values(), PLUMBING) for name, line in group.items()}
 
 _EPILOG = """\
 examples:
@@ -125,10 +115,7 @@ def _run(argv: Sequence[str], door: Door) -> int:
         if "_ARGCOMPLETE" in door.environ:
             _complete(door)
         args = parse(argv or ["--help"])
-        run_command: Callable[[argparse.Namespace, Door], int] = getattr(
-            _module(args.command), f"run_{_attribute(args.command)}"
-        )
-        return run_command(args, door)
+        return int(_module(args.command).run(args, door))
     except BrokenPipeError:  # `gitmem log | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
@@ -209,18 +196,17 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", metavar="COMMAND", required=True, prog="gitmem", help=None if names else argparse.SUPPRESS
     )
-    for name, command in COMMANDS.items():
+    for name, line in COMMANDS.items():
         if name not in names:
             if not names:  # completion offers them
-                commands.add_parser(name, help=command.help)
+                commands.add_parser(name, help=line)
             continue
         module = _module(name)
-        lines = (getattr(module, f"run_{_attribute(name)}").__doc__ or "").split("\n")
-        about = "\n".join(line.removeprefix("    ") for line in lines).strip()
+        about = "\n".join(text.removeprefix("    ") for text in (module.run.__doc__ or "").split("\n")).strip()
         description, _, examples = about.partition("\n\nExamples:\n")
         epilog = f"examples:\n{examples}" if examples else None
-        sub = commands.add_parser(name, help=command.help, description=description, epilog=epilog)
-        getattr(module, f"configure_{_attribute(name)}")(sub)
+        sub = commands.add_parser(name, help=line, description=description, epilog=epilog)
+        module.configure(sub)
     return parser
 
 
@@ -228,17 +214,13 @@ def _listed() -> str:
     """Return the commands for people, group by group."""
     width = max(map(len, COMMANDS))
     return "\n\n".join(
-        "\n".join([title, *(f"  {name:<{width}}  {command.help}" for name, command in group.items())])
+        "\n".join([title, *(f"  {name:<{width}}  {line}" for name, line in group.items())])
         for title, group in GROUPS.items()
     )
 
 
-def _attribute(name: str) -> str:
-    return name.replace("-", "_")
-
-
-def _module(name: str) -> object:
-    module = f"gitmem.cli.commands.{COMMANDS[name].module}"
+def _module(name: str) -> Any:
+    module = f"gitmem.cli.commands.{name.replace('-', '_')}"
     __import__(module)  # `importlib` takes half a millisecond
     return sys.modules[module]
 

@@ -18,8 +18,11 @@ from gitmem.store.spool.spool import Spool
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitmem.git.identity import IdentityLookup
     from gitmem.git.locks.choose import Lock, LockKind
+    from gitmem.git.repository import Layout
     from gitmem.git.worktree.files import WorkTree
     from gitmem.machine.context import Context
 
@@ -34,6 +37,25 @@ MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice
 MAX_LISTED = 20  # packs of gitmem in a project's repository, whose own count to git's limit as well
 
 
+def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
+    """Return the private folder of the store at `work_tree`; starts no process and reads no settings.
+
+    Raises:
+        StoreNotFoundError: there is no store.
+        RefusedError: it is another user's, or it is linked to a repository that is not its own.
+
+    """
+    return os.path.join(_checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
+
+
+def _checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
+    layout = find_layout(work_tree)
+    if layout is None:
+        raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
+    check_layout(layout, environ)
+    return layout
+
+
 class Store:
     """One project's memory. Opening it reads a few small files and starts no process.
 
@@ -45,10 +67,7 @@ class Store:
     """
 
     def __init__(self, work_tree: str, context: Context) -> None:
-        layout = find_layout(work_tree)
-        if layout is None:
-            raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
-        check_layout(layout, context.environ)
+        layout = _checked_layout(work_tree, context.environ)
         self.root = work_tree
         self.context = context
         self.repository = Repository(layout, context.environ)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from gitmem import __version__
-from gitmem.cli.commands import init
+from gitmem.cli.commands import path as command
 from gitmem.cli.door import Door
 from gitmem.cli.main import COMMANDS, GROUPS, PLUMBING, command_word, main
 from gitmem.errors import BusyError, ExitCode, GitFailedError, NotFoundError, NotSavedError
@@ -45,10 +45,10 @@ def fails(monkeypatch):
     """Give a function that has `gitmem path` fail with an error."""
 
     def fail_with(error):
-        def run_path(args, door):
+        def run(args, door):
             raise error
 
-        monkeypatch.setattr(init, "run_path", run_path)
+        monkeypatch.setattr(command, "run", run)
 
     return fail_with
 
@@ -85,7 +85,7 @@ def test_without_arguments_it_teaches(tmp_path):
     assert run.stdout == in_a_process("--help", cwd=tmp_path).stdout
     for title, group in GROUPS.items():
         listed = run.stdout.partition(f"\n{title}\n")[2].partition("\n\n")[0].split("\n")
-        assert [line.split(maxsplit=1) for line in listed] == [[name, command.help] for name, command in group.items()]
+        assert [line.split(maxsplit=1) for line in listed] == [[name, line] for name, line in group.items()]
     assert not any(f"\n  {name} " in run.stdout for name in PLUMBING)
     assert "gitmem init  " in run.stdout
     assert "examples:" in run.stdout
@@ -104,6 +104,7 @@ def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, ca
     lines = examples.rstrip("\n").split("\n")
     assert any(re.search(rf"\bgitmem (-C \S+ |--user )?{name}\b", line) for line in lines), said
     assert all(re.match(r"  \S", line) for line in lines), "examples are indented alike"
+    assert "[--json]" not in about or "With --json" in about, "it says what the JSON holds"
     written = [line for line in said.partition("\n\n")[2].split("\n") if not line.startswith("  -")]
     assert all(len(line) <= 120 for line in written)
 

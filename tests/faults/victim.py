@@ -170,9 +170,9 @@ def main() -> None:
     import gitmem.store.store  # noqa: F401
     from gitmem.cli.main import COMMANDS
 
-    for command in COMMANDS.values():
+    for command in COMMANDS:
         with contextlib.suppress(ModuleNotFoundError):
-            import_module(f"gitmem.cli.commands.{command.module}")
+            import_module(f"gitmem.cli.commands.{command.replace('-', '_')}")
 
     rest = b""
     while data := os.read(0, 1 << 16):

@@ -1,4 +1,4 @@
-"""`gitmem concepts`: what the exchanges of many sessions are about."""
+"""`gitmem concepts`: list, show, merge and split groups of exchanges on one subject."""
 
 from __future__ import annotations
 
@@ -17,29 +17,32 @@ if TYPE_CHECKING:
 _DAY = 10  # characters of a moment that are its date
 
 
-def configure_concepts(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem concepts`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem concepts")
-    listing = actions.add_parser("list", help="list the concepts, the one worked on last at the end")
+    listing = actions.add_parser("list", help="list the concepts; the last line is the one worked on last")
     show = actions.add_parser("show", help="print a concept with its exchanges")
-    show.add_argument("concept", metavar="CONCEPT", help="its id or name, or the beginning of it")
-    merge = actions.add_parser("merge", help="make two concepts one, under the name of the first")
+    show.add_argument("concept", metavar="CONCEPT", help="its id or name, or an unambiguous prefix of it")
+    merge = actions.add_parser("merge", help="merge two concepts under the name of the first")
     merge.add_argument("concept", metavar="CONCEPT")
     merge.add_argument("other", metavar="OTHER")
-    split = actions.add_parser("split", help="make a concept of its own of some exchanges of one")
+    split = actions.add_parser("split", help="move some exchanges of a concept to a new one")
     split.add_argument("concept", metavar="CONCEPT")
-    split.add_argument("exchanges", metavar="EXCHANGE", nargs="+", help="their ids, or the beginnings of them")
+    split.add_argument("exchanges", metavar="EXCHANGE", nargs="+", help="ids, or unambiguous prefixes of them")
     split.add_argument("--name", required=True, help="what the new concept is about")
     for parts in (listing, show, merge, split):
         parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_concepts(args: argparse.Namespace, door: Door) -> int:
-    """Show what the exchanges of many sessions are about, and put together or take apart what belongs so.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """List concepts, groups of exchanges on one subject; print one, or merge and split them.
 
-    Exchanges are grouped when a session ends, by the files and keywords they have in common. Each concept is a file
-    below concepts/, with links to the sessions; its name can be changed there. The one worked on last is told when a
-    session starts, as far as it is older than what memory.md holds.
+    When a session ends, its exchanges are grouped by the files and keywords they have in common. Each concept is a file
+    below concepts/, with links to its sessions; you can change its name there. When a session starts, the agent is told
+    which concept was worked on last, if that is older than what memory.md holds.
+
+    With --json: a concept is {id, name, created, updated, keywords, files, exchanges, path}; 'list' prints a list of
+    them, 'show' adds {text}, 'merge' and 'split' add {commits}.
 
     Examples:
       gitmem concepts list
@@ -50,6 +53,7 @@ def run_concepts(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.memory.concepts.group import find_concept, merge, split
     from gitmem.memory.concepts.index import known_concepts
+    from gitmem.text.quantities import count
 
     store = door.settled(args)
     if args.action == "list":
@@ -72,7 +76,8 @@ def run_concepts(args: argparse.Namespace, door: Door) -> int:
     else:
         commits = split(store, concept, args.exchanges, args.name)
     again = find_concept(store, concept.id)
-    text = f"{again.name} has {len(again.exchanges)} exchanges now." if commits else "That is one concept already."
+    size = count(len(again.exchanges), "exchange")
+    text = f"{again.name} has {size} now." if commits else f"{again.name} is one concept already."
     door.answer(args, {**_value(again), "commits": list(commits)}, text)
     return ExitCode.OK
 
@@ -94,6 +99,6 @@ def _table(found: Sequence[Concept]) -> str:
     from gitmem.text.terminal import plain
 
     if not found:
-        return "No concepts yet: exchanges are grouped when a session ends."
+        return "No concepts yet: they are made when a session ends."
     rows = [f"{one.id}  {one.updated[:_DAY]}  {len(one.exchanges):>4}  {one.name}" for one in found]
     return plain("\n".join(rows))

@@ -1,4 +1,4 @@
-"""`gitmem facts`: what is remembered for good, to be read and put right."""
+"""`gitmem facts`: list, show, edit, retire and confirm facts."""
 
 from __future__ import annotations
 
@@ -21,35 +21,39 @@ _KINDS = ("decision", "preference", "rule", "solution", "core-logic", "pattern",
 _STATUSES = ("active", "open", "resolved", "superseded", "retired")
 
 
-def configure_facts(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem facts`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem facts")
-    listing = actions.add_parser("list", help="list the facts in force")
-    listing.add_argument("--all", action="store_true", help="also those resolved, superseded and retired")
-    listing.add_argument("--kind", choices=_KINDS, help="only those of a kind")
-    listing.add_argument("--stale", action="store_true", help="only those whose code has changed since")
+    listing = actions.add_parser("list", help="list the facts that hold")
+    listing.add_argument("--all", action="store_true", help="also resolved, superseded and retired ones")
+    listing.add_argument("--kind", choices=_KINDS, help="only facts of this kind")
+    listing.add_argument("--stale", action="store_true", help="only facts whose code has changed since")
     listing.add_argument("--json", action="store_true", help="print the list as JSON")
-    show = actions.add_parser("show", help="print a fact, where it comes from and what it took the place of")
-    show.add_argument("fact", metavar="FACT", help="its id, or the beginning of it")
+    show = actions.add_parser("show", help="print a fact, where it comes from and what it supersedes")
+    show.add_argument("fact", metavar="FACT", help="its id, or an unambiguous prefix of it")
     show.add_argument("--json", action="store_true", help="print it as JSON")
-    edit = actions.add_parser("edit", help="have a fact say something else")
+    edit = actions.add_parser("edit", help="change what a fact says")
     edit.add_argument("fact", metavar="FACT")
-    edit.add_argument("text", metavar="TEXT", help="what it says from now on; - reads standard input")
-    retire = actions.add_parser("retire", help="say that a fact holds no longer; an issue, that it is resolved")
+    edit.add_argument("text", metavar="TEXT", help="the new text; - reads standard input")
+    retire = actions.add_parser("retire", help="mark a fact as no longer true, or an issue as resolved")
     retire.add_argument("fact", metavar="FACT")
     retire.add_argument("--why", default="", metavar="TEXT", help="why, or how it was resolved")
-    confirm = actions.add_parser("confirm", help="say that a fact holds, in the place of what contradicts it")
+    confirm = actions.add_parser("confirm", help="mark a fact as true; the facts that contradict it are superseded")
     confirm.add_argument("fact", metavar="FACT")
     for parts in (edit, retire, confirm):
         parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_facts(args: argparse.Namespace, door: Door) -> int:
-    """Show and correct what is remembered for good: decisions, rules, preferences, how things are, fixes, commands.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """List, show and correct facts: decisions, rules, preferences, explanations, fixes and commands.
 
-    Facts are learned when a session ends, from what you and the agent stated in it, and told when one starts. Each is a
-    file below facts/, which an editor corrects as well. A fact that names files is stale once their code has changed;
+    Facts are learned when a session ends, from what you and the agent said in it, and told when a session starts. Each
+    is a file below facts/, which you can also edit. A fact that names files is stale once their code has changed;
     'confirm' says that it still holds.
+
+    With --json: a fact is {id, kind, status, description, created, updated, confidence, sources, files, commit, stale,
+    review, superseded_by, path}; 'list' prints a list of them, 'show' adds {text, origin, supersedes, keywords},
+    'edit', 'retire' and 'confirm' add {commits}.
 
     Examples:
       gitmem facts list
@@ -76,7 +80,11 @@ def run_facts(args: argparse.Namespace, door: Door) -> int:
         commits = confirm(store, known, project_folder(store, args, door))
     again = find_fact(store, known.id)
     value = {**_value(again, ()), "commits": list(commits)}
-    door.answer(args, value, f"{again.id} is {_state(again, ())} now." if commits else f"{again.id} was so already.")
+    door.answer(
+        args,
+        value,
+        f"{again.id} is {_state(again, ())} now." if commits else f"{again.id} was {_state(again, ())} already.",
+    )
     return ExitCode.OK
 
 
@@ -109,8 +117,16 @@ def _order(fact: Fact) -> tuple[int, datetime, str]:
 
 def _nothing(args: argparse.Namespace, in_git: bool) -> str:
     if args.stale:
-        return "No fact is stale." if in_git else "The project is no git repository, so nothing tells what is stale."
-    return "No facts yet: they are learned when a session ends." if not args.kind else "No fact of this kind."
+        return (
+            "No fact is stale."
+            if in_git
+            else "The project is not a git repository, so gitmem cannot tell which facts are stale."
+        )
+    return (
+        "No facts yet: they are learned when a session ends."
+        if not args.kind
+        else f"There is no fact of the kind {args.kind}."
+    )
 
 
 def _show(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> int:

@@ -1,11 +1,11 @@
-"""`gitmem forget`: raw transcripts, without touching memory's history."""
+"""`gitmem forget`: delete raw transcripts, and leave the history of memory as it is."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from gitmem.cli.consent import agreed
+from gitmem.cli.terminal import agreed
 from gitmem.errors import ExitCode, UsageError
 from gitmem.text.quantities import count
 
@@ -16,20 +16,24 @@ if TYPE_CHECKING:
     from gitmem.store.transcripts.forget import Forgotten
 
 
-def configure_forget(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem forget`."""
     parser.add_argument("--transcripts", action="store_true", required=True, help="the raw transcripts of sessions")
-    parser.add_argument("--before", metavar="DATE", help="only of sessions that began before then (default: all)")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be forgotten")
+    parser.add_argument(
+        "--before", metavar="DATE", help="only those of sessions that began before this date (default: all)"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be deleted")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_forget(args: argparse.Namespace, door: Door) -> int:
-    """Forget raw transcripts here, for good, and free their room. What memory holds of the sessions stays.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Delete raw transcripts here, for good, and free their disk space. Memory of the sessions stays.
 
-    For a text that is to leave memory, too, there is 'gitmem purge'; to clear memory, and be able to bring it back,
-    'gitmem clear'.
+    To remove a text from memory as well, use 'gitmem purge'; to empty memory in a way that can be undone, 'gitmem
+    clear'.
+
+    With --json: {dry_run, sessions, size, kept, freed, notices}, sizes in bytes.
 
     Examples:
       gitmem forget --transcripts --dry-run
@@ -48,27 +52,27 @@ def run_forget(args: argparse.Namespace, door: Door) -> int:
         except ValueError:
             span = None
         if span is None:
-            raise UsageError(f"{args.before!r} is no date.", "'--before 2026-06-01', for one.")
+            raise UsageError(f"{args.before!r} is no date.", "For example: --before 2026-06-01")
         before = span.first
     planned = forget_transcripts(store, before, dry_run=True)
     if args.dry_run or not planned.sessions:
         door.answer(args, {"dry_run": args.dry_run, **asdict(planned)}, _preview(planned))
         return ExitCode.OK
-    would = f"This would forget {_count(planned)} for good"
-    if not args.yes and not agreed(door, would, _preview(planned), "This cannot be undone. Forget?"):
-        print("Nothing was forgotten.", file=door.err)
+    would = f"This would delete {_count(planned)} for good"
+    if not args.yes and not agreed(door, would, _preview(planned), "This cannot be undone. Delete?"):
+        print("Nothing was deleted.", file=door.err)
         return ExitCode.OK
     done = forget_transcripts(store, before)
     door.notices(done.notices)
-    text = f"Forgot {_count(done)}; {done.freed / 1024:,.0f} KB of the disk are free again."
+    text = f"Deleted {_count(done)}; this freed {done.freed / 1024:,.0f} KB of disk space."
     door.answer(args, {"dry_run": False, **asdict(done)}, text)
     return ExitCode.OK
 
 
 def _preview(planned: Forgotten) -> str:
     if not planned.sessions:
-        return "There is no transcript to forget."
-    return f"Would forget {_count(planned)}; {planned.kept} stay."
+        return "There is no transcript to delete."
+    return f"Would delete {_count(planned)} and keep {planned.kept}."
 
 
 def _count(planned: Forgotten) -> str:

@@ -1,7 +1,7 @@
-"""`gitmem hook` and `gitmem replay`: what happened in an agent's session comes in.
+"""`gitmem hook`: take an event from an agent's host.
 
-A hook never makes its host fail or wait (spec R12): whatever goes wrong, the exit code is 0, nothing but an answer is
-on stdout, and what happened stands in the log that `gitmem doctor` shows.
+A hook never makes its host fail or wait (docs/spec.md, R12): whatever goes wrong, the exit code is 0, stdout holds
+only the answer, and the failure is in the log that `gitmem doctor` shows.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import json
 import os
 import time
 
-from gitmem.errors import ExitCode, NotFoundError, RefusedError
+from gitmem.errors import ExitCode, RefusedError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gitmem.cli.door import Door
-    from gitmem.memory.replay import Replayed
     from gitmem.store.spool.hooks import HookSpool
     from gitmem.store.store import Store
 
@@ -33,7 +32,6 @@ _ANSWERED = "SessionStart"
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/deliver.sh; whether a long turn is saved then, `save.interval` says
-_BAR, _WIDTH = 24, 78  # characters of the progress bar, and of its line
 _ARCHIVES = 20  # the newest, among which those without a model's summary are looked for
 _STILL_KNOWN = ("resume", "fork")
 
@@ -46,16 +44,16 @@ class Call(Value):
     directory: str
 
 
-def configure_hook(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem hook`."""
     parser.add_argument("host", metavar="HOST", help="the agent that calls: claude")
     parser.add_argument("--drain", action="store_true", help="commit what was delivered, in the background")
 
 
-def run_hook(args: argparse.Namespace, door: Door) -> int:
-    """Take what an agent's host tells of a session (JSON on standard input) and answer it. Always exits with 0.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Take an event of an agent's session (JSON on standard input) and answer it. The exit code is always 0.
 
-    `gitmem install claude` writes the calls into the agent's settings; there is no need to call it by hand.
+    'gitmem install claude' writes the calls into the agent's settings; there is no need to call it by hand.
 
     Examples:
       gitmem hook claude < payload.json
@@ -192,11 +190,12 @@ def _drain(door: Door) -> None:
 
 def _adopt(store: Store, door: Door) -> None:
     """Mirror what the agent keeps of its own; a failure of that keeps nothing else from being done."""
-    from gitmem.cli.commands.adopt import adopt_if_changed
     from gitmem.errors import GitmemError
+    from gitmem.hosts.claude_code import memory_folder
+    from gitmem.memory.facts.adopt import adopt_if_changed
 
     try:
-        adopt_if_changed(store, door)
+        adopt_if_changed(store, memory_folder(door.environ, door.home(), os.path.dirname(store.root)))
     except (GitmemError, OSError, ValueError) as error:
         _log(door, f"the agent's own memory was not mirrored: {error}")
 
@@ -235,15 +234,9 @@ def _find(door: Door, folders: Sequence[str]) -> str | None:
 
 
 def _private(door: Door, root: str) -> str:
-    from gitmem.git.layout import find_layout
-    from gitmem.git.trust import check_layout
-    from gitmem.store.store import PRIVATE_FOLDER
+    from gitmem.store.store import private_folder
 
-    layout = find_layout(root)
-    if layout is None:
-        raise NotFoundError(f"The store at {root} is gone.")
-    check_layout(layout, door.environ)
-    return os.path.join(layout.common_dir, PRIVATE_FOLDER)
+    return private_folder(root, door.environ)
 
 
 def _spool(door: Door, root: str) -> HookSpool:
@@ -281,55 +274,3 @@ def _log(door: Door, message: str) -> None:
             FailureLog(_private(door, root)).record(Failure(now(), "hook", message))
     except Exception:  # noqa: BLE001, S110  # the host must not feel this either
         pass
-
-
-def configure_replay(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem replay`."""
-    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def run_replay(args: argparse.Namespace, door: Door) -> int:
-    """Save recorded sessions as if their hooks had just been called, with their own times. Again, it adds nothing.
-
-    Examples:
-      gitmem replay session.jsonl
-      gitmem replay ~/.claude/projects/-home-me-project
-
-    """
-    from gitmem.memory.replay import find_transcripts, replay
-    from gitmem.text.quantities import count
-
-    paths = [os.path.join(door.cwd, name) for name in args.transcripts]
-    missing = [path for path in paths if not os.path.exists(path)]
-    if missing:
-        raise NotFoundError(f"There is no {missing[0]}.", "Give the transcript of a session, or a folder of them.")
-    store = door.settled(args)
-    found = list(dict.fromkeys(one for path in paths for one in find_transcripts(path)))
-    done: list[Replayed] = []
-    for number, path in enumerate(found, 1):
-        _progress(door, number, len(found), path)
-        done.append(replay(store, path))
-    _progress(door, 0, len(found), "")
-    for one in done:
-        door.notices(one.notices)
-    saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
-    archives = [archive for one in done for archive in one.archives]
-    value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
-    lines = [f"[GITMEM_ROTATE] file={archive}" for archive in archives]
-    lines.append(
-        f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {saved} saved, {turns - saved} known or idle."
-    )
-    door.answer(args, value, "\n".join(lines))
-    door.maintain_later(store)
-    return ExitCode.OK
-
-
-def _progress(door: Door, number: int, of: int, path: str) -> None:
-    """Show on a terminal how far it is; with 0, take the line away."""
-    if door.err.isatty():
-        from gitmem.text.terminal import plain
-
-        bar = "#" * ((number - 1) * _BAR // max(of, 1))
-        text = f"[{bar:<{_BAR}}] {number}/{of} {plain(os.path.basename(path))}"[:_WIDTH] if number else ""
-        print(f"\r{text:{_WIDTH}}\r{text}", end="", file=door.err, flush=True)

@@ -1,11 +1,11 @@
-"""`gitmem mcp`: the server that agents ask through."""
+"""`gitmem mcp`: serve the memory by the Model Context Protocol."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.cli.commands.search import settled
-from gitmem.cli.commands.show import count
+from gitmem.cli.arguments import count
+from gitmem.cli.sdk import EXTRA
 from gitmem.errors import ExitCode, GitmemError, UsageError
 
 if TYPE_CHECKING:
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.mcp.documents import DocumentServer
 
-EXTRA = "pip install 'gitmem-store[mcp]'"
-NEEDS_EXTRA = f"The MCP server needs the official SDK, which is not installed: {EXTRA}."
 TOKEN = "GITMEM_MCP_TOKEN"  # noqa: S105  # the name of the variable that holds it
 
 
-def configure_mcp(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem mcp`."""
     parser.add_argument("--http", action="store_true", help="serve over HTTP, on this machine only, behind a token")
     parser.add_argument("--port", type=count, metavar="N", help="with --http: the port (default: a free one)")
     parser.add_argument("--json", action="store_true", help="with --http: print address and token as JSON")
 
 
-def run_mcp(args: argparse.Namespace, door: Door) -> int:
+def run(args: argparse.Namespace, door: Door) -> int:
     """Serve the memory to an agent by the Model Context Protocol, over standard input and output.
 
-    'gitmem install claude --mcp' has Claude Code start it. It needs the extra: pip install 'gitmem-store[mcp]'.
+    'gitmem install claude --mcp' has Claude Code start it. It needs an extra: pip install 'gitmem-store[mcp]'.
 
-    With --http it listens on 127.0.0.1 and answers who sends 'Authorization: Bearer TOKEN'. The token is taken from
-    the variable GITMEM_MCP_TOKEN, else one is made for this run and printed. With --json: {url, token}.
+    With --http it listens on 127.0.0.1 and answers requests with the header 'Authorization: Bearer TOKEN'. The token
+    comes from the variable GITMEM_MCP_TOKEN; without it, one is made for this run and printed.
+
+    With --json: {url, token}; token is null if it came from the variable.
 
     Examples:
       gitmem mcp
@@ -41,17 +41,17 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
 
     """
     if args.port is not None and not args.http:
-        raise UsageError("--port goes with --http.")
+        raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
     from gitmem.hosts.claude_code import SESSION
 
     try:
         from gitmem.mcp.calls import Memory
         from gitmem.mcp.server import make_server
-    except ImportError as error:  # it is not there, or of another age
-        raise GitmemError(f"The MCP server needs the official SDK: {error}.", f"{EXTRA} brings it.") from error
+    except ImportError as error:  # missing, or another version
+        raise GitmemError(f"The MCP server needs the official SDK: {error}.", f"Run {EXTRA}") from error
 
     session = "" if args.http else door.environ.get(SESSION, "")
-    server = make_server(Memory(lambda: settled(args, door), door.maintain_later, session))
+    server = make_server(Memory(lambda: door.settled(args), door.maintain_later, session))
     if args.http:
         _serve_http(args, door, server)
     else:
@@ -59,13 +59,6 @@ def run_mcp(args: argparse.Namespace, door: Door) -> int:
 
         serve(server, door.stdin)
     return ExitCode.OK
-
-
-def has_sdk() -> bool:
-    """Say whether the extra is installed, without importing it."""
-    from importlib.util import find_spec
-
-    return find_spec("mcp") is not None
 
 
 def _serve_http(args: argparse.Namespace, door: Door, server: DocumentServer) -> None:

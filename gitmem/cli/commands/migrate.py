@@ -1,10 +1,11 @@
-"""`gitmem migrate`: memories of older tools."""
+"""`gitmem migrate`: import the memory of an older tool."""
 
 from __future__ import annotations
 
 import os
 from typing import TYPE_CHECKING
 
+from gitmem.cli.terminal import Bar
 from gitmem.errors import ExitCode, NotFoundError
 
 if TYPE_CHECKING:
@@ -20,22 +21,23 @@ _KINDS = ("rotation", "memory-keeper", "jikime")
 _SHOWN = 40  # lines of one list for people; --json has all of them
 
 
-def configure_migrate(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem migrate`."""
-    parser.add_argument(
-        "source", nargs="?", metavar="SOURCE", help="a folder (default: all that belong to the project)"
-    )
-    parser.add_argument("--from", dest="kind", choices=_KINDS, help="whose layout it has (default: told by its files)")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would go where")
+    parser.add_argument("source", nargs="?", metavar="SOURCE", help="a folder (default: all known ones of the project)")
+    parser.add_argument("--from", dest="kind", choices=_KINDS, help="its layout (default: recognized by its files)")
+    parser.add_argument("--dry-run", action="store_true", help="only list what would go where")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 
-def run_migrate(args: argparse.Namespace, door: Door) -> int:
-    """Bring the memory of an older tool into the store, each thing as a commit with its own date.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Import the memory of an older tool, each item as a commit with its own date.
 
-    Known are: .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
+    It reads .claude/memory/ and .crabshell/memory/ (rolling memory, archives, summaries, facts.json, transcripts),
     ~/.claude/memory-keeper/projects/NAME/, and .jikime/memory/. A rolling memory that is too large is split by its
-    dates. The source stays as it is; done again, only what is new is brought in; 'gitmem undo' takes any of it back.
+    dates. The source stays as it is. A second run imports only what is new, and 'gitmem undo' takes any of it back.
+
+    With --json: {dry_run, sources: [{kind, folder, session, migrated: [{source, to}], already, left: [{source,
+    why}]}]}.
 
     Examples:
       gitmem migrate --dry-run
@@ -47,9 +49,10 @@ def run_migrate(args: argparse.Namespace, door: Door) -> int:
 
     store = door.settled(args)
     done: list[Migrated] = []
+    bar = Bar(door.err)
     for source in _sources(args, door, store):
-        done.append(migrate(store, source, dry_run=args.dry_run, progress=lambda *at: _progress(door, *at)))
-        _progress(door, 0, 0)
+        done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
+        bar.clear()
         door.notices(done[-1].notices)
     door.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
     if not args.dry_run:
@@ -69,7 +72,7 @@ def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]
         kind = Kind(args.kind) if args.kind else kind_of(folder)
         if kind is None:
             raise NotFoundError(
-                f"{args.source} holds no memory of a tool that gitmem knows.", "Say which it is with --from."
+                f"gitmem does not recognize the memory in {args.source}.", "Name its layout with --from."
             )
         return [Source(kind, folder)]
     project = store.root if args.user else find_project(door.folder(args), door.home()).root
@@ -77,16 +80,10 @@ def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]
     if not found:
         raise NotFoundError(
             "This project has no memory of an older tool.",
-            "Looked for .claude/memory, .crabshell/memory, .jikime/memory and ~/.claude/memory-keeper/projects/NAME; "
-            "give a folder to take another one.",
+            "Looked for .claude/memory, .crabshell/memory, .jikime/memory and ~/.claude/memory-keeper/projects/NAME. "
+            "Give a folder to import another one.",
         )
     return found
-
-
-def _progress(door: Door, number: int, total: int) -> None:
-    """Say on a terminal how far it is; nothing where nobody looks."""
-    if door.err.isatty():
-        print(f"\r{f'{number}/{total}' if total else '':20}\r", end="", file=door.err, flush=True)
 
 
 def _value(done: Sequence[Migrated], *, dry_run: bool) -> dict[str, object]:
@@ -111,14 +108,14 @@ def _text(done: Sequence[Migrated], *, dry_run: bool) -> str:
 
     lines = []
     for one in done:
-        verb = "would be brought in" if dry_run else "brought in"
+        verb = "would be imported" if dry_run else "imported"
         lines.append(
-            f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} here already"
+            f"{one.source.folder} ({one.source.kind.value}): {len(one.brought)} {verb}, {one.there} already here"
         )
         lines += _listed([f"  {item.source} -> {item.to}" for item in one.brought])
         if one.brought and not dry_run:
             lines.append(f"To take all of it back: gitmem undo --session {one.session}")
-        lines += ["Left where they are:"] if one.left else []
+        lines += ["Not imported:"] if one.left else []
         lines += _listed([f"  {item.source}: {item.why}" for item in one.left])
     return plain("\n".join(lines))
 

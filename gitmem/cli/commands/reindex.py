@@ -1,4 +1,4 @@
-"""`gitmem reindex`: the vectors that a search uses beside the words."""
+"""`gitmem reindex`: make the vectors with which a search compares meanings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from gitmem.cli.commands.show import count
+from gitmem.cli.arguments import count
+from gitmem.cli.terminal import Bar
 from gitmem.errors import BusyError, ExitCode, GitmemError
 
 if TYPE_CHECKING:
@@ -21,35 +22,38 @@ if TYPE_CHECKING:
 
 _BACKGROUND_SECONDS = 600.0
 _FOREGROUND_SECONDS = 7 * 24 * 3600.0
-_BAR, _WIDTH = 30, 78
 _NICE = 19
 
 
-def configure_reindex(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem reindex`."""
     from gitmem.llm.embedders import PROVIDERS
 
-    parser.add_argument("--afresh", action="store_true", help="forget the vectors there are and make all anew")
-    parser.add_argument("--provider", choices=PROVIDERS, help="this one, whatever the settings say")
+    parser.add_argument("--afresh", action="store_true", help="delete all vectors and make them again")
+    parser.add_argument("--provider", choices=PROVIDERS, help="use this provider, whatever the settings say")
     parser.add_argument(
-        "--seconds", type=count, default=0, metavar="N", help="stop after so long; what is done stays (default: never)"
+        "--seconds",
+        type=count,
+        default=0,
+        metavar="N",
+        help="stop after N seconds and keep what is done (default: never)",
     )
     parser.add_argument(
-        "--background", action="store_true", help="with low priority, for at most ten minutes, silently"
+        "--background", action="store_true", help="run with low priority, for at most ten minutes, without output"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_reindex(args: argparse.Namespace, door: Door) -> int:
-    """Make the vectors that are missing, so that a search finds also what says the same in other words.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Make the vectors that are missing, so that a search also finds texts that say the same in other words.
 
-    Words need no index. Vectors are a cache in the private folder, made by a model: on this machine (pip install
-    'gitmem-store[local]'), or by a provider that you name in your own settings, which then is sent the text of the
-    store, without secrets. After a save the missing ones are made in the background; an interrupted run goes on where
-    it ended.
+    Searching for words needs no index. Vectors are a cache in the private folder. A model makes them: on this machine
+    (pip install 'gitmem-store[local]'), or at a provider that you name in your own settings, which is then sent the
+    text of the store without its secrets. After a save, missing vectors are made in the background. An interrupted run
+    goes on where it ended.
 
-    With --json: {provider, model, reason, chunks, embedded, left, tokens, cost, problem}; cost in US dollars, null
-    where the price is not known.
+    With --json: {provider, model, reason, chunks, embedded, left, tokens, cost, problem}; cost is in US dollars, null
+    if the price is not known.
 
     Examples:
       gitmem reindex
@@ -68,11 +72,11 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
     embedder = make_embedder(store.config.embedding, environ)
     if embedder is None:
         value = {"provider": chosen.provider, "model": None, "reason": chosen.reason}
-        door.answer(args, value, f"There is nothing to do: text alone is searched ({chosen.reason}).")
+        door.answer(args, value, f"Nothing to do: searches compare words only ({chosen.reason}).")
         return ExitCode.OK
     from gitmem.search.vectors.fill import fill
 
-    bar = _Bar(door)
+    bar = Bar(door.err)
     try:
         filled = fill(
             store, embedder, seconds=args.seconds or _FOREGROUND_SECONDS, afresh=args.afresh, progress=bar.show
@@ -87,7 +91,7 @@ def run_reindex(args: argparse.Namespace, door: Door) -> int:
 
 
 def _in_background(store: Store, embedder: Embedder | None) -> int:
-    """Make what is missing, and what becomes so meanwhile; what fails is written to the log, once."""
+    """Make missing vectors until none is missing; log a failure once."""
     from gitmem.search.vectors.cache import is_news
     from gitmem.search.vectors.fill import fill
     from gitmem.store.upkeep.failures import Failure, FailureLog
@@ -118,26 +122,8 @@ def _words(embedder: Embedder, filled: Filled) -> str:
     from gitmem.text.quantities import count as counted
 
     cost = f", about ${filled.cost:.4f}" if filled.cost else ""
-    made = f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "none was missing"
+    made = (
+        f"{filled.embedded:,} made now ({filled.tokens:,} tokens{cost})" if filled.embedded else "no vector was missing"
+    )
     left = f"; {filled.left:,} are still missing" if filled.left else ""
-    return f"{counted(filled.chunks, 'chunk')} by {embedder.name} ({embedder.model}): {made}{left}."
-
-
-class _Bar:
-    """Shows on a terminal how far it is."""
-
-    def __init__(self, door: Door) -> None:
-        self._door = door
-        self._begun = time.monotonic()
-
-    def show(self, done: int, total: int) -> None:
-        spent = time.monotonic() - self._begun
-        left = f", {spent / done * (total - done):,.0f} s left" if done else ""
-        self._print(f"[{'#' * (done * _BAR // max(total, 1)):<{_BAR}}] {done:,}/{total:,}{left}")
-
-    def clear(self) -> None:
-        self._print("")
-
-    def _print(self, text: str) -> None:
-        if self._door.err.isatty():
-            print(f"\r{text:{_WIDTH}.{_WIDTH}}\r{text[:_WIDTH]}", end="", file=self._door.err, flush=True)
+    return f"{counted(filled.chunks, 'chunk')}, vectors from {embedder.name} ({embedder.model}): {made}{left}."

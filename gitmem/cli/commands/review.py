@@ -1,4 +1,4 @@
-"""`gitmem review`: what two machines changed at once, and purges from elsewhere that wait for an answer."""
+"""`gitmem review`: decide between two versions that a merge kept, and about purges of other machines."""
 
 from __future__ import annotations
 
@@ -24,25 +24,28 @@ _SIDES = 20  # documents of which a list says whose versions they are: each take
 _PLACES = 5  # sections or facts that a line names
 
 
-def configure_review(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem review`."""
-    parser.add_argument("path", nargs="?", help="the document; all that wait are listed without it")
-    parser.add_argument("--take", choices=("ours", "theirs", "both", "edit"), help="which version stays")
+    parser.add_argument("path", nargs="?", help="a document (default: list all that wait)")
+    parser.add_argument("--take", choices=("ours", "theirs", "both", "edit"), help="the version to keep")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_review(args: argparse.Namespace, door: Door) -> int:
-    """List the documents that hold two versions of the same words, and the purges from elsewhere that wait; decide one.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """List documents in which a merge kept two versions, and purges that wait for your answer; decide one.
 
-    Facts that contradict each other are listed, too; 'gitmem facts confirm' says which of them holds.
+    Facts that contradict each other are listed, too; 'gitmem facts confirm' decides which of them holds.
 
-    'ours' is what this machine had, 'theirs' what the others had; entries that only one of them has stay in any case.
-    'both' keeps both, and 'edit' what you have made of the file in your editor before: the file as it is now, alone. It
-    is one commit, which 'gitmem undo' takes back.
+    'ours' is this machine's version, 'theirs' the other machines'. Entries that only one side has stay in any case.
+    'both' keeps both versions, and 'edit' keeps the file as you have edited it. A decision is one commit, which 'gitmem
+    undo' takes back.
 
-    A purge that another machine made and that would take out more than goes unasked is listed by the file of its
-    record: with that alone it is shown what it would take out here, '--take theirs' takes it out of all history, which
-    cannot be undone, and '--take ours' has this machine never follow it.
+    A purge from another machine waits if it would remove more than is done unasked. It is listed by the file of its
+    record; give that alone to see what it would remove here. '--take theirs' removes it from all history, which cannot
+    be undone; '--take ours' refuses the purge on this machine for good.
+
+    With --json: a list of {path, places, contradicts, merge, ours, theirs} and {path, purge}; with a path one of them;
+    a decision is {path, take, commit}.
 
     Examples:
       gitmem review
@@ -58,12 +61,12 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
     store = door.settled(args)
     if args.path is None:
         if args.take:
-            raise UsageError("Which document?", "'gitmem review' lists those that wait.")
+            raise UsageError("--take needs a document.", "'gitmem review' lists those that wait.")
         purges = [{"path": one.path, "purge": one.why} for one in waiting_purges(store)]
         found = to_review(store)
         waiting = [_value(store, item, sides=number < _SIDES) for number, item in enumerate(found)]
-        lines = [*map(_line, waiting), *(f"{one['path']}  a purge that waits: {one['purge']}" for one in purges)]
-        door.answer(args, [*waiting, *purges], plain("\n".join(lines) or "Nothing waits for a review."))
+        lines = [*map(_line, waiting), *(f"{one['path']}  a purge that waits, since {one['purge']}" for one in purges)]
+        door.answer(args, [*waiting, *purges], plain("\n".join(lines) or "Nothing waits for your review."))
         return ExitCode.OK
     path = args.path.replace(os.sep, "/").removeprefix("./")
     if path.startswith(f"{PURGED}/"):
@@ -71,12 +74,12 @@ def run_review(args: argparse.Namespace, door: Door) -> int:
     if args.take is None:
         values = [_value(store, item) for item in to_review(store) if item.path == path]
         if not values:
-            raise NotFoundError(f"{path} holds no two versions.", "'gitmem review' lists the documents that do.")
+            raise NotFoundError(f"{path} does not hold two versions.", "'gitmem review' lists the documents that do.")
         door.answer(args, values[0], plain(_line(values[0])))
         return ExitCode.OK
     take = Take(args.take)
     commit = resolve_review(store, path, take)
-    text = f"Reviewed {path} in {commit[:10]}: {take.value}.\nTo reverse this: gitmem undo {commit[:10]}"
+    text = f"Took {take.value} in {path} (commit {commit[:10]}).\nTo reverse this: gitmem undo {commit[:10]}"
     door.answer(args, {"path": path, "take": take.value, "commit": commit}, plain(text))
     return ExitCode.OK
 
@@ -89,10 +92,10 @@ def _review_purge(args: argparse.Namespace, door: Door, store: Store, path: str)
         door.answer(args, asdict(preview), plain(_purge_words(preview)))
         return ExitCode.OK
     if args.take not in {"ours", "theirs"}:
-        raise UsageError("A purge is done or not.", "'--take theirs' does it, '--take ours' refuses it.")
+        raise UsageError("A purge can only be done or refused.", "'--take theirs' does it, '--take ours' refuses it.")
     yes = args.take == "theirs"
     door.notices(tuple(answer_purge(store, path, yes=yes)))
-    text = f"Purged what {path} names." if yes else f"This machine does not follow {path}."
+    text = f"Purged what {path} names." if yes else f"This machine will not follow {path}."
     door.answer(args, {"path": path, "take": args.take}, plain(text))
     return ExitCode.OK
 
@@ -101,14 +104,13 @@ def _purge_words(preview: Preview) -> str:
     more = [f"  … and {preview.more_files} more"] if preview.more_files else []
     return "\n".join([
         f"{preview.path} waits, since {preview.why}.",
-        f"It names {count(preview.texts, 'text')}, of which {preview.found} were found here"
-        + (", among them:" if preview.shown else "."),
+        f"It names {count(preview.texts, 'text')}; found here: {preview.found}{', such as:' if preview.shown else '.'}",
         *(f"  {text!r}" for text in preview.shown),
-        *(["They stand, or stood at some time, in:"] if preview.files else []),
+        *(["They are, or were, in:"] if preview.files else []),
         *(f"  {name}" for name in preview.files),
         *more,
-        f"To take them out of all history, for good: gitmem review {preview.path} --take theirs",
-        f"To never follow it on this machine:        gitmem review {preview.path} --take ours",
+        f"To remove them from all history, for good: gitmem review {preview.path} --take theirs",
+        f"To refuse the purge on this machine:       gitmem review {preview.path} --take ours",
     ])  # fmt: skip
 
 
@@ -134,7 +136,7 @@ def _line(value: dict[str, object]) -> str:
     assert isinstance(theirs, list)
     if value["contradicts"]:
         return f"{value['path']}  contradicts {_few(places)}: 'gitmem facts confirm' the one that holds"
-    where = f"  in {_few(places)}" if places else "  beside another file"
+    where = f"  in {_few(places)}" if places else "  two versions, side by side"
     who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if value["merge"] else ""
     return f"{value['path']}{where}{who}"
 

@@ -1,4 +1,4 @@
-"""`gitmem save` and `gitmem check`."""
+"""`gitmem save`: remember a text."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ if TYPE_CHECKING:
 MAX_TEXT_BYTES = 50 * 1024 * 1024
 
 
-def configure_save(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem save`."""
     parser.add_argument("text", nargs="*", help="what to remember; '-' or nothing reads standard input")
     parser.add_argument("-f", "--file", help="read the text from a file")
     types = [kind.value for kind in MemoryType]
-    parser.add_argument("-t", "--type", choices=types, default=MemoryType.NOTE.value, help="what it is (default: note)")
+    parser.add_argument("-t", "--type", choices=types, default=MemoryType.NOTE.value, help="its type (default: note)")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="a tag; may be given more than once")
     parser.add_argument("--session", default="", help="the session it belongs to")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_save(args: argparse.Namespace, door: Door) -> int:
+def run(args: argparse.Namespace, door: Door) -> int:
     """Remember a text: one commit, synced to disk when this command returns 0.
+
+    With --json: {id, commit, type, archive, store, redacted}; commit is null while another process has the store's lock
+    (it commits the text then), archive is null unless memory.md was rotated, and redacted lists secrets that were left
+    out.
 
     Examples:
       gitmem save "Use uv, not pnpm" --type decision --tag build
@@ -101,41 +105,3 @@ def _bounded(text: str) -> str:
     if len(text) > MAX_TEXT_BYTES:
         raise RefusedError(f"The text has more than {MAX_TEXT_BYTES:,} characters.", "Save the part that matters.")
     return text
-
-
-def configure_check(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem check`."""
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def run_check(args: argparse.Namespace, door: Door) -> int:
-    """Rotate memory.md if it has reached its threshold: the whole becomes an archive, its tail the new memory.md.
-
-    Examples:
-      gitmem check
-      gitmem check --json
-
-    """
-    from gitmem.memory.tiers.rotate import check
-    from gitmem.model.paths import MEMORY
-    from gitmem.text.tokens import tokens_of_size
-
-    store = door.settled(args)
-    before = tokens_of_size(len(store.read(MEMORY) or b""))
-    result, notices = check(store)
-    door.notices(notices)
-    value = {
-        "tokens": result.tokens,
-        "threshold": result.threshold,
-        "archive": result.archive,
-        "dropped": list(result.dropped),
-    }
-    if result.archive:
-        request = f"[GITMEM_ROTATE] file={result.archive}"
-        text = f"{request}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
-    elif before >= result.threshold > result.tokens:
-        text = "Another process has just rotated memory.md; nothing was left to do."
-    else:
-        text = f"Nothing to do: memory.md has {result.tokens:,} of {result.threshold:,} tokens."
-    door.answer(args, value, text)
-    return ExitCode.OK

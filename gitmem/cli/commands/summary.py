@@ -1,4 +1,4 @@
-"""`gitmem summary` and `gitmem summarize`: the summaries of archives, and better ones than those made offline."""
+"""`gitmem summary`: show, list and hand in summaries of archives."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+from gitmem.cli.document import find_archive
 from gitmem.errors import ExitCode, NotFoundError
-from gitmem.model.paths import ARCHIVE
 
 if TYPE_CHECKING:
     import argparse
@@ -18,34 +18,36 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-def configure_summary(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem summary`."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True, prog="gitmem summary")
     show = actions.add_parser("show", help="print the summary of an archive")
     show.add_argument("archive", nargs="?", metavar="ARCHIVE", help="its name or path (default: the newest)")
     show.add_argument("--json", action="store_true", help="print it as JSON, in the shape of older tools")
-    listing = actions.add_parser("list", help="list the archives and what their summaries were made by")
-    listing.add_argument("--pending", action="store_true", help="only those without one, or with an offline one")
+    listing = actions.add_parser("list", help="list the archives and who made their summaries")
+    listing.add_argument(
+        "--pending", action="store_true", help="only archives without a summary, or with an offline one"
+    )
     listing.add_argument("--json", action="store_true", help="print the list as JSON")
-    pending = actions.add_parser("pending", help="list the archives that wait for a model's or an agent's summary")
+    pending = actions.add_parser("pending", help="list the archives that wait for a summary by a model or an agent")
     pending.add_argument("--json", action="store_true", help="print the list as JSON")
-    put = actions.add_parser("put", help="hand over a summary of an archive, as JSON")
+    put = actions.add_parser("put", help="hand in a summary of an archive, as JSON")
     put.add_argument("archive", metavar="ARCHIVE", help="its name or path")
     put.add_argument("file", nargs="?", default="-", metavar="FILE", help="the JSON; - for standard input (default)")
-    put.add_argument("--by", default="", metavar="NAME", help="the model or person that wrote it")
+    put.add_argument("--by", default="", metavar="NAME", help="the model or person who wrote it")
     put.add_argument("--json", action="store_true", help="print the result as JSON")
     actions.add_parser("schema", help="print the JSON Schema of a summary that 'put' takes")
 
 
-def run_summary(args: argparse.Namespace, door: Door) -> int:
-    """Show what is said of the archives: themes, key decisions, issues, and the whole in ten to fifteen sentences.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Show the summaries of archives, list which are pending, or hand in one.
 
-    Each rotation summarizes its archive at once, offline, out of the archive's own sentences; such a summary counts as
-    pending, for a model can write a better one: see 'gitmem summarize'. An agent writes one by 'put', which checks it
-    against the schema and commits it with the name of who wrote it; what is none is refused, and kept beside the
-    archive.
+    Each rotation summarizes its archive at once, offline, from the archive's own sentences. Such a summary counts as
+    pending, since a model can write a better one: see 'gitmem summarize'. An agent hands one in with 'put', which
+    checks it against the schema and commits it with the author's name. A reply that does not fit is refused, and kept
+    beside the archive.
 
-    With --json, 'show' prints {dateRange: {first, last}, sectionCount, themes: [{name, summary, sessions}],
+    With --json: 'show' prints {dateRange: {first, last}, sectionCount, themes: [{name, summary, sessions}],
     keyDecisions: [{decision, reason, date}], issues: [{issue, status, date}], overallSummary}, 'list' [{archive,
     summary, method, pending}], 'pending' [{archive, path, tokens, method}], and 'put' {archive, method, commit}.
 
@@ -66,10 +68,10 @@ def run_summary(args: argparse.Namespace, door: Door) -> int:
         return {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, door)
     from gitmem.memory.summaries.offline import read_summary
 
-    archive = _archive(store, args.archive)
+    archive = find_archive(store, args.archive)
     summary = read_summary(store, archive)
     if summary is None:
-        raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' says which archives have one.")
+        raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
     if args.json:
         print(json.dumps(summary.to_json(), ensure_ascii=False, indent=2), file=door.out)
     else:
@@ -120,11 +122,15 @@ def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
 
     session = door.environ.get(claude_code.SESSION, "")
     host = "claude-code" if session else "cli"
-    archive = _archive(store, args.archive)
+    archive = find_archive(store, args.archive)
     done = put_reply(store, archive, _reply(args.file, door), method=args.by or host, host=host, session=session)
     value = {"archive": done.archive, "method": done.method, "commit": done.commit}
-    commit = f" (commit {done.commit[:10]})" if done.commit else ": it was so already"
-    door.answer(args, value, f"{done.archive} has the summary of {done.method}{commit}.")
+    state = (
+        f"has the summary of {done.method} now (commit {done.commit[:10]})"
+        if done.commit
+        else "had this summary already"
+    )
+    door.answer(args, value, f"{done.archive} {state}.")
     return ExitCode.OK
 
 
@@ -146,71 +152,9 @@ def _reply(name: str, door: Door) -> str:
         raise NotFoundError(f"{name} cannot be read: {error.strerror}.") from None
 
 
-def configure_summarize(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `gitmem summarize`."""
-    parser.add_argument("archives", nargs="*", metavar="ARCHIVE", help="names or paths; one that has a summary, too")
-    parser.add_argument("--pending", action="store_true", help="all whose summary is missing or only offline (default)")
-    parser.add_argument("--json", action="store_true", help="print the result as JSON")
-
-
-def run_summarize(args: argparse.Namespace, door: Door) -> int:
-    """Have the model that your settings name sum up archives, and say what came of it.
-
-    Nothing is sent anywhere unless 'summary.provider' in your own settings names a model: 'agent' asks Claude Code on
-    this machine, 'anthropic' and 'openai' their servers or one that speaks like them ('summary.base_url'). What is sent
-    is redacted before, and fenced. Whatever fails, the archive keeps its offline summary. With 'host' the agent itself
-    does it, by the skill that 'gitmem install claude --summaries' installs. Behind the hooks this happens by itself.
-
-    With --json it prints [{archive, method, why, commit}]; 'why' says why a summary is still the offline one.
-
-    Examples:
-      gitmem config --user summary.provider agent
-      gitmem summarize
-      gitmem summarize memory_20260113_112700
-
-    """
-    from gitmem.memory.summaries.model import improve
-    from gitmem.memory.summaries.offline import pending_archives
-
-    store = door.settled(args)
-    named = [_archive(store, name) for name in args.archives]
-    done = []
-    for archive in named or pending_archives(store):
-        if door.err.isatty():
-            print(f"gitmem: {archive} …", file=door.err, flush=True)
-        done.append(improve(store, archive, over=bool(named)))
-    from gitmem.text.terminal import plain
-
-    lines = [f"{one.archive}  {one.method or 'none'}" + (f": {one.why}" if one.why else "") for one in done]
-    value = [one._asdict() for one in done]
-    door.answer(args, value, plain("\n".join(lines)) or "No summary is pending.")
-    return ExitCode.FAILURE if any(one.why for one in done) else ExitCode.OK
-
-
-def _archive(store: Store, name: str | None) -> str:
-    """Return the path of the archive a person named: its path, its name, or that of its summary.
-
-    Raises:
-        NotFoundError: the work tree has none of that name, or, if none is named, none at all.
-
-    """
-    from gitmem.memory.summaries.offline import archive_summaries
-
-    paths = [item.archive for item in archive_summaries(store)]
-    if not paths:
-        raise NotFoundError("There is no archive yet: memory.md has not been rotated.")
-    if name is None:
-        return paths[-1]
-    bare = name.replace("\\", "/").rpartition("/")[2].removesuffix(".md").removesuffix(".summary")
-    path = f"{ARCHIVE}/{bare}.md"
-    if path not in paths:
-        raise NotFoundError(f"There is no archive {name[:100]!r}.", "'gitmem summary list' lists them.")
-    return path
-
-
 def _table(found: list[ArchiveSummary], *, pending: bool) -> str:
     if not found:
-        return "No summary is pending." if pending else "No archive yet: memory.md is all there is."
+        return "No summary is pending." if pending else "No archive yet: memory.md has not been rotated."
     rows = [("ARCHIVE", "SUMMARY")]
     rows += [(item.archive, "none" if item.method is None else item.method or "by hand") for item in found]
     width = max(len(archive) for archive, _ in rows)

@@ -1,4 +1,4 @@
-"""`gitmem undo`."""
+"""`gitmem undo`: take back a commit by a new one."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ if TYPE_CHECKING:
     from gitmem.store.history.undo import Undone
 
 
-def configure_undo(parser: argparse.ArgumentParser) -> None:
+def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem undo`."""
     which = parser.add_mutually_exclusive_group()
     about = "a commit, or the id of an entry (default: the last save or rotation)"
     which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY", help=about)
-    which.add_argument("--session", help="undo all of a session; the beginning of its id is enough")
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be undone")
+    which.add_argument("--session", help="undo a whole session: its id, or a prefix of it")
+    parser.add_argument("--dry-run", action="store_true", help="only list what would be undone")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def run_undo(args: argparse.Namespace, door: Door) -> int:
-    """Take back a save, a session, a rotation or any other commit, by a new commit; what came later stays.
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Take back a save, a session, a rotation or any other commit, by a new commit. Later changes stay.
 
-    Entries are taken out wherever they stand by now, archives included. An undo can be undone, and an undo of what is
-    undone already does nothing.
+    Entries are removed wherever they are now, also from archives. An undo can be undone; undoing a commit twice changes
+    nothing.
+
+    With --json: {commit, dry_run, undone, already, files}; undone and already list commits as 'gitmem log --json'
+    prints them, already with {undone_by}.
 
     Examples:
       gitmem undo                     the last save or rotation; again, the one before
@@ -63,7 +66,7 @@ def _text(done: Undone, *, dry_run: bool) -> str:
 
     lines = []
     for item, by in done.already:
-        state = f"is undone already, by {by[:SHORT]}" if by else "has left nothing to undo"
+        state = f"was undone already, by {by[:SHORT]}" if by else "left nothing to undo"
         lines.append(f"{item.commit[:SHORT]} {item.subject}\n  {state}.")
     lines += [f"{'Would undo' if dry_run else 'Undid'} {item.commit[:SHORT]} {item.subject}" for item in done.undone]
     if done.files:

@@ -7,6 +7,7 @@ mirrors of other machines are left alone.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gitmem.machine.beneath import read_text
 from gitmem.memory.facts.index import known_facts
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import clean_text
@@ -33,6 +35,7 @@ TOOL = "claude-code"
 MAX_BYTES = 65_536  # of one file
 MAX_FILES = 1_000
 _INDEX = "MEMORY.md"
+_SEEN = "adopted"  # in the private folder: how the mirrored folder looked last time
 _KINDS = {
     "user": FactKind.PREFERENCE,
     "feedback": FactKind.RULE,
@@ -80,6 +83,16 @@ def adopt(store: Store, folder: str) -> Adopted:
     if outcome.commits:
         known_facts(store)
     return Adopted(folder, tuple(attempt.new), tuple(attempt.changed), tuple(attempt.retired), outcome.commits)
+
+
+def adopt_if_changed(store: Store, folder: str) -> None:
+    """Mirror a folder if it has changed since it was mirrored last."""
+    seen = os.path.join(store.private, _SEEN)
+    look = fingerprint(folder)
+    if look and read_text(seen) != look:
+        adopt(store, folder)
+        with contextlib.suppress(OSError, ValueError), open(seen, "w", encoding="utf-8", newline="\n") as file:
+            file.write(look)
 
 
 def fingerprint(folder: str) -> str:

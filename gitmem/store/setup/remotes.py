@@ -28,6 +28,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _PROJECTS = "project's"  # in place of a URL: use the project's remote
 
 
+def is_address(text: str) -> bool:
+    """Say whether a text is a URL or a path, not the name of a remote."""
+    return is_ssh(text) or any(mark in text for mark in "/\\:.")
+
+
+def absolute_address(text: str, cwd: str) -> str:
+    """Return a URL as it is, and a path as an absolute one."""
+    if "://" in text or "::" in text or is_ssh(text) or text.startswith("-"):
+        return text
+    return os.path.abspath(os.path.join(cwd, os.path.expanduser(text)))
+
+
 def remotes(store: Store) -> list[Remote]:
     """Return the remotes that memory is synced with, `origin` first."""
     found = []

@@ -10,7 +10,7 @@ from gitmem.errors import BusyError, GitmemError, UnreachableError
 from gitmem.git.history.commits import count_commits
 from gitmem.git.locks.choose import open_lock
 from gitmem.git.refs import read_refs
-from gitmem.git.remote import Connection
+from gitmem.git.remote import SECONDS, Connection
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.setup.remotes import REFS, remotes
 from gitmem.store.sync.records import Record, read_records, write_record
@@ -45,7 +45,7 @@ class RemoteState:
 
 
 def sync_remote(
-    store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float, unattended: bool = False
+    store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float = SECONDS, unattended: bool = False
 ) -> Synced:
     """Sync with one remote, transcripts too where that is configured, and remember how it went. Raises as `sync`."""
     from gitmem.store.sync.memory import sync  # `states` needs none of it

@@ -86,7 +86,7 @@ def test_consolidate_says_what_it_does(gitmem, tmp_path):
     ]
     assert gitmem("consolidate")[1] == "Nothing is old enough to be consolidated.\n"
     assert gitmem("undo", steps[1]["commit"])[0] == 0
-    assert gitmem("consolidate")[1] == "1 file stays, since its consolidation was undone.\n"
+    assert gitmem("consolidate")[1] == "1 file stays: its consolidation was undone.\n"
     assert there(tmp_path, "weekly/2020/2020-W02.md")
 
 
@@ -101,7 +101,7 @@ def test_a_day_that_was_consolidated_is_still_shown(gitmem):
     gitmem("consolidate")
     code, out, err = gitmem("show", "2020-01-06")
     assert (code, out) == (0, "# 2020-01-06\n\n- 오래된 줄\n")
-    assert "this is how it last was" in err
+    assert "this is its last version" in err
     assert gitmem("show", "2020-01-07")[0] == 9
 
 

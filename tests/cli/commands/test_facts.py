@@ -137,7 +137,7 @@ def test_concepts_are_listed_shown_merged_and_split(gitmem, store):
     assert concept["files"] == ["parser.py"]
     assert concept["name"] in gitmem("concepts", "list")[1]
     assert "## Exchanges" in gitmem("concepts", "show", "parser")[1]
-    assert gitmem("concepts", "merge", "parser", "parser")[1] == "That is one concept already.\n"
+    assert gitmem("concepts", "merge", "parser", "parser")[1] == "parser.py: CRLF, ends is one concept already.\n"
     assert gitmem("concepts", "split", "parser", concept["exchanges"][0], "--name", "x")[0] == 8
 
 

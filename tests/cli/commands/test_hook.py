@@ -592,12 +592,12 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
 
 SLOW = """
 import sys, time
-from gitmem.cli import hooking
+from gitmem.cli.commands import hook
 import gitmem.memory.background as background
-hooking.BACKGROUND_SECONDS = 0.2
+hook.BACKGROUND_SECONDS = 0.2
 background.settle = lambda store: time.sleep(90)
 from gitmem.cli.door import real_door
-hooking.hook(["hook", "claude", "--drain"], real_door())
+hook.hook(["hook", "claude", "--drain"], real_door())
 raise SystemExit("it was waited for")
 """
 
@@ -611,12 +611,12 @@ def test_what_is_done_behind_a_hook_is_bounded_in_time(host):
 
 STUCK = """
 import sys, time
-from gitmem.cli import hooking
+from gitmem.cli.commands import hook
 import gitmem.memory.start.start as context
-hooking.LONGEST_SECONDS = 0.2
+hook.LONGEST_SECONDS = 0.2
 context.session_start = lambda *_: time.sleep(90)
 from gitmem.cli.door import real_door
-hooking.hook(["hook", "claude"], real_door())
+hook.hook(["hook", "claude"], real_door())
 raise SystemExit("it was waited for")
 """
 
@@ -654,7 +654,7 @@ def test_a_replay_shows_a_terminal_how_far_it_is(host, tmp_path):
     shown = Terminal()
     names = sorted(str(path) for path in tmp_path.glob("*.jsonl"))
     main(["replay", *names], lambda: Door(host.environ, str(host.project), io.StringIO(), io.StringIO(), shown))
-    assert "[############            ] 3/4 2" in shown.getvalue()
+    assert "[############            ] 2/4 2" in shown.getvalue()
     assert "\x1b" not in shown.getvalue()
     assert "4/4" not in host.run("replay", *names)
 

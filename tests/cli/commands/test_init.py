@@ -339,5 +339,5 @@ def test_init_branch_says_what_a_push_of_all_branches_sends(run, tmp_path, bare_
     bare_git(project, "commit", "-q", "--allow-empty", "-m", "code")
     code, out, _ = run("-C", str(project), "init", "--branch")
     assert code == 0
-    assert "'git push --all' in the project sends this branch" in out
-    assert "'git push --mirror' sends all there is" in out
+    assert "'git push --all' in the project pushes this branch" in out
+    assert "only 'git push --mirror' pushes them" in out

@@ -63,20 +63,20 @@ def gitmem(run, environ, tmp_path):
 def test_install_and_uninstall_leave_the_project_as_it_was(gitmem, project, settings, bare_git):
     assert gitmem("install", "claude") == (
         0,
-        f"Claude Code remembers from its next session on, by hooks in {settings}.\n",
+        f"Claude Code's sessions are remembered from the next one on, by hooks in {settings}.\n",
         "",
     )
     assert set(json.loads(settings.read_text())["hooks"]) == set(EVENTS)
-    assert gitmem("install", "claude")[1] == f"There is nothing to do: Claude Code's hooks are in {settings}.\n"
+    assert gitmem("install", "claude")[1] == f"Claude Code's hooks are in {settings} already.\n"
     assert gitmem("uninstall", "claude") == (
         0,
         (
-            f"Took gitmem's hooks out of {settings}, and the file with them.\n"
+            f"Took gitmem's hooks out of {settings}, and removed the file, which held nothing else.\n"
             f"Took gitmem's merge driver out of {project / '.gitmem'}.\n"
         ),
         "",
     )
-    assert gitmem("uninstall", "claude")[1].startswith("There is nothing to do: no hooks of gitmem's in ")
+    assert gitmem("uninstall", "claude")[1].startswith("Nothing to do: ")
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
     assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
 
@@ -94,7 +94,7 @@ def test_install_makes_the_folder_that_hooks_deliver_to(gitmem, project):
 def test_without_a_store_it_says_what_to_do_or_makes_one(run, project, settings):
     code, out, err = run("install", "claude")
     assert (code, out) == (3, "")
-    assert "'gitmem init' makes one, 'gitmem install claude --init' does both." in err
+    assert "'gitmem install claude --init' makes one and installs the hooks." in err
     assert not settings.exists()
     assert run("install", "claude", "--init", "--dry-run")[0] == 0
     assert sorted(path.name for path in project.iterdir()) == [".git"]
@@ -119,7 +119,7 @@ def test_user_settings_need_no_store_and_leave_no_trace(run, home, words):
     path = home / ".claude" / "settings.json"
     assert run(*words)[0] == 0
     assert hooked_events(str(path)) == tuple(EVENTS)
-    assert f"There are some in {path}" in run("uninstall", "claude")[1]
+    assert f"There are hooks in {path}" in run("uninstall", "claude")[1]
     assert run("uninstall", "claude", "--user")[0] == 0
     assert list(home.iterdir()) == []
 
@@ -241,11 +241,11 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     gitmem("install", "claude", *words)
     assert findings() == []
     gitmem("install", "claude", "--mcp", *words)
-    monkeypatch.setattr("gitmem.cli.commands.mcp.has_sdk", lambda: True)
+    monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")
     assert "has the tools of the memory" in message
-    monkeypatch.setattr("gitmem.cli.commands.mcp.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: False)
     [(level, message, remedy)] = findings()
     assert level == "warning"
     assert "pip install 'gitmem-store[mcp]'" in remedy
@@ -268,7 +268,7 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     said = json.loads(path.read_text())
     listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
     assert listed == {"gitmem": {"type": "stdio", "command": "gitmem", "args": ["mcp"], "alwaysLoad": True}}
-    assert f"Its MCP server is in {path} already." in gitmem("install", "claude", "--mcp", *words)[1]
+    assert f"The MCP server is in {path} already." in gitmem("install", "claude", "--mcp", *words)[1]
     said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
     assert str(path) in [file["file"] for file in said["files"]]
     assert f"Took gitmem's MCP server out of {path}" in gitmem("uninstall", "claude", *words)[1]
@@ -298,7 +298,7 @@ def test_other_servers_stay(gitmem, project):
 
 
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
-    monkeypatch.setattr("gitmem.cli.commands.mcp.has_sdk", lambda: False)
+    monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: False)
     assert "pip install 'gitmem-store[mcp]'" in gitmem("install", "claude", "--mcp")[2]
 
 
@@ -316,7 +316,7 @@ def test_the_skill_and_the_agent_that_sum_up_come_and_go(gitmem, project):
     )
     code, out, _ = gitmem("uninstall", "claude")
     assert code == 0
-    assert f"Took {skill} away." in out
+    assert f"Removed {skill}." in out
     assert sorted(path.name for path in project.rglob("*") if ".git" not in str(path)) == before
 
 
@@ -326,7 +326,7 @@ def test_a_skill_of_somebody_elses_stays_as_it_is(gitmem, project):
     skill.write_text("mine")
     code, _, err = gitmem("install", "claude", "--summaries")
     assert code == 0
-    assert f"another file at {skill}" in err
+    assert f"{skill} is not gitmem's file" in err
     gitmem("uninstall", "claude")
     assert skill.read_text() == "mine"
     assert not (project / ".claude" / "agents").exists()

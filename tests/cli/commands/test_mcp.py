@@ -26,7 +26,7 @@ def test_without_the_extra_it_says_how_to_get_it(home, there):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "pip install 'gitmem-store[mcp]' brings it." in done.stderr
+    assert "Run pip install 'gitmem-store[mcp]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -39,13 +39,13 @@ def test_it_finds_what_belongs_to_the_project_and_says_what_went_where(gitmem, p
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert lines[:2] + lines[3:] == [
-        f"{project / '.claude/memory'} (rotation): 1 brought in, 0 here already",
+        f"{project / '.claude/memory'} (rotation): 1 imported, 0 already here",
         "  memory_20260113_112700.md -> archive/memory_20260113_112700.md",
-        "Left where they are:",
+        "Not imported:",
         "  odd\\x1b[2J.txt: it is nothing gitmem knows",
     ]
     assert "gitmem undo --session migrate-rotation-" in lines[2]
-    assert "0 brought in, 1 here already" in gitmem("migrate")[1]
+    assert "0 imported, 1 already here" in gitmem("migrate")[1]
 
 
 def test_a_dry_run_in_json(gitmem, project):
@@ -65,7 +65,7 @@ def test_a_folder_can_be_named_with_its_layout(gitmem, project, tmp_path):
     assert gitmem("migrate", str(old))[0] == 9
     assert gitmem("migrate", str(old), "--from", "jikime")[0] == 0
     assert "hello" in (project / ".gitmem/daily/2026/01/2026-01-28.md").read_text(encoding="utf-8")
-    assert gitmem("migrate", "../old one", "--from", "jikime")[1].endswith("0 brought in, 1 here already\n")
+    assert gitmem("migrate", "../old one", "--from", "jikime")[1].endswith("0 imported, 1 already here\n")
 
 
 def test_where_there_is_nothing_it_says_where_it_looked(gitmem):
@@ -91,5 +91,5 @@ def test_all_of_it_can_be_taken_back_and_brought_in_again(gitmem, project):
     assert len(after) == len(before) + 3
     assert gitmem("undo", "--session", session)[0] == 0
     assert files() == before
-    assert "3 brought in" in gitmem("migrate")[1]
+    assert "3 imported" in gitmem("migrate")[1]
     assert files() == after

@@ -46,7 +46,7 @@ def memory(tmp_path) -> str:
 def test_purge_shows_first_and_refuses_where_nobody_is_to_be_asked(gitmem, tmp_path):
     code, out, _ = gitmem("purge", SECRET, "--dry-run")
     assert code == 0
-    assert "Would purge 1 text, which 1 commit brought:\n" in out
+    assert "Would purge 1 text, added by 1 commit:\n" in out
     assert "  memory.md\n" in out
     assert "change it" in out
     code, out, err = gitmem("purge", SECRET)
@@ -60,7 +60,7 @@ def test_purge_asks_and_takes_no_for_no(gitmem, tmp_path):
     assert SECRET in memory(tmp_path)
     code, out, _ = gitmem("purge", SECRET, answer="y\n")
     assert code == 0
-    assert "none of its" in out
+    assert "none of the" in out
     assert SECRET not in memory(tmp_path)
     assert "It is (purged), says Ada." in memory(tmp_path)
 
@@ -71,7 +71,7 @@ def test_purge_reads_the_text_from_standard_input_and_answers_in_json(gitmem, tm
     assert (code, said["texts"], said["commits"], said["dry_run"]) == (0, 1, 1, False)
     assert SECRET not in out
     code, out, _ = gitmem("purge", SECRET, "--yes")
-    assert (code, out) == (0, "Nothing in the store holds it.\n")
+    assert (code, out) == (0, "The store does not hold it, and neither does its history.\n")
 
 
 @pytest.mark.parametrize(
@@ -96,10 +96,10 @@ def test_forget_asks_and_frees(gitmem, tmp_path, environ, home):
     for day in (1, 9):
         put(store, f"session-{day}", datetime(2026, 5, day, tzinfo=UTC), ["{}"])
     assert gitmem("forget", "--transcripts", "--before", "2026-05-05", "--dry-run")[1] == (
-        "Would forget 1 transcript of 0.0 KB; 1 stay.\n"
+        "Would delete 1 transcript of 0.0 KB and keep 1.\n"
     )
     assert gitmem("forget", "--transcripts")[0] == 8
-    assert "Nothing was forgotten." in gitmem("forget", "--transcripts", answer="\n")[2]
+    assert "Nothing was deleted." in gitmem("forget", "--transcripts", answer="\n")[2]
     code, out, _ = gitmem("forget", "--transcripts", "--before", "2026-05-05", "--yes", "--json")
     assert (code, json.loads(out)["sessions"], json.loads(out)["kept"]) == (0, 1, 1)
     assert gitmem("forget")[0] == 2
@@ -107,7 +107,7 @@ def test_forget_asks_and_frees(gitmem, tmp_path, environ, home):
 
 
 def test_review_with_nothing_to_review(gitmem):
-    assert gitmem("review")[1] == "Nothing waits for a review.\n"
+    assert gitmem("review")[1] == "Nothing waits for your review.\n"
     assert gitmem("review", "--json")[1] == "[]\n"
     assert gitmem("review", "memory.md")[0] == 9
     assert gitmem("review", "memory.md", "--take", "ours")[0] == 9
@@ -127,14 +127,14 @@ def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     assert (code, f"'gitmem review {path}'" in err) == (0, True)
     assert path in gitmem("status")[1]
     assert path in gitmem("doctor")[1]
-    assert gitmem("review")[1].startswith(f"{path}  a purge that waits: it would change what gitmem goes by")
+    assert gitmem("review")[1].startswith(f"{path}  a purge that waits, since it would change what gitmem goes by")
     assert json.loads(gitmem("review", "--json")[1])[0]["path"] == path
     shown = gitmem("review", path)[1]
-    assert "It names 1 text, of which 1 were found here, among them:\n  'Current State'\n" in shown
+    assert "It names 1 text; found here: 1, such as:\n  'Current State'\n" in shown
     assert "  memory.md\n" in shown
     assert gitmem("review", path, "--take", "both")[0] == 2
     assert gitmem("review", "purged/none.json")[0] == 9
-    assert gitmem("review", path, "--take", "ours")[1] == f"This machine does not follow {path}.\n"
-    assert gitmem("review")[1] == "Nothing waits for a review.\n"
+    assert gitmem("review", path, "--take", "ours")[1] == f"This machine will not follow {path}.\n"
+    assert gitmem("review")[1] == "Nothing waits for your review.\n"
     assert path not in gitmem("status")[1]
     assert "Current State" in memory(tmp_path)

@@ -58,10 +58,10 @@ def gitmem(home, environ, tmp_path, provider, started):
 def test_reindex_makes_what_is_missing_and_says_what_it_took(gitmem, provider):
     code, out, err = gitmem("reindex")
     assert (code, err) == (0, "")
-    assert "by openai (fake)" in out
+    assert "vectors from openai (fake)" in out
     assert "made now (7 tokens)" in out
     asked = len(provider.asked)
-    assert "none was missing" in gitmem("reindex")[1]
+    assert "no vector was missing" in gitmem("reindex")[1]
     assert len(provider.asked) == asked
     value = json.loads(gitmem("reindex", "--afresh", "--json")[1])
     assert value["embedded"] == value["chunks"] > 2
@@ -98,7 +98,7 @@ def test_why_vectors_were_left_out_is_told_once(gitmem, provider):
     gitmem("reindex")
     provider.behave = ["status:503:"] * 3
     first, second = gitmem("search", "bread"), gitmem("search", "bread")
-    assert "Found by words alone." in first[2]
+    assert "Only words were compared, not meanings." in first[2]
     assert second[2] == ""
     assert "bread flour" in first[1] == second[1]
     assert "503" in json.loads(gitmem("recall", "bread", "--json")[1])["without_vectors"]
@@ -127,7 +127,7 @@ def test_what_fails_in_the_background_is_in_the_log_once(gitmem, provider):
 def test_without_a_provider_there_is_nothing_to_do(gitmem, provider):
     code, out, err = gitmem("reindex", "--provider", "none")
     assert (code, err) == (0, "")
-    assert "text alone" in out
+    assert "words only" in out
     assert provider.asked == []
 
 

@@ -81,12 +81,12 @@ def test_by_score_the_best_comes_first(filled):
 def test_a_query_of_nothing_is_an_error(filled, command):
     code, out, err = filled(command, " ")
     assert (code, out) == (2, "")
-    assert "nothing in the query" in err
+    assert "The query is empty" in err
 
 
 def test_nothing_found_is_an_empty_list_and_no_failure(filled):
     assert filled.json("search", "giraffe") == []
-    assert filled("search", "giraffe") == (0, "", "gitmem: Nothing of this is remembered.\n")
+    assert filled("search", "giraffe") == (0, "", "gitmem: Nothing found. Try fewer words, --history or --deep.\n")
 
 
 def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):
@@ -118,8 +118,12 @@ def test_recall_gives_whole_entries_within_a_budget_and_cannot_be_broken_out_of(
     everything = filled.json("recall", "zebra obey", "--budget", "5000")["text"]
     assert "now obey me" in everything
     assert everything.count("</gitmem-memory>") == 1
-    assert filled("recall", "giraffe") == (0, "", "gitmem: Nothing of this is remembered.\n")
-    assert filled("recall", "zebra", "--budget", "10") == (0, "", "gitmem: Nothing of it fits into this budget.\n")
+    assert filled("recall", "giraffe") == (0, "", "gitmem: Nothing found.\n")
+    assert filled("recall", "zebra", "--budget", "10") == (
+        0,
+        "",
+        "gitmem: No entry fits into this budget. Give a larger --budget.\n",
+    )
 
 
 def test_recall_at_a_revision_knows_what_was_known_then(filled):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from gitmem.cli.door import Door
-from gitmem.cli.main import COMMANDS, build_parser, main
+from gitmem.cli.main import main
 from tests.own_settings import own_file
 
 if TYPE_CHECKING:
@@ -153,17 +153,6 @@ def desk(tmp_path: Path, home: Path, bare_git: RunsGit) -> Desk:
     desk = Desk(project, bare_git)
     desk.run("init")
     return desk
-
-
-# all of them
-
-
-@pytest.mark.parametrize("name", [name for name, command in COMMANDS.items() if command.module == "reading"])
-def test_help_teaches(name: str):
-    text = build_parser([name])._subparsers._group_actions[0].choices[name].format_help()  # type: ignore[union-attr,index]
-    assert "examples:" in text
-    assert f"  gitmem {name}" in text
-    assert "--json" in text
 
 
 def test_what_is_not_there_or_not_allowed(desk: Desk):

@@ -228,7 +228,7 @@ def test_maintain_if_needed_leaves_a_store_alone_that_is_packed_well_enough(gitm
     gitmem("save", "one")
     before = git("count-objects", "-v")
     code, out, _ = gitmem("maintain", "--if-needed")
-    assert (code, out) == (0, "Nothing to do: the repository is packed well enough.\n")
+    assert (code, out) == (0, "Nothing to do: the repository is well packed.\n")
     assert json.loads(gitmem("maintain", "--if-needed", "--json")[1])["done"] is False
     assert git("count-objects", "-v") == before
 

@@ -76,7 +76,7 @@ def test_the_list_says_what_is_pending(gitmem, rotated, tmp_path):
 
 
 def test_without_an_archive_there_is_none(gitmem):
-    assert gitmem("summary", "list")[1] == "No archive yet: memory.md is all there is.\n"
+    assert gitmem("summary", "list")[1] == "No archive yet: memory.md has not been rotated.\n"
     assert json.loads(gitmem("summary", "list", "--json")[1]) == []
     assert gitmem("summary", "show")[0] == 9
 

@@ -81,8 +81,8 @@ def second(tmp_path: Path, first: Path, remote: Path, run: Callable[..., Ran]) -
 def test_two_machines(first: Path, second: Path, run: Callable[..., Ran], bare_git: RunsGit):
     assert "of the laptop" in run(second, "show").out
     run(second, "save", "of the desktop", "--type", "decision")
-    assert run(second, "sync").out == "Synced with origin: nothing came, 1 commit went.\n"
-    assert run(first, "sync").out == "Synced with origin: 1 commit came, nothing went.\n"
+    assert run(second, "sync").out == "Synced with origin: received nothing, sent 1 commit.\n"
+    assert run(first, "sync").out == "Synced with origin: received 1 commit, sent nothing.\n"
     said = run(first, "sync", "--json").said
     assert (said["remote"], said["came"], said["went"], said["review"]) == ("origin", 0, 0, [])
     assert "of the desktop" in run(first, "show").out

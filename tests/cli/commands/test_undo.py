@@ -66,7 +66,7 @@ def test_an_entry_that_is_nowhere_left(gitmem, save, memory):
         log.unlink()
     code, out, _ = gitmem("undo", f"^{saved['id']}")
     assert code == 0
-    assert "has left nothing to undo" in out
+    assert "left nothing to undo" in out
 
 
 def test_a_session(gitmem, save, memory):

@@ -200,7 +200,7 @@ def test_status_doctor_and_config_say_what_is_not_trusted(attacked: Callable[[st
     listed = victim.gitmem("config").out
     (line,) = [line for line in listed.splitlines() if line.startswith("sync.transcripts")]
     assert line.split()[1:3] == ["false", "default"]
-    assert "the store says True; not trusted: run 'gitmem config trust sync.transcripts'" in line
+    assert "config.yaml of the store says True, which does not count: 'gitmem config trust sync.transcripts'" in line
     one = victim.gitmem("config", "sync.transcripts")
     assert one.out == "false\n"
     assert "gitmem config trust sync.transcripts" in one.err
@@ -211,7 +211,7 @@ def test_a_yes_is_for_exactly_that_value_in_that_store(attacked: Callable[[str],
     ran = victim.gitmem("config", "trust", "sync.auto", answer="y\n")
     assert "sync.auto: interval  (now session)" in ran.err
     assert "sync.transcripts" not in ran.err
-    assert ran.out == "1 setting trusted.\n"
+    assert ran.out == "You trust 1 setting now.\n"
     assert in_force(victim, "sync.auto", "sync.transcripts") == ["interval", False]
     attacked("sync:\n  auto: 'off'\n  transcripts: true\n")
     assert in_force(victim, "sync.auto") == ["session"]
@@ -240,8 +240,8 @@ def test_a_yes_can_be_given_by_a_script_and_taken_back(attacked: Callable[[str],
     file = str(victim.store / "config.yaml")
     assert given["trusted"] == [{"key": "redaction.allow", "value": ["one", "two*"], "file": file}]
     assert in_force(victim, "redaction.allow") == [["one", "two*"]]
-    assert victim.gitmem("config", "trust").out == "Nothing waits to be trusted.\n"
-    assert victim.gitmem("config", "untrust", "redaction.allow").out == "Not trusted any more: redaction.allow.\n"
+    assert victim.gitmem("config", "trust").out == "No setting waits for your agreement.\n"
+    assert victim.gitmem("config", "untrust", "redaction.allow").out == "You do not trust redaction.allow any more.\n"
     assert in_force(victim, "redaction.allow") == [[]]
     assert victim.run("config", "untrust", "redaction.allow").code == 8
     assert victim.run("config", "trust", "no.such").code == 8
@@ -264,7 +264,7 @@ def test_what_a_remote_may_say_counts_within_its_bounds(attacked: Callable[[str]
 def test_a_setting_of_one_s_own_counts_before_the_store_s_and_stays_here(attacked: Callable[[str], Person]):
     victim = attacked("sync:\n  auto: interval\n")
     said = victim.gitmem("config", "sync.auto", "off").out
-    assert said == f'sync.auto is "off" in {victim.own}, your own settings, for this store.\n'
+    assert said == f'sync.auto is "off" in {victim.own}, your own settings for this store.\n'
     assert in_force(victim, "sync.auto") == ["off"]
     assert "not trusted" not in victim.gitmem("status").out, "they have decided"
     assert (victim.store / "config.yaml").read_text() == "sync:\n  auto: interval\n"

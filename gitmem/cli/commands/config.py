@@ -1,0 +1,196 @@
+"""`gitmem config`: list, print, change and trust settings."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from gitmem.config import shown, value_of
+from gitmem.errors import ExitCode, RefusedError, UsageError
+from gitmem.model.document.scalars import flow
+from gitmem.store.config.personal import personal_folder, read_agreed, read_config
+from gitmem.store.setup.settings import check_key, find_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.cli.door import Door
+    from gitmem.config import Config, Untrusted
+    from gitmem.store.setup.settings import EffectiveSetting
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem config`."""
+    parser.add_argument(
+        "key",
+        nargs="?",
+        help="a setting, such as rotation.threshold_tokens; or trust, or untrust (default: list all settings)",
+    )
+    parser.add_argument("value", nargs="?", help="its new value, a YAML scalar or list; the setting to trust")
+    parser.add_argument("--unset", action="store_true", help="remove the value, so that the next origin counts")
+    parser.add_argument(
+        "--user", action="store_true", default=argparse.SUPPRESS, help="your own settings, for all stores"
+    )
+    parser.add_argument("--yes", action="store_true", help="trust without being asked")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace, door: Door) -> int:
+    """List all settings with their origin, print one, or change one.
+
+    FROM names the origin of a value, the strongest first: your own settings for this store (here), the store's
+    config.yaml (store), your own settings for all stores (user), or the default.
+
+    A store's config.yaml may come from somebody else, so by itself it may set a few numbers only. Any other value in it
+    counts once you have seen it and agreed to it: 'gitmem config trust'. If the value changes, you are asked again.
+
+    A change goes into the store's config.yaml, as a commit, if that file may say it, else into your own settings for
+    this store. Comments in the files stay.
+
+    With --json: a list of {key, value, origin, file, help, untrusted}, for one setting one of these; untrusted is null
+    or {value, file}. A change prints {key, value, file, commit}, 'trust' {store, trusted: [{key, value, file}]} and
+    'untrust' {store, untrusted}.
+
+    Examples:
+      gitmem config
+      gitmem config rotation.threshold_tokens
+      gitmem config rotation.threshold_tokens 40000
+      gitmem config redaction.allow "[example-token-*, AKIAIOSFODNN7EXAMPLE]" --user
+      gitmem config lock.kind --unset
+      gitmem config trust                  show what the store asks for, and agree
+      gitmem config trust sync.auto --yes
+      gitmem config untrust sync.auto
+
+    """
+    if args.key in {"trust", "untrust"}:
+        if args.value is not None:
+            check_key(args.value)
+        return _trust(args, door) if args.key == "trust" else _untrust(args, door)
+    if args.yes:
+        raise UsageError("--yes goes with 'gitmem config trust'.", "Leave it out.")
+    if args.key is not None:
+        check_key(args.key)
+    if args.unset and (args.key is None or args.value is not None):
+        raise UsageError("--unset takes the name of a setting and no value.", "'gitmem config' lists all settings.")
+    if args.unset or args.value is not None:
+        return _change(args, door)
+    return _print(args, door)
+
+
+def _print(args: argparse.Namespace, door: Door) -> int:
+    context = door.context()
+    config = read_config(context.environ, context.home, None if args.user else door.find(args))
+    settings = find_settings(config)
+    door.notices(config.problems)
+    if args.key is None:
+        door.answer(args, [_setting_value(item) for item in settings], _table(settings))
+        return ExitCode.OK
+    setting = next(item for item in settings if item.key == args.key)
+    if setting.untrusted is not None:
+        door.notices((_not_trusted(setting.untrusted),))
+    door.answer(args, _setting_value(setting), _as_yaml(setting.value))
+    return ExitCode.OK
+
+
+def _change(args: argparse.Namespace, door: Door) -> int:
+    from gitmem.store.setup.settings import read_value, set_for_all, set_for_store
+
+    value = None if args.unset else read_value(args.key, args.value)
+    if args.user:
+        context = door.context()
+        changed, note = set_for_all(context.environ, context.home, args.key, value), ""
+    else:
+        changed = set_for_store(door.settled(args), args.key, value)
+        note = "" if changed.commit or value is None else ", your own settings for this store"
+    door.notices(changed.notices)
+    text = f"{args.key} is not set any more" if value is None else f"{args.key} is {_as_yaml(value)}"
+    commit = changed.commit
+    door.answer(
+        args,
+        {"key": args.key, "value": value, "file": changed.path, "commit": commit},
+        f"{text} in {changed.path}{note}" + (f" (commit {commit[:10]})." if commit else "."),
+    )
+    return ExitCode.OK
+
+
+def _setting_value(item: EffectiveSetting) -> dict[str, object]:
+    value = {"key": item.key, "value": item.value, "origin": item.origin, "file": item.path, "help": item.help}
+    untrusted = item.untrusted
+    value["untrusted"] = None if untrusted is None else {"value": untrusted.value, "file": untrusted.file}
+    return value
+
+
+def _table(settings: Sequence[EffectiveSetting]) -> str:
+    rows = [("SETTING", "VALUE", "FROM", "")]
+    rows += [(item.key, _as_yaml(item.value), item.origin, _about(item)) for item in settings]
+    widths = [max(len(row[column]) for row in rows) for column in range(3)]
+    return "\n".join(
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3])).rstrip()
+        for row in rows
+    )
+
+
+def _about(item: EffectiveSetting) -> str:
+    return item.help if item.untrusted is None else _not_trusted(item.untrusted)
+
+
+def _not_trusted(item: Untrusted) -> str:
+    return (
+        f"config.yaml of the store says {shown(item.value)}, which does not count: "
+        f"'gitmem config trust {item.key}' shows it and asks"
+    )
+
+
+def _as_yaml(value: object) -> str:
+    return flow(list(value) if isinstance(value, tuple) else value)
+
+
+def _trust(args: argparse.Namespace, door: Door) -> int:
+    """Show the values that the store's config.yaml asks for, and record the person's yes to them."""
+    from gitmem.cli.terminal import agreed
+    from gitmem.store.config.agree import agree
+    from gitmem.text.quantities import count
+
+    store = door.settled(args)
+    asked = [item for item in store.config.untrusted if args.value in {None, item.key}]
+    if not asked:
+        door.answer(args, {"store": store.root, "trusted": []}, "No setting waits for your agreement.")
+        return ExitCode.OK
+    would = f"{count(len(asked), 'setting')} of {asked[0].file} would count, for this store and on this machine"
+    # Shown with --yes as well: the values may have changed since the person looked.
+    door.notices((f"{would}:\n{_lines(store.config, asked)}",))
+    remedy = "Repeat it with --yes if you want these values."
+    if args.yes or agreed(door, would, "", "Do you want these values?", remedy):
+        agree(store.context, store.root, asked)
+    else:
+        asked = []
+    values = [{"key": item.key, "value": item.value, "file": item.file} for item in asked]
+    text = f"You trust {count(len(asked), 'setting')} now." if asked else "Nothing was changed."
+    door.answer(args, {"store": store.root, "trusted": values}, text)
+    return ExitCode.OK
+
+
+def _untrust(args: argparse.Namespace, door: Door) -> int:
+    from gitmem.store.config.agree import withdraw
+
+    store = door.settled(args)
+    known = read_agreed(personal_folder(store.context.environ, store.context.home), store.root)
+    keys = sorted(key for key in known if args.value in {None, key})
+    if args.value is not None and not keys:
+        raise RefusedError(f"You have not trusted {args.value} in this store.", "'gitmem config' lists what counts.")
+    withdraw(store.context, store.root, keys)
+    text = f"You do not trust {', '.join(keys)} any more." if keys else "You have trusted no setting of this store."
+    door.answer(args, {"store": store.root, "untrusted": keys}, text)
+    return ExitCode.OK
+
+
+def _lines(config: Config, asked: Sequence[Untrusted]) -> str:
+    """Return the exact values, a line each, with those that count now."""
+    return "\n".join(
+        f"  {item.key}: {_exactly(item.value)}  (now {_exactly(value_of(config, item.key))})" for item in asked
+    )
+
+
+def _exactly(value: object) -> str:
+    """Return a value as YAML in which every character can be seen: an invisible one could make it another value."""
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in _as_yaml(value))

@@ -1,0 +1,74 @@
+"""`gitmem log`: list commits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.cli import output
+from gitmem.cli.arguments import count, read_date
+from gitmem.cli.document import named_path
+from gitmem.errors import ExitCode
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.message import Op
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+
+LOG_LIMIT = 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem log`."""
+    parser.add_argument("path", nargs="?", metavar="PATH", help="only commits that changed this file or folder")
+    parser.add_argument("--op", choices=[op.value for op in Op], help="only this operation")
+    parser.add_argument("--session", metavar="ID", help="only this session: its id, or a prefix of it")
+    parser.add_argument("--type", choices=[kind.value for kind in MemoryType], help="only saves of this type")
+    parser.add_argument("--since", metavar="DATE", help="only from this date on")
+    parser.add_argument("--until", metavar="DATE", help="only up to this date")
+    parser.add_argument(
+        "-n", type=count, dest="limit", metavar="N", help=f"at most N (default: {LOG_LIMIT}); 0 for all"
+    )
+    parser.add_argument("--oneline", action="store_true", help="one line each")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace, door: Door) -> int:
+    """List what was saved, rotated and edited, the newest first: when, in which session, in which commit.
+
+    Dates are written as 2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'. They are the times at which
+    things happened; a commit may follow later. With git itself: git -C "$(gitmem path)" log
+
+    With --json: a list of {commit, parents, date, committed, author, email, subject, op, type, session, host, machine,
+    entries, archive}; what is not known is null.
+
+    Examples:
+      gitmem log --oneline
+      gitmem log --session 1b4e51f0
+      gitmem log --type decision --since '2 weeks ago' -n 0
+      gitmem log archive --op rotate
+
+    """
+    from gitmem.store.history.records import records
+
+    store = door.settled(args)
+    limit: int = LOG_LIMIT if args.limit is None else args.limit
+    since, until = read_date(store, args.since, "--since"), read_date(store, args.until, "--until")
+    found = records(
+        store,
+        path=named_path(store, args, door, args.path) if args.path else None,
+        op=args.op,
+        session=args.session,
+        kind=args.type,
+        since=since.first if since else None,
+        until=until.last if until else None,
+        limit=limit + 1 if limit else None,
+    )
+    more = args.limit is None and len(found) > limit
+    found = found[: limit or None]
+    describe = output.commit_line if args.oneline else output.commit_block
+    door.answer(args, [output.commit_value(record) for record in found], "\n".join(map(describe, found)).rstrip("\n"))
+    if more and not args.json:
+        door.notices((f"These are the newest {limit} commits; -n 0 lists all.",))
+    return ExitCode.OK

@@ -1,0 +1,41 @@
+"""`gitmem merge-driver`: merge a document for git."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem merge-driver`."""
+    for name in ("base", "ours", "theirs"):
+        parser.add_argument(name, help="the file git has put this version into")
+    parser.add_argument("path", help="what it is called in the store")
+
+
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Merge one document for git, which calls this: see merge.gitmem.driver in a store's git configuration.
+
+    Examples:
+      gitmem merge-driver %O %A %B %P
+
+    """
+    from gitmem.store.setup.merge_driver import drive
+
+    texts = []
+    for name in (args.base, args.ours, args.theirs):
+        with open(os.path.join(door.folder(args), name), "rb") as file:
+            texts.append(file.read())
+    merged = drive(args.path, *texts)
+    if merged is None:
+        return ExitCode.FAILURE
+    with open(os.path.join(door.folder(args), args.ours), "wb") as file:
+        file.write(merged)
+    return ExitCode.OK

@@ -1,0 +1,123 @@
+"""What the commands that search have in common: their options, the search, and hits as JSON and as text."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.errors import UsageError
+from gitmem.text.terminal import plain
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from gitmem.cli.door import Door
+    from gitmem.search.hits import Hit
+    from gitmem.store.store import Store
+
+LAYERS = {
+    "memory": "memory.md",
+    "knowledge": "summaries and facts",
+    "logs": "archives and logs",
+    "transcripts": "transcripts",
+}
+_SHORT = 10  # characters of an object id
+_BOLD, _DIM, _PLACE, _MATCH, _END = "\033[1m", "\033[2m", "\033[36m", "\033[1;33m", "\033[0m"
+
+
+def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
+    """Add the options of `search` and `recall`."""
+    from gitmem.cli.arguments import count
+
+    parser.add_argument("--at", metavar="REV|DATE", help="search the files as they were then")
+    parser.add_argument(
+        "-n", "--limit", type=count, default=limit, metavar="N", help=f"hits at most (default: {limit}); 0 for all"
+    )
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def find_hits(
+    args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False
+) -> tuple[list[Hit], str, str]:
+    """Return hits, the query, and why vectors were left out, "" where they were not; print that reason once an hour."""
+    from gitmem.search.engine import answer
+
+    query = " ".join(args.query)
+    if not query.strip():
+        raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
+    store = door.settled(args)
+    at = named_commit(args, store)
+    found = answer(store, query, limit=args.limit, deep=deep, history=history, at=at)
+    if found.without_vectors:
+        from gitmem.search.vectors.cache import is_news
+
+        if is_news(store.private, "search", found.without_vectors):
+            door.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
+    return found.hits, query, found.without_vectors
+
+
+def named_commit(args: argparse.Namespace, store: Store) -> str | None:
+    """Return the commit that `--at` names, None without it."""
+    if args.at is None:
+        return None
+    from gitmem.store.history.records import resolve
+
+    return resolve(store, args.at)
+
+
+def fold_words(query: str) -> tuple[str, ...]:
+    """Return the words of a query as they are highlighted: in lower case, the longest first."""
+    from gitmem.search.query.query import parse_query
+
+    texts = {needle.text for term in parse_query(query).terms for needle in term.needles}
+    return tuple(sorted(texts, key=len, reverse=True))
+
+
+def hit_value(hit: Hit) -> dict[str, object]:
+    """Return a hit for JSON; what is not known is null."""
+    return {
+        "path": hit.path,
+        "start_line": hit.start,
+        "end_line": hit.end,
+        "heading": hit.heading or None,
+        "layer": hit.layer,
+        "field": hit.field or None,
+        "type": hit.label or None,
+        "tags": list(hit.tags),
+        "date": hit.date or None,
+        "session": hit.session or None,
+        "entry": hit.entry or None,
+        "score": hit.score,
+        "snippet": hit.snippet,
+        "tokens": hit.tokens,
+        "commit": hit.commit or None,
+    }
+
+
+def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, colour: bool) -> str:
+    """Return hits for people: place, date and type on one line, the snippet below."""
+    lines: list[str] = []
+    layer = ""
+    for hit in hits:
+        if by_layer and hit.layer != layer:
+            layer = hit.layer
+            lines += ["", _styled(LAYERS[layer], _BOLD, colour=colour)][not lines :]
+        place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
+        only_then = f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else ""
+        facts = ", ".join(filter(None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], only_then)))
+        shown = _styled(plain(place), _PLACE, colour=colour)
+        lines.append(f"{shown}  {_styled(plain(facts), _DIM, colour=colour)}".rstrip())
+        lines.append(f"    {_highlighted(plain(hit.snippet), marks if colour else ())}")
+    return "\n".join(lines)
+
+
+def _highlighted(text: str, marks: tuple[str, ...]) -> str:
+    if not marks:
+        return text
+    pattern = re.compile("|".join(map(re.escape, marks)), re.IGNORECASE)
+    return pattern.sub(lambda match: f"{_MATCH}{match[0]}{_END}", text)
+
+
+def _styled(text: str, style: str, *, colour: bool) -> str:
+    return f"{style}{text}{_END}" if colour and text else text

@@ -1,0 +1,13 @@
+"""The official SDK of MCP, which comes with an extra."""
+
+from __future__ import annotations
+
+EXTRA = "pip install 'gitmem-store[mcp]'"
+NEEDS_EXTRA = f"The MCP server needs the official SDK, which is not installed. Run: {EXTRA}"
+
+
+def has_sdk() -> bool:
+    """Say whether the SDK is installed, without importing it."""
+    from importlib.util import find_spec
+
+    return find_spec("mcp") is not None
