@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gitmem.git.identity import IdentityLookup
+    from gitmem.git.layout import Layout
     from gitmem.git.locks.choose import Lock, LockKind
-    from gitmem.git.repository import Layout
     from gitmem.git.worktree.files import WorkTree
     from gitmem.machine.context import Context
 
