@@ -340,7 +340,7 @@ class Writer:
         error: GitFailedError = failure(command, status, stderr)
         if any(all(said in error.stderr for said in words) for words in _AGAIN):
             return PrunedError()
-        reason = next((reason for words, reason in _DISK_TROUBLES.items() if words in error.stderr), None)
+        reason = _disk_trouble(error.stderr)
         return error if reason is None else self._not_saved(reason)
 
     def _not_saved(self, reason: str) -> NotSavedError:
@@ -352,7 +352,7 @@ class Writer:
     def _remove_unfinished(self) -> None:
         """Remove the temporary files of a fast-import that failed, or a full disk would stay full.
 
-        Not those of one that was only told to end: it finishes its pack, and others may be writing theirs.
+        Without a failure there are none: fast-import finishes its pack, and other writers may be writing theirs.
         """
         for folder, _, names in os.walk(f"{self._git.git_dir}/objects"):
             for name in names:
@@ -369,22 +369,28 @@ class Writer:
         """
         try:
             over = self._dismissed or (self._begun and not self._written)
-            _let_end(self._process, b"" if over else b"done\n")
+            stderr = _let_end(self._process, b"" if over else b"done\n")
         finally:
             if self._mover is not None:
                 _let_end(self._mover)
         if self._process.returncode:
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
-            if self._own and self._broke:
+            if self._own and (self._broke or _disk_trouble(stderr.decode("utf-8", "replace"))):
                 self._remove_unfinished()
 
 
-def _let_end(process: Running, last_words: bytes = b"") -> None:
+def _disk_trouble(stderr: str) -> str | None:
+    """Return what was wrong with the disk, as a message says it, None if git complains of something else."""
+    return next((reason for words, reason in _DISK_TROUBLES.items() if words in stderr), None)
+
+
+def _let_end(process: Running, last_words: bytes = b"") -> bytes:
+    """Close the input of a process and wait for its end; return its stderr."""
     if process.returncode is not None:
-        return
+        return b""
     try:
-        process.communicate(last_words, timeout=_GRACE)
+        return process.communicate(last_words, timeout=_GRACE)[1]
     except BaseException:  # an interrupt, too: nothing is left running
         process.kill()
         process.wait()
