@@ -3,6 +3,8 @@
 Daily logs and a rolling `MEMORY.md`, which are taken; a buffer of tracked files and a database, which hold nothing that
 the logs do not. The tool writes text as it comes: an item of a log goes on until the next one begins, indented or not,
 and blank lines and headings in it are its own, but for those the tool itself makes.
+
+Tested through `tests/legacy/test_migrate.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """A memory of memory-keeper: `~/.claude/memory-keeper/projects/NAME/`.
 
 A rolling memory, `facts.json`, sessions in tiers: a summary and the raw text of each, weeks, months.
+
+Tested through `tests/legacy/test_migrate.py`.
 """
 
 from __future__ import annotations

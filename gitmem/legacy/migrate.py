@@ -68,9 +68,9 @@ class Brought:
 
 @dataclass(frozen=True, slots=True)
 class Migrated:
-    """What became of a source: what was brought in, how many things were here already, what is left, and notices.
+    """The result for a source: items migrated, the number already there, parts left out, and notices.
 
-    `session` is what its commits have for the session, by which all of it can be undone.
+    `session` is the session of its commits, by which all of them can be undone.
     """
 
     source: Source

@@ -109,13 +109,13 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The plan for a source: items in order of their dates, and what is left out."""
+    """The plan for a source: items in order of their dates, and parts left out."""
 
     items: tuple[Item, ...]
     left: tuple[Left, ...]
 
 
-# The plan for one file: items, and what is left out.
+# The plan for one file: items, and parts left out.
 Found = tuple[Sequence["Item"], Sequence["Left"]]
 
 

@@ -43,7 +43,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The readable files of a source, and those that were skipped."""
+    """The files of a source and the parts that were skipped."""
 
     files: tuple[SourceFile, ...]
     left: tuple[Left, ...]
@@ -57,7 +57,7 @@ def find_sources(project: str, home: str) -> list[Source]:
 
 
 def kind_of(folder: str) -> Kind | None:
-    """Return which tool a folder's memory is of, told by its path or by what is in it; None where it is of none."""
+    """Return the tool of a folder's memory, known by its path or its files; None if there is none."""
     parts = os.path.normpath(folder).replace("\\", "/").split("/")
     if ".jikime" in parts:
         return Kind.JIKIME

@@ -1,4 +1,7 @@
-"""The rolling memory of older tools, and the notes a person put beside it (spec R10, P2)."""
+"""The rolling memory of older tools, and the notes a person put beside it (spec R10, P2).
+
+Tested through `tests/legacy/test_migrate.py`.
+"""
 
 from __future__ import annotations
 

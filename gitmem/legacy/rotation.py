@@ -2,6 +2,8 @@
 
 `memory.md` (or `logbook.md`, as the tool's later versions call it), archives with a summary in JSON beside them,
 `facts.json`, a person's notes on the project, and normalised transcripts. What the index held, history tells (R7).
+
+Tested through `tests/legacy/test_migrate.py`.
 """
 
 from __future__ import annotations

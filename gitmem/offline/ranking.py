@@ -5,6 +5,8 @@ all: the degree in the graph of sentences that LexRank walks, whose stationary d
 (Erkan and Radev 2004). Sentences are then taken greedily by what they add to the words covered, each word counting by
 the root of how often it is covered, for the root of their length (Lin and Bilmes 2011): so one that repeats another
 adds little. All of it is linear in the words.
+
+Tested through `tests/offline/test_summary.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Parse an archive for its summary: each sentence with its role, day and session."""
+"""Parse an archive for its summary: each sentence with its role, day and session.
+
+Tested through `tests/offline/test_summary.py`.
+"""
 
 from __future__ import annotations
 

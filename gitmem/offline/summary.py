@@ -17,7 +17,7 @@ import math
 import re
 from collections import Counter
 
-from gitmem.model.session.cues import is_resolved, without_label
+from gitmem.model.session.cues import MENDED, is_resolved, without_label
 from gitmem.model.summary import (
     FEWEST_SENTENCES,
     MAX_ITEMS,
@@ -63,8 +63,7 @@ _THEME_LENGTH = 450
 _SHORTEST_THEME = 60  # bytes of a theme's text
 _FEWEST_OF_A_THEME = 2  # items that a theme's word must have
 _WIDEST_THEME = 0.5  # share of the items above which a word is the project's subject, not a theme
-_MENDED = 0.6  # share of an issue's words that its fix has
-_FEWEST_MENDED = 2  # words, at least
+_FEWEST_MENDED = 2  # words of an issue that its fix has
 # Lead-ins: "Here is what was done: ...".
 _LEAD_IN = re.compile(
     r"^(?:here(?:'s| is| are)|below is|the following|(?:in )?summary|요약)\b[^:.]{0,80}:\s+(?=\S)", re.IGNORECASE
@@ -173,7 +172,7 @@ def _is_mended(item: Item, text: str, fixes: Iterable[tuple[Item, frozenset[str]
     if is_resolved(text):
         return True
     words = stems(text)
-    needed = max(_MENDED * len(words), _FEWEST_MENDED)
+    needed = max(MENDED * len(words), _FEWEST_MENDED)
     return any(fix.day >= item.day and len(words & about) >= needed for fix, about in fixes)
 
 

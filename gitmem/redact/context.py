@@ -2,6 +2,8 @@
 
 Formats (gitmem.redact.formats) need no context; here the value must look like a secret, too (gitmem.redact.values).
 Patterns are bounded, so time is linear in the text.
+
+Tested through `tests/redact/test_redact.py`.
 """
 
 from __future__ import annotations

@@ -17,6 +17,8 @@ the documents named here, and the patterns are gitmem's own. That rule set is no
 are a provider's name, one of `= : > ,` and a run of hex digits, which no sentence has, and which `gitmem.redact.names`
 finds for all providers at once; nearly all others ask for white space or a quote behind the token, where Korean has a
 particle and English a full stop; its entropy thresholds, 1,400 stop words and lists of paths would be a second engine.
+
+Tested through `tests/redact/test_kinds.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Names are found by `str.find` in the lowered text, wherever they stand in an identifier, and their values read forward
 by anchored patterns of bounded length, so time is linear in the text.
+
+Tested through `tests/redact/test_redact.py`.
 """
 
 from __future__ import annotations

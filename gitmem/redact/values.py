@@ -9,6 +9,8 @@ There are two kinds of values:
   they do in little that a person writes (`looks_random`).
 
 The rules and bounds are gitmem's own, tuned on what `bench/redact.py` shows.
+
+Tested through `tests/redact/test_redact.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A secret may stand in a text with invisible characters in it (copied from a web page or a chat), or percent-encoded (in
 a URL). It is found in a view without either, and removed from the original.
+
+Tested through `tests/redact/test_redact.py`.
 """
 
 from __future__ import annotations

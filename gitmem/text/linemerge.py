@@ -2,6 +2,8 @@
 
 A change of one side is taken; changes of both sides are joined without loss. A conflict is only where both changed the
 same tokens of the base; changes of neighbouring lines are none.
+
+Tested through `tests/model/merge/test_documents.py`.
 """
 
 from __future__ import annotations

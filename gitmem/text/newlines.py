@@ -1,4 +1,7 @@
-"""Line ends."""
+"""Line ends.
+
+Tested through `tests/model/document/test_document.py`.
+"""
 
 from __future__ import annotations
 

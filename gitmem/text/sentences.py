@@ -1,8 +1,8 @@
 # ruff: noqa: RUF001  # punctuation of other scripts is the subject
-"""Sentences of what agents and people write: markdown, in English, Korean, Chinese and Japanese.
+"""Split markdown into sentences: English, Korean, Chinese and Japanese.
 
-Code fences, tables, headings, rules and lines of markup are no sentences; list markers and bold marks are taken off.
-Everything is linear in the length of the text, whatever it is made of.
+Code fences, tables, headings, rules and lines of markup are no sentences; list markers and bold marks are removed. Time
+is linear in the length of any text.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Control characters, and those that change the direction of text. Compiled where it is used: commands that print JSON
-# do not need it.
+# Control characters, and those that change the direction of text. Compiled at first use: JSON output needs none.
 _CONTROL = r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 # Valid unescaped in JSON: C1 controls and the direction marks.
 _OBEYED = (*range(0x7F, 0xA0), 0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))

@@ -40,8 +40,8 @@ def test_no_byte_is_lost_and_every_part_is_under_the_threshold(data):
 
 @given(st.text(min_size=400).map(str.encode))
 def test_characters_stay_whole_where_a_line_is_cut(data):
-    for part in split_memory(data, SMALL, TODAY):
-        part.data.decode()
+    parts = split_memory(data, SMALL, TODAY)
+    assert "".join(part.data.decode() for part in parts) == data.decode()
 
 
 @pytest.mark.parametrize("size, count", [(94_996, 1), (94_997, 2), (95_000, 2)])

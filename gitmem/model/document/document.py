@@ -1,4 +1,4 @@
-"""A markdown file with YAML front matter; all bytes but those that are changed stay.
+"""A markdown file with YAML front matter; an edit changes no other byte.
 
 Front matter is what Jekyll and Obsidian take for it: the very first line is `---`, and a later line `---` ends it. A
 line `...` ends it too: YAML itself ends a document there, Jekyll and Pandoc follow it, and although Obsidian shows no
@@ -139,7 +139,7 @@ def _parts(data: bytes) -> tuple[int, int, int]:
 
 @lru_cache(maxsize=32)
 def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], str | None]:
-    """Return what a header says and what is wrong with it; without one, whether the body begins like a broken one."""
+    """Return the values of a header and its problem; without a header, that of an unclosed one."""
     nothing: Mapping[str, object] = MappingProxyType({})
     if header is None:
         if body.startswith("<<<<<<< "):

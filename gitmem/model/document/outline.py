@@ -1,4 +1,7 @@
-"""The positions of all nodes in a YAML text, and whether the text is safe to load."""
+"""The positions of all nodes in a YAML text, and whether the text is safe to load.
+
+Tested through `tests/model/document/test_edit.py`.
+"""
 
 from __future__ import annotations
 

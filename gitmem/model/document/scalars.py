@@ -3,6 +3,8 @@
 YAML 1.1 gives bare words a type: `no` is false, `007` is 7, `12:30` is 750, `1.10` is 1.1 (https://yaml.org/type/). So
 text stays bare only where it begins with a letter, is made of harmless characters and is no such word; all other text
 is quoted.
+
+Tested through `tests/model/document/test_edit.py`.
 """
 
 from __future__ import annotations

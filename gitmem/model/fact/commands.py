@@ -1,6 +1,7 @@
-"""The commands that test, lint and build a project: those that worked more than once.
+"""The commands that test, lint and build a project, as facts.
 
-Only commands for the whole project count, not a test run of one file; pipes and redirections are removed.
+Only commands for the whole project that worked twice count, not a test run of one file. Pipes and redirections are
+removed.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@
 Regular expressions, case ignored, matched in single sentences of some hundred characters in which code and quotations
 are masked; every repetition is bounded or followed by a character it cannot match. They match what a *person* says to
 an agent. Precision before recall: a wrong rule in every session is worse than a missing one.
+
+Tested through `tests/model/fact/test_find.py`.
 """
 
 from __future__ import annotations

@@ -64,13 +64,13 @@ BINDING = (FactStatus.ACTIVE, FactStatus.OPEN)
 
 
 class Fact(Value):
-    """A fact. `text` is its body; `description` says it on one line; what is not known is "", empty or None.
+    """A fact. `text` is its body, `description` its first line; an unknown field is "", empty or None.
 
-    `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (what it was called there),
-    `session`, `exchange`, `commit`; `sources` are all entries, exchanges and sessions that say it. `files` and `commit`
-    are what of the project's code it speaks of, and as of which commit. `review` are the ids of facts that contradict
-    it, of which a person is to say which holds (spec V6). `file` is the path it was read from, `source` what stood
-    there; both are empty for a new fact, `source` and `text` for one out of the cache of headers.
+    `confidence` is from 0 to 1. `origin` says where it was first learned: `tool`, `id` (its name there),
+    `session`, `exchange`, `commit`; `sources` are all entries, exchanges and sessions with it. `files` are the
+    project's files it is about, as of `commit`. `review` are the ids of facts that contradict it, to be decided by a
+    person (spec V6). `file` is the path it was read from, `source` its content; both are empty for a new fact,
+    `source` and `text` for one out of the cache of headers.
     """
 
     id: str

@@ -16,7 +16,7 @@ from gitmem.model.fact.commands import command_facts
 from gitmem.model.fact.compare import stems_of
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.session import cue_patterns
-from gitmem.model.session.cues import find_cues, is_resolved
+from gitmem.model.session.cues import MENDED, find_cues, is_resolved
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import human_text, is_restated
 from gitmem.text.keywords import keywords
@@ -39,7 +39,7 @@ _MOST_SENTENCES = 30
 _FEWEST_WORDS = 3  # of a sentence
 _FEWEST_KEYWORDS = 2  # of the description of an error
 _PROBLEM = 240  # characters
-_MENDED, _FEWEST_MENDED = 0.6, 3  # of an issue's words, that a fix has; as in `gitmem.offline.summary`
+_FEWEST_MENDED = 3  # words of an issue that its fix has
 _SURE = {FactKind.PREFERENCE: 0.9, FactKind.RULE: 0.9, FactKind.DECISION: 0.9, FactKind.CORE_LOGIC: 0.8}
 _OF_AN_ANSWER = {MemoryType.DECISION: (FactKind.DECISION, 0.6), MemoryType.ISSUE: (FactKind.ISSUE, 0.6)}
 _FIX, _TESTED_FIX = 0.5, 0.7
@@ -87,7 +87,7 @@ class Fix(Value):
     def mends(self, issue: str) -> bool:
         """Say whether the fix has most of the words of an issue."""
         words = stems_of(issue)
-        return len(words & self.about) >= max(_MENDED * len(words), _FEWEST_MENDED)
+        return len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
 
 
 def find_fixes(turns: Sequence[Turn]) -> list[Fix]:

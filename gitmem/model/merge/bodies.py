@@ -2,6 +2,8 @@
 
 Entries are identified by their ids, wherever they are, and merged first; then the sections are merged one by one, with
 each entry as one token.
+
+Tested through `tests/model/merge/test_documents.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 In the sections that a merge named, the other side's lines and its versions of entries that both sides changed are
 removed. Entries that only one side has stay.
+
+Tested through `tests/store/review/test_take.py`.
 """
 
 from __future__ import annotations

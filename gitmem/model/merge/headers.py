@@ -1,4 +1,7 @@
-"""The front matter of three versions of a document, merged field by field (docs/format.md, "Merging")."""
+"""The front matter of three versions of a document, merged field by field (docs/format.md, "Merging").
+
+Tested through `tests/model/merge/test_documents.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Merge two trees: names first, then each file (scenarios in `gitmem.model.merge.documents`)."""
+"""Merge two trees: names first, then each file (scenarios in `gitmem.model.merge.documents`).
+
+Tested through `tests/model/merge/test_documents.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Finding purged texts by their records (docs/format.md, "Purging")."""
+"""Finding purged texts by their records (docs/format.md, "Purging").
+
+Tested through `tests/model/purge/test_purge.py`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 The sum of a window is the exclusive or of a table's values for its bytes, each rotated left by its position. A running
 sum of the whole content is computed once; the windows of one length then cost one shift and one exclusive or of it,
 however long they are.
+
+Tested through `tests/model/purge/test_purge.py`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 
 They are matched in single sentences of at most some hundred characters, and were chosen by reading what they find in
 recorded sessions of real agents.
+
+Tested through `tests/model/session/test_cues.py`.
 """
 
 from __future__ import annotations

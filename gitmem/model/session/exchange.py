@@ -1,8 +1,8 @@
-"""Exchanges: a person's request and what was done for it, in a session's file and `memory.md` (spec V1, V2).
+"""Exchanges: a person's request and its result, in a session's file and in `memory.md` (spec V1, V2).
 
-An exchange is an entry with the id of its turn, so that what the turn wrote into `memory.md` and what the session's end
-makes of it are one. Its first line is the one-sentence summary; the lines below say the rest, each after its label, in
-the language of the conversation (docs/format.md, "Sessions").
+An exchange is an entry with the id of its turn: at the session's end it replaces the entry that the turn wrote into
+`memory.md`. Its first line is the one-sentence summary; the lines below have labels in the language of the conversation
+(docs/format.md, "Sessions").
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Outcome(StrEnum):
 
 
 class Exchange(Value):
-    """A request and what was done. `failed` are the lines about errors, as the turn wrote them."""
+    """A request and its result. `failed` are the lines about errors, as the turn wrote them."""
 
     id: str
     time: str
@@ -159,10 +159,10 @@ def verdict_of(runs: Iterable[Run]) -> Outcome | None:
 
 
 def outcome_of(tests: Outcome | None, answer: str, *, changed: bool, mended: bool) -> Outcome:
-    """Return how an exchange ended, by its tests, by what its answer says, and by errors that nothing mended.
+    """Return the outcome of an exchange by its tests, its answer and its errors.
 
-    `answer` is "" where none was given; `changed` says that something was done, `mended` that every error was followed
-    by what worked.
+    `answer` is "" without one; `changed` says that files were changed, `mended` that every error was followed by a
+    success.
     """
     some = Outcome.PARTIAL if changed else Outcome.FAILED
     if tests is Outcome.FAILED or not answer.strip():

@@ -17,7 +17,7 @@ _MAX_INPUT = 2_000  # characters of one argument of a tool
 
 
 def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], str] = str) -> Iterator[str]:
-    """Yield a transcript's lines without what was injected; a tool's result keeps `result_chars` characters.
+    """Yield a transcript's lines without injected text; a tool's result keeps `result_chars` characters.
 
     Results of gitmem's own tools are left out: they are in the memory already.
 

@@ -46,9 +46,9 @@ class Run(Value):
 
 
 class Turn(Value):
-    """A request and what was done for it.
+    """A prompt, its answer, and the tool calls between them.
 
-    `closed` says that its answer was given or that it was broken off; `sources` are the names of its events.
+    `closed` says that it was answered or broken off; `sources` are the names of its events.
     """
 
     session: str

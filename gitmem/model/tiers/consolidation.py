@@ -126,10 +126,10 @@ def period_document(period: str, text: str = "", method: str = OFFLINE) -> bytes
 
 
 def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: date) -> str:
-    """Return what of a day's log or a week's document may go if one of `holders` has sentences that stand for it.
+    """Return the lines of a daily log or a weekly document that sentences in one of `holders` replace.
 
-    Those are the entries that a consolidation does not keep, and of a week the sentences of its days. It is nothing of
-    what is not over yet.
+    These are the entries that a consolidation does not keep, and of a week the sentences on its days; none of a period
+    that is not over.
     """
     last = _day_of(path) or _last_day(path)
     if last is None or (today - last).days < _OVER:

@@ -1,4 +1,7 @@
-"""When `memory.md` rotates (spec R2). Apart from `rotation`, which few saves load."""
+"""When `memory.md` rotates (spec R2). Apart from `rotation`, which few saves load.
+
+Tested through `tests/model/tiers/test_rotation.py`.
+"""
 
 from __future__ import annotations
 
