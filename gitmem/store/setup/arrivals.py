@@ -1,7 +1,7 @@
-"""What each file of a remote's tree may be and can do at most: the table of docs/format.md, "Trust".
+"""The kinds of files of a remote's tree, with size limit and effect: the table of docs/format.md, "Trust".
 
-A remote brings text. `incoming` refuses what is larger than stands here; a file that no row but the last one names is
-kept and merged, and read by nobody but a person and a search.
+`incoming` refuses files larger than their limit. A file of the last row is kept and merged; only people and searches
+read it.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from gitmem.store.config.files import MAX_BYTES
 
 
 class Arrival(NamedTuple):
-    """A kind of file: the pattern of its path, the most bytes it may have, and what it can do at most."""
+    """A kind of file: the pattern of its path, its size limit in bytes, and the most that it can do."""
 
     pattern: str
     most: int
     can: str
 
 
-# The first row that fits counts; `*` stands for `/` as well.
+# The first matching row applies; `*` matches `/` as well.
 ARRIVALS = (
     Arrival(FORMAT, MAX_BYTES, "stop the sync: by a higher version"),
     Arrival(
@@ -38,5 +38,5 @@ ARRIVALS = (
 
 
 def arrival(path: str) -> Arrival:
-    """Return the row of the table that a path of a remote's tree belongs to."""
+    """Return the row of the table for a path of a remote's tree."""
     return next(row for row in ARRIVALS if fnmatchcase(path, row.pattern))

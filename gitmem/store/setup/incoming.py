@@ -25,10 +25,10 @@ _FILE_MODES = {"100644", "100755"}
 
 
 def check_extent(repository: Repository, source: str, commit: str, known: Collection[str]) -> None:
-    """Refuse, before anything lists them, commits with more files than can be listed; those in `known` are here.
+    """Refuse commits with too many files, before their trees are listed; commits in `known` are local.
 
     Raises:
-        RefusedError: one has, or `commit` is no commit.
+        RefusedError: a commit has more than MOST_FILES files, or `commit` is no commit.
 
     """
     with repository.reading() as objects:
@@ -37,23 +37,24 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
         files = most_files(objects, commit, without=known) if is_commit else None
     if files is not None and files <= MOST_FILES:
         return
-    what = f"a commit with {files:,} files" if files is not None else "folders that cannot be read to their end"
+    content = f"a commit with {files:,} files" if files is not None else "folders that cannot be read to their end"
     raise RefusedError(
-        f"{source} has {what if is_commit else 'something else than commits'}, which is no memory. Nothing was merged.",
+        f"{source} has {content if is_commit else 'something else than commits'}, which is no memory. "
+        "Nothing was merged.",
         "See who pushed that: 'git log' there. Then take it out of that branch, or use another remote.",
     )
 
 
 def arrivals_of(repository: Repository, local: str, theirs: str) -> list[PathChange]:
-    """Return the files that one commit would add to, or change in, another."""
+    """Return the files that `theirs` adds or changes compared with `local`."""
     return [change for change in repository.changes(local, theirs) if change.new is not None]
 
 
 def check_version(repository: Repository, source: str, changes: Iterable[PathChange]) -> None:
-    """Refuse a memory of a newer format.
+    """Refuse a memory of another format version.
 
     Raises:
-        StoreFormatError: it is one.
+        StoreFormatError: the version is not the one this gitmem knows.
 
     """
     document = next((change.new for change in changes if change.path == FORMAT), None)
@@ -68,11 +69,10 @@ def check_version(repository: Repository, source: str, changes: Iterable[PathCha
 def check_files(
     repository: Repository, source: str, changes: Collection[PathChange], *, reserved: Collection[str] = ()
 ) -> None:
-    """Refuse files that must not come into a store; `reserved` are its top folders that belong to this machine.
+    """Refuse files that must not enter a store; `reserved` are top folders that belong to this machine.
 
     Raises:
-        RefusedError: a name could leave the store or meets another one, or there is a link, a submodule, or a file
-            that is too large.
+        RefusedError: a path is unsafe or collides with another, or a file is a link, a submodule or too large.
 
     """
     names: dict[str, str] = {}
@@ -80,7 +80,7 @@ def check_files(
         complaint = _complaint(change, reserved)
         twin = names.setdefault(fold(change.path), change.path)
         if twin != change.path:
-            complaint = f"which some file systems take for {twin!a}, which is there, too"
+            complaint = f"which on some file systems is the same as {twin!a}"
         if complaint is not None:
             raise RefusedError(
                 f"{source} has {change.path!a}, {complaint}. Nothing was merged.",
@@ -89,28 +89,28 @@ def check_files(
     sizes = repository.sizes([change.new or "" for change in changes])
     if sum(sizes) > MOST_BYTES:
         raise RefusedError(
-            f"{source} has {sum(sizes):,} bytes in {len(sizes):,} files, more than come at once. Nothing was merged.",
-            "Take what is so large out of the memory on the machine that made it, then sync there.",
+            f"{source} has {sum(sizes):,} bytes in {len(sizes):,} files, more than one sync takes. Nothing was merged.",
+            "Remove the large files from the memory on the machine that made them, then sync there.",
         )
     for change, size in zip(changes, sizes, strict=True):
         if size > arrival(change.path).most:
             raise RefusedError(
-                f"{source} has {change.path!a} with {size:,} bytes, more than such a file may have. "
+                f"{source} has {change.path!a} with {size:,} bytes, more than gitmem allows for it. "
                 "Nothing was merged.",
                 "Split it on the machine that made it, then sync there.",
             )
 
 
 def reserved_folders(root: str, home: str) -> tuple[str, ...]:
-    """Return the top folders of a store that no remote may write to: of the person's own store, those beside it."""
+    """Return the top folders that no remote may write to; only the person's own store has any."""
     return (HOME_HOSTS, HOME_PROJECTS) if os.path.realpath(root) == os.path.realpath(user_store(home)) else ()
 
 
 def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
-    """Refuse records of installations that the person's store tracks: a remote may have written them.
+    """Refuse installation records that the person's store tracks: a remote may have written them.
 
     Raises:
-        RefusedError: the store tracks their folder, in any case of letters.
+        RefusedError: the store tracks their folder, in any spelling of upper and lower case.
 
     """
     layout = find_layout(root)
@@ -125,7 +125,7 @@ def check_hosts_untracked(root: str, environ: Mapping[str, str]) -> None:
 
 
 def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
-    """Return why a file of another machine must not come in, None where it may."""
+    """Return why a file from another machine is refused, None if it is allowed."""
     if change.mode not in _FILE_MODES:
         return "which is a link or a submodule"
     parts = change.path.split("/")
@@ -133,7 +133,7 @@ def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
         return "whose name leads out of the store or into git's own folder"
     if any(ord(character) < 32 or ord(character) == 127 for character in change.path):  # noqa: PLR2004
         return "with control characters in its name"
-    # What follows a colon or a backslash, and dots and blanks at the end, are no part of a folder's name to NTFS.
+    # NTFS ignores what follows a colon or backslash, and trailing dots and blanks, in a folder's name.
     top = fold(parts[0]).replace("\\", ":").partition(":")[0].rstrip(". ")
     if top == TEMPORARY:
         return "where gitmem keeps its own temporary files"

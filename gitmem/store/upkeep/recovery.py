@@ -1,8 +1,8 @@
-"""What the next command does after a crash: bring the work tree up to the branch, without losing an edit.
+"""Recovery after a crash: bring the work tree up to the branch without losing an edit.
 
-docs/format.md, "Order of writes", says which states a crash can leave. `checkout` names the commit the work tree was
-last known to hold. A file that is still as there is replaced; one that is as at the tip stays; one that a person
-changed meanwhile is merged, or kept beside.
+docs/format.md, "Order of writes", lists the states that a crash can leave. `checkout` names the commit that the work
+tree last held. A file that still equals that commit is replaced, one that equals the tip stays, and one that a person
+edited meanwhile is merged, or kept under another name.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ if TYPE_CHECKING:
     from gitmem.git.objects.treediff import PathChange
     from gitmem.store.store import Store
 
-ARRIVING = "arriving"  # in the private folder
-_ATTEMPTS = 20  # to bring up a file that a person edits at the same moment
+ARRIVING = "arriving"  # file of the private folder: the fetched commit of a fast-forward
+_ATTEMPTS = 20  # to update a file that a person edits at the same moment
 _PAUSE = 0.01
 
 
 def recover(store: Store, tip: str | None) -> tuple[str, ...]:
-    """Bring work tree, index and `checkout` up to the tip; under the store's lock. Returns what to tell the user.
+    """Bring work tree, index and `checkout` up to the tip, under the store's lock; return notices for the user.
 
     Raises:
-        BusyError: a file was edited again each time it was to be brought up. Nobody may go on before it is: what the
-            tip has and the file has not would be taken for what a person removed.
+        BusyError: a file was edited during each attempt to update it. A transaction must not go on before that: lines
+            that only the tip has would count as removed by the person.
 
     """
-    seen = store.marked()
-    if tip is None or tip == seen:
+    marked = store.marked()
+    if tip is None or tip == marked:
         return ()
     notices: list[str] = []
-    held = None if seen is None else _held(store, seen, tip)
-    if seen is not None and held is not None:
+    held = None if marked is None else _held(store, marked, tip)
+    if marked is not None and held is not None:
         for _ in range(_ATTEMPTS):
-            behind = _bring_up(store, seen, held, tip, notices)
+            behind = _bring_up(store, marked, held, tip, notices)
             if not behind:
                 break
             time.sleep(_PAUSE)
@@ -56,10 +56,10 @@ def recover(store: Store, tip: str | None) -> tuple[str, ...]:
     return tuple(notices)
 
 
-def _bring_up(store: Store, seen: str, held: str, tip: str, notices: list[str]) -> set[str]:
-    """Bring files and index from the commit they are `held` to be at up to the tip; returns what was edited just now.
+def _bring_up(store: Store, marked: str, held: str, tip: str, notices: list[str]) -> set[str]:
+    """Bring files from the commit `held` up to the tip; return the paths edited meanwhile.
 
-    The index is that of the commit `seen`, or further.
+    The index is at the commit `marked` or later, and is brought up as well.
     """
     entries = store.files.index_entries()
     behind: set[str] = set()
@@ -72,33 +72,33 @@ def _bring_up(store: Store, seen: str, held: str, tip: str, notices: list[str]) 
             notices.append(notice)
         if not done:
             behind.add(change.path)
-    stale = (change for change in store.repository.changes(seen, tip) if entries.get(change.path) != change.new)
+    stale = (change for change in store.repository.changes(marked, tip) if entries.get(change.path) != change.new)
     _bring_index(store, [change for change in stale if change.path not in behind])
     return behind
 
 
-def _held(store: Store, seen: str, tip: str) -> str | None:
-    """Return the commit whose files the work tree had when gitmem moved the branch on from `seen` and was cut off.
+def _held(store: Store, marked: str, tip: str) -> str | None:
+    """Return the commit that the work tree held when gitmem moved the branch from `marked` and was killed.
 
-    None where others moved it: they brought the work tree along, and what differs from it is an edit. The commit is
-    `seen`, or the next one, if that is what a person had changed by hand: it came from the work tree.
+    Return None if another program moved it: that updated the work tree, and all differences are edits. The commit is
+    `marked`, or the next one if that is a commit of edits by hand, since those came from the work tree.
     """
     from gitmem.git.history.commits import log
 
-    if not store.repository.is_ancestor(seen, tip):
+    if not store.repository.is_ancestor(marked, tip):
         return None
-    commits = log(store.repository.git, f"{seen}..{tip}")
-    # The commit that every store begins with is where a work tree is that has been made and not been filled.
-    if not any(commit.value("Gitmem-Op") for commit in commits) and _has_parents(store, seen):
+    commits = log(store.repository.git, f"{marked}..{tip}")
+    # A new work tree that is not filled yet is at the root commit.
+    if not any(commit.value("Gitmem-Op") for commit in commits) and _has_parents(store, marked):
         return None
-    if arriving(store) in {commit.oid for commit in commits}:  # none of them came from this work tree
-        return seen
-    first = next((commit for commit in commits if commit.parents == (seen,)), None)
-    return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else seen
+    if arriving(store) in {commit.oid for commit in commits}:  # a fast-forward: no commit came from this work tree
+        return marked
+    first = next((commit for commit in commits if commit.parents == (marked,)), None)
+    return first.oid if first is not None and first.value("Gitmem-Op") == "edit" else marked
 
 
 def arriving(store: Store) -> str:
-    """Return the commit of another machine that the branch is, or was, about to be moved to; "" where none was yet."""
+    """Return the fetched commit of the last fast-forward, begun or done; "" if there was none."""
     return read_text(os.path.join(store.private, ARRIVING)).strip()
 
 
@@ -107,10 +107,10 @@ def _has_parents(store: Store, commit: str) -> bool:
 
 
 def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str, bool]:
-    """Bring one file up to the tip; returns a notice, "" for none, and whether it is done."""
-    from gitmem.text.linemerge import merge_lines  # where something has to be brought up at all
+    """Bring one file up to the tip; return a notice or "", and False if the file was edited meanwhile."""
+    from gitmem.text.linemerge import merge_lines  # late: rarely needed
 
-    if not change.mode.startswith("100"):  # a link or a submodule is nothing gitmem wrote
+    if not change.mode.startswith("100"):  # gitmem writes no links and no submodules
         return "", True
     path, disk = change.path, store.files.read(change.path)
     ours = None if disk is None else blob_id(disk, change.new or change.old or "")
@@ -121,22 +121,22 @@ def _follow(store: Store, change: PathChange, indexed: str | None) -> tuple[str,
         return "", _put(store, change, new)
     old = None if change.old is None else store.repository.blob(change.old)
     if disk is None or indexed == change.new or _is_built_on(disk, old or b"", new or b""):
-        return "", True  # removed or edited by hand, after it had been written: stays so
-    # Where both only add lines, those of the person come first: they may go on with what stands before them.
+        return "", True  # removed or edited by hand after gitmem had written it
+    # Where both only add lines, the person's come first: they may continue the line above.
     merged = disk if new is None else merge_lines(disk, old or b"", new)
     if merged is not None:
-        return f"{path} was edited by hand while it was being changed; both were kept.", _put(store, change, merged)
+        return f"{path} was edited by hand during a save; both versions were merged.", _put(store, change, merged)
     beside = _name_beside(store, path)
     kept = not store.files.publish([store.files.stage(beside, disk)])
     return (
-        f"{path} was edited by hand while it was being changed; your version is beside it, as {beside}.",
+        f"{path} was edited by hand during a save; your version is kept as {beside}.",
         kept and _put(store, change, new),
     )
 
 
 def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
-    """Have the index say what the tip says; where the file says something else, that is an edit, and is not stored."""
-    in_step: list[PathChange] = []
+    """Set the index entries to the tip; where a file differs, which is an edit, set only mode and id."""
+    unchanged: list[PathChange] = []
     edited: list[PathChange] = []
     for change in changes:
         try:
@@ -144,29 +144,29 @@ def _bring_index(store: Store, changes: Sequence[PathChange]) -> None:
         except RefusedError:
             edited.append(change)
             continue
-        same = disk is None if change.new is None else disk is not None and blob_id(disk, change.new) == change.new
-        (in_step if same else edited).append(change)
+        is_at_tip = disk is None if change.new is None else disk is not None and blob_id(disk, change.new) == change.new
+        (unchanged if is_at_tip else edited).append(change)
     with store.files.open_index() as index:
-        index.finish([change.path for change in in_step])
+        index.finish([change.path for change in unchanged])
     store.files.set_index_entries(
         {change.path: None if change.new is None else (change.mode, change.new) for change in edited}
     )
 
 
 def _put(store: Store, change: PathChange, content: bytes | None) -> bool:
-    """Write a file; False where a person has changed it once more since it was read."""
+    """Write a file; return False if a person has edited it since it was read."""
     executable = change.mode == "100755"
     return not store.files.publish([store.files.stage(change.path, content, executable=executable)])
 
 
 def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
-    """Say whether an edited file has all lines that came from `old` to `new` already, and none of those that went."""
+    """Say whether an edited file has all lines that `new` adds to `old`, and none that it removes."""
     from collections import Counter
 
     before, after = Counter(old.splitlines()), Counter(new.splitlines())
     own = Counter(disk.splitlines()) - (before & after)
-    came, went = after - before, before - after
-    return bool(came or went) and came <= own and not own & went
+    added, removed = after - before, before - after
+    return bool(added or removed) and added <= own and not own & removed
 
 
 def _name_beside(store: Store, path: str) -> str:

@@ -241,7 +241,7 @@ def test_an_edit_while_it_is_being_saved_is_not_overwritten(box, monkeypatch):
     monkeypatch.setattr(Writer, "finish", slow)
     outcome = box.put({"memory.md": b"one\ntwo\nthree\nsaved\n", "other.md": b"p\n"})
     monkeypatch.undo()
-    assert outcome.notices == ("memory.md was edited by hand while it was being changed; both were kept.",)
+    assert outcome.notices == ("memory.md was edited by hand during a save; both versions were merged.",)
     assert box.files()["memory.md"] == b"zero\none\ntwo\nthree\nsaved\n"
     assert box.tree()["memory.md"] == b"one\ntwo\nthree\nsaved\n"
     assert box.status() == "M memory.md"

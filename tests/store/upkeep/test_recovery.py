@@ -290,7 +290,7 @@ def test_a_file_that_is_edited_while_it_is_published_keeps_both(box, monkeypatch
     editing(box, monkeypatch, "daily/day.md", times)
     outcome = box.put(AFTER)
     monkeypatch.undo()
-    assert outcome.notices == ("daily/day.md was edited by hand while it was being changed; both were kept.",)
+    assert outcome.notices == ("daily/day.md was edited by hand during a save; both versions were merged.",)
     assert box.append("memory.md", b"next\n").notices == ()
     box.settle()
     assert box.files()["daily/day.md"].count(b"by hand") == times
@@ -325,7 +325,7 @@ def test_what_was_repaired_is_said_though_the_branch_moves_meanwhile(box, crashe
 
     outcome = transact(box.store, plan, purpose="test", scan=True)
     assert len(tries) == 2
-    assert outcome.notices == ("memory.md was edited by hand while it was being changed; both were kept.",)
+    assert outcome.notices == ("memory.md was edited by hand during a save; both versions were merged.",)
     saved(box)
     box.sound()
 
