@@ -1,7 +1,7 @@
 """Purging a text, or all secrets, out of a store and out of its history (spec G7).
 
-The record of it is committed first, and then followed as any machine follows it (gitmem.store.rewrite.apply): there is
-one way in which history is written again.
+The record of the purge is committed first and then applied as on any other machine (gitmem.store.rewrite.apply), so
+there is one way to rewrite history.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.purge.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, forms, make_record
 from gitmem.redact.redact import redact
-from gitmem.store.rewrite.apply import apply, locked, oldest_found
+from gitmem.store.rewrite.apply import apply, locked, oldest_affected
 from gitmem.store.rewrite.progress import Journal
 from gitmem.store.rewrite.records import MOST_UNASKED, answer, followed_at, record_path
 from gitmem.store.setup.remotes import remotes
 from gitmem.store.transaction.redaction import readings
 from gitmem.store.transaction.transact import transact
 from gitmem.store.upkeep.refs import own_refs
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     import re
@@ -37,18 +38,18 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-_GUESSABLE = 12  # bytes: what is shorter may be guessed
+_GUESSABLE = 12  # bytes; a shorter text may be guessed
 _WIDE = ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
 _TEMPLATES = ("FORMAT.md", "config.yaml", "memory.md", "gitattributes", "gitignore")
 
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """What was purged, or would be.
+    """The result of a purge, or of its preview.
 
-    `texts` counts different ones; `files` are paths that had one at some time, `commits` how many commits brought one,
-    `rewritten` how many have a new id; `objects` were read afterwards. `notices` is what the user should be told,
-    `beyond` what could not be reached.
+    `texts` counts different texts, `commits` the commits that added one, `rewritten` those with a new id, and `objects`
+    those read afterwards to verify. `files` are the paths that ever held a text. `notices` are messages for the user,
+    `beyond` says where copies may remain.
     """
 
     texts: int
@@ -62,9 +63,9 @@ class Purge:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be purged: the texts, in all forms in which they were found, and what that comes to.
+    """The texts to purge, in all forms that were found, and a preview of the result.
 
-    `needed` says whether anything holds one of them, in history or beside it.
+    `needed` is whether history, an unreachable object or the private folder holds one of them.
     """
 
     texts: frozenset[bytes]
@@ -72,18 +73,18 @@ class Plan:
     needed: bool
 
 
-def plan_purge(store: Store, what: str | re.Pattern[str] | None) -> Plan:
-    """Find a text in the store and its history, all that a pattern matches in a line, or, with None, every secret.
+def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> Plan:
+    """Find a text, all matches of a pattern within lines, or, with None, every secret in the store and its history.
 
-    Secrets are what redaction would find today.
+    Secrets are found by today's redaction rules.
 
     Raises:
-        RefusedError: the text is too short, or gitmem itself needs it; or too many different ones match.
+        RefusedError: the text is too short, or part of the store's format; or too many different texts match.
 
     """
     git = store.repository.git
     walked = history(git, [commit for _, commit in own_refs(store).values() if commit])
-    texts = {_checked(what)} if isinstance(what, str) else _found_in(store, walked, what)
+    texts = {_checked(sought)} if isinstance(sought, str) else _found_in(store, walked, sought)
     replacer = Replacer(texts | {wide for text in texts for wide in _wide_forms(text)})
     found = find(git, walked, replacer)
     forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
@@ -92,11 +93,11 @@ def plan_purge(store: Store, what: str | re.Pattern[str] | None) -> Plan:
 
 
 def purge(store: Store, plan: Plan) -> Purge:
-    """Take what was found out of the store and out of its history.
+    """Remove the texts of a plan from the store and its history.
 
     Raises:
         BusyError: another process kept the store's lock.
-        GitmemError: something could not be removed; what was done stays, and the next run goes on.
+        GitmemError: something could not be removed; the next run continues from there.
 
     """
     now = store.context.clock()
@@ -105,12 +106,12 @@ def purge(store: Store, plan: Plan) -> Purge:
         make_record(_identifier(now), now.isoformat(timespec="seconds"), os.urandom(16), texts[at : at + MOST_TEXTS])
         for at in range(0, len(texts), MOST_TEXTS)
     ]
-    message = Message(f"Purge {_count(plan.purge.texts, 'text')}", ((Trailer.OP.value, Op.PURGE.value),))
+    message = Message(f"Purge {count(plan.purge.texts, 'text')}", ((Trailer.OP.value, Op.PURGE.value),))
     changes = {record_path(record.id): record.render() for record in records}
 
     def commit(transaction: Transaction) -> bool:
         answer(store, {record.key for record in records}, yes=True)
-        Journal().write(store.private)  # should the rest be cut off, the next command goes on
+        Journal().write(store.private)  # the next command finishes if this process is killed
         return transaction.commit(message, changes)
 
     outcome = transact(store, commit, purpose="purge", scan=True)
@@ -125,7 +126,7 @@ def _identifier(now: datetime) -> str:
 
 
 def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] | None) -> set[bytes]:
-    """Return what a pattern matches in some commits, without one the secrets in them; each line is looked at once."""
+    """Return the matches of a pattern in some commits, or the secrets without one; each distinct line is read once."""
     find = partial(_secrets, allow=store.config.redaction.allow) if pattern is None else partial(_matches, pattern)
     seen, found = set[bytes](), set[bytes]()
     paths = sorted({change.path for one in walked for change in one.changes})
@@ -145,7 +146,7 @@ def _found_in(store: Store, walked: Sequence[Written], pattern: re.Pattern[str] 
 
 
 def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
-    """Yield the files that commits brought; one with zero bytes also as the UTF-16 or UTF-32 that it may be."""
+    """Yield the files that commits added; one with zero bytes also decoded from UTF-16 or UTF-32."""
     for data, _ in contents(store.repository.git, walked):
         yield data
         if b"\0" in data:
@@ -153,7 +154,7 @@ def _files(store: Store, walked: Sequence[Written]) -> Iterator[bytes]:
 
 
 def _wide_forms(text: bytes) -> list[bytes]:
-    """Return a text in UTF-16 and UTF-32, as Windows programs write it; nothing of what is not UTF-8."""
+    """Return a text in UTF-16 and UTF-32, as Windows programs write it; [] if it is not UTF-8."""
     try:
         words = text.decode()
     except UnicodeDecodeError:
@@ -168,11 +169,11 @@ def _matches(pattern: re.Pattern[str], data: bytes) -> set[bytes]:
 
 def _secrets(data: bytes, allow: Sequence[str]) -> set[bytes]:
     text = data.decode("utf-8", "surrogateescape")
-    found = ((finding.kind, text[finding.start : finding.end]) for finding in redact(text, allow=allow).findings)
-    # Private text that is not closed reaches to the end; whoever speaks of the tag does not mean that.
+    secrets = ((finding.kind, text[finding.start : finding.end]) for finding in redact(text, allow=allow).findings)
+    # An unclosed tag would make everything after it private, but it is usually a mention of the tag.
     return {
         words.encode("utf-8", "surrogateescape")
-        for kind, words in found
+        for kind, words in secrets
         if kind != "private" or words.lower().endswith("</private>")
     }
 
@@ -181,12 +182,13 @@ def _checked(pattern: str) -> bytes:
     text = pattern.encode("utf-8", "surrogateescape")
     if not LEAST <= len(text.strip()) <= len(text) <= MOST:
         raise RefusedError(
-            f"A text to purge has {LEAST} to {MOST:,} bytes.", "What is shorter is a part of other words: give more."
+            f"A text to purge has {LEAST} to {MOST:,} bytes.",
+            "A shorter one would match inside other words: give more of it.",
         )
     if _is_own(text):
         raise RefusedError(
-            "gitmem itself writes this text into every store, which could not be read without it.",
-            "Give more of what stands around it.",
+            "This text is part of the format of every store, which could not be read without it.",
+            "Give more of the text around it.",
         )
     return text
 
@@ -205,41 +207,39 @@ def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found
         files |= paths
         brought += bool(paths) or commit.oid in found.commits
     names = tuple(sorted(map(os.fsdecode, files)))
-    return Purge(len(texts), names, brought, beyond=_beyond(store, oldest_found(walked, found), texts))
+    return Purge(len(texts), names, brought, beyond=_beyond(store, oldest_affected(walked, found), texts))
 
 
 def _beyond(store: Store, oldest: Sequence[str], texts: set[bytes]) -> tuple[str, ...]:
-    """Say what a purge does not reach."""
-    said = [
+    """Return a sentence for each place that a purge does not reach."""
+    sentences = [
         f"{remote.name} ({remote.shown}) holds it until the next 'gitmem sync', and its host may keep it in forks, "
         "pull requests, caches and backups after that: ask it to remove them."
         for remote in remotes(store)
     ]
-    if said:
-        said.append("Other machines follow at their next sync; a clone that never syncs keeps it.")
-    said.append("The agents' own records of their sessions are not gitmem's; look into them, too.")
+    if sentences:
+        sentences.append("Other machines follow at their next sync; a clone that never syncs keeps it.")
+    sentences.append("Agents keep transcripts of their own: look into those, too.")
     if not store.own_repository and oldest:
         options = [f"--contains={oid}" for oid in oldest]
         named = store.repository.git.run("for-each-ref", "--format=%(refname)", *options).decode("utf-8", "replace")
         others = sorted({*named.split()} - own_refs(store).keys())
         if others:
-            said.append(f"Refs of the project's own hold it: {', '.join(others)}.")
-    said.append("If it is a secret, change it: whoever saw it has it.")
+            sentences.append(f"The project's own refs hold it: {', '.join(others)}.")
+    sentences.append("If it is a secret, change it: others may have seen it.")
     if any(len(text) < _GUESSABLE for text in texts):
-        said.append("It is short: whoever can read the memory can try guesses on the record of this purge.")
+        sentences.append(
+            "It is short: a reader of the memory could find it by trying guesses against the record of this purge."
+        )
     if len(texts) > MOST_UNASKED:
-        said.append(f"Other machines ask before they purge more than {MOST_UNASKED} texts ('gitmem review').")
-    return tuple(said)
+        sentences.append(f"Other machines ask before they purge more than {MOST_UNASKED} texts ('gitmem review').")
+    return tuple(sentences)
 
 
 def _lingers(store: Store, replacer: Replacer) -> bool:
-    """Say whether what no ref points to has it: objects of the store's own repository, or the private folder."""
+    """Return whether an unreachable object of the store's own repository, or a private file, holds a text."""
     from gitmem.store.rewrite.finish import plain_files, read_file
 
     if any(replacer.holds(read_file(path)) for path in plain_files(store.private)):
         return True
     return store.own_repository and any(replacer.holds(data) for _, data in every_object(store.repository.git))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}" + ("" if number == 1 else "s")

@@ -1,1 +1,1 @@
-"""Rewriting history without what was purged."""
+"""Rewriting history without purged texts."""

@@ -1,12 +1,12 @@
-"""What was purged on one machine is purged on all (spec G7; docs/format.md, "Purging").
+"""Apply the records of purges to a store and to fetched commits (spec G7; docs/format.md, "Purging").
 
-The records of purges stand in the memory. Whatever they name is taken out of every commit that is here or comes from a
-remote, each time in the same way, so that all machines get the same commits again and none brings anything back. What
-was scanned already is remembered, and not scanned again.
+The records are files of the memory. Each machine removes the texts they describe from all commits, local and fetched,
+deterministically: all machines get the same new commits, and no push brings a text back. Commits that were scanned are
+remembered and not scanned again.
 
-Taking it out of a whole store has an order: the new commits are written, then what is to be done is written down
-(`purging` in the private folder), then the refs move at once, then the files, the caches and the objects follow. A
-process that is killed before the note leaves the store as it was; after it, the next command finishes.
+Order of a purge: write the new commits, write the journal (`purging` in the private folder), move all refs at once,
+then update files, caches and objects. A process killed before the journal leaves the store unchanged; after it, the
+next command finishes.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _STASH = "refs/stash"
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """What cleaning some history came to: the new ids of commits that have one, and the texts that were found.
+    """The new ids of rewritten commits by their old ones, and the texts that were found.
 
-    `records` are the keys of the records that were followed, and those that came from elsewhere and were not asked
-    about took out `removed` bytes.
+    `records` are the keys of the records that were applied; those applied without asking the person removed `removed`
+    bytes.
     """
 
     commits: dict[str, str]
@@ -54,10 +54,10 @@ class Cleaned:
 def clean_commits(
     store: Store, tips: Iterable[str], records: Collection[Record], known: Iterable[bytes] = (), *, before: int = 0
 ) -> Cleaned:
-    """Write the history of some commits again without what was purged, as far as it has it. Moves nothing.
+    """Rewrite the history of some commits without purged texts; move no refs.
 
-    A record that came from elsewhere and would take out too much is not followed, and waits from then on; `before` is
-    how many bytes such ones took out already.
+    A record from another machine that would remove too much is not applied and waits for an answer; `before` is how
+    many bytes such records removed earlier.
     """
     tips = list(dict.fromkeys(tips))
     state, keys = read_state(store.private), {record.key for record in records}
@@ -81,7 +81,7 @@ def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seek
     done = {*read_state(store.private).agreed, *seeker.tired}
     found = {key: texts for key, texts in seeker.found.items() if texts and key not in done}
     judgement = judge(store, walked, tips, found, before) if found else Judgement({}, 0)
-    tired = dict.fromkeys(seeker.tired, "looking for its texts takes too long")
+    tired = dict.fromkeys(seeker.tired, "the search for its texts takes too long")
     return Judgement({**judgement.waiting, **tired}, judgement.removed)
 
 
@@ -92,7 +92,7 @@ def seek_texts(
     known: Iterable[bytes],
     limited: Collection[str],
 ) -> Seeker:
-    """Look for the texts of records in some commits; those with a key in `limited` are not sought at any cost."""
+    """Search some commits for the texts of records; effort is bounded for records with a key in `limited`."""
     seeker = Seeker([*records], known, limited=limited)
     if not seeker.done:
         for commit in walked:
@@ -110,10 +110,7 @@ def _written(store: Store, walked: Sequence[Written], replacer: Replacer) -> dic
 
 
 def clean_incoming(store: Store, commit: str, *holders: str) -> str:
-    """Return the commit to take for one that a remote has: itself, or without what was purged here or there.
-
-    The records of purges are those of the memory here and of `holders`.
-    """
+    """Return a fetched commit, rewritten if it holds texts purged by records of this memory or of `holders`."""
     records = followed_at(store, store.tip, *holders)
     if not records:
         return commit
@@ -121,10 +118,10 @@ def clean_incoming(store: Store, commit: str, *holders: str) -> str:
 
 
 def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | None = None) -> Applied | None:
-    """Have this store hold nothing of what was purged here, or by what remotes have, the commits `held`.
+    """Apply the records of this store and of `held`, the fetched commits; return None if there was nothing to do.
 
-    `answers` says of keys of records whether the person accepts them; None: all that were not refused. Returns None
-    where there was nothing to do; otherwise branches may have moved.
+    `answers` maps keys of records to whether the person accepts them; None accepts all that were not refused. Branches
+    may have moved unless the result is None.
 
     Raises:
         BusyError: another process kept the store's lock.
@@ -153,27 +150,27 @@ def follow(store: Store, held: Iterable[str], *, answers: Mapping[str, bool] | N
 
 
 def _note_removed(store: Store, cleaned: Cleaned) -> None:
-    """Count what went unasked, so that it does not become much bit by bit."""
+    """Add up the bytes removed without asking, so that many small purges meet the limit, too."""
     if cleaned.removed:
         state = read_state(store.private)
         write_state(store.private, replace(state, removed=state.removed + cleaned.removed))
 
 
 def sweep(store: Store) -> None:
-    """Remove what came from a remote and was purged before: nothing points to it any more."""
+    """Remove unreachable objects that a fetch brought and that hold purged texts."""
     with locked(store) as lock:
         apply(store, lock, followed_at(store, store.tip))
 
 
 @contextlib.contextmanager
 def locked(store: Store) -> Iterator[Lock]:
-    """Hold the store's lock for as long as a purge takes."""
+    """Hold the store's lock during a purge."""
     with store.lock("purge").acquire(store.config.lock.wait_seconds) as lock, beating(lock):
         yield lock
 
 
 def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable[bytes] = ()) -> Applied:
-    """Take what records name out of a store, for good; under the store's lock, with the work tree settled."""
+    """Remove the texts of records from a store; needs the store's lock, with edits by hand committed."""
     branch = store.repository.branch()
     refs = own_refs(store)
     stash = _stashed(store) if _STASH in refs else []
@@ -204,7 +201,7 @@ def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable
 
 
 def resume(store: Store, lock: Lock) -> Applied | None:
-    """Finish a purge that was cut off; under the store's lock. None where it had not come to anything."""
+    """Finish an interrupted purge, under the store's lock; None if it had not written a record."""
     with beating(lock):
         remove_litter(store, store.repository.branch())
         return _resume(store, lock)
@@ -220,7 +217,7 @@ def _resume(store: Store, lock: Lock) -> Applied | None:
     now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
     if journal.moves and all(now.get(ref) in move for ref, move in journal.moves.items()):
         return finish(store, journal, records, frozenset())
-    recover(store, tip)  # it had only begun, or a person has committed something since
+    recover(store, tip)  # the journal is empty, or a person has committed since
     return apply(store, lock, records)
 
 
@@ -230,8 +227,8 @@ def _stashed(store: Store) -> list[tuple[str, str]]:
     return stashed(store.repository.git) if store.own_repository else []
 
 
-def oldest_found(walked: Sequence[Written], found: Found) -> list[str]:
-    """Return the commits that have something in them and none before them that has."""
+def oldest_affected(walked: Sequence[Written], found: Found) -> list[str]:
+    """Return the affected commits that have no affected ancestor."""
     affected: set[str] = set()
     oldest = []
     for commit in walked:

@@ -1,8 +1,8 @@
-"""The second half of a purge, out of its journal: each step may be repeated (gitmem.store.rewrite.apply).
+"""Carry out the journal of a purge; each step is idempotent (gitmem.store.rewrite.apply).
 
-The refs move; the work tree and the index follow; caches are dropped, and what waits in the private folder is cleaned;
-the reflogs and every object that nothing points to any more go; and then every object is read, to see that it is so. In
-a project's own repository the last three are the user's business: only gitmem's reflogs are emptied, and it is said.
+Move the refs, update work tree and index, delete caches, clean files of the private folder, expire reflogs, delete
+unreachable objects, and read every object to verify. In a project's own repository only gitmem's reflogs are emptied;
+a notice leaves the rest to the user.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _LISTED = 5
 
 @dataclass(slots=True)
 class Applied:
-    """What purging a store came to: refs that moved, commits written again, objects read afterwards, what to tell."""
+    """Counts of moved refs, rewritten commits and objects read to verify, and notices for the user."""
 
     refs: int = 0
     commits: int = 0
@@ -51,12 +51,12 @@ class Applied:
 
 
 def finish(store: Store, journal: Journal, records: Collection[Record], known: Collection[bytes]) -> Applied:
-    """Do what a journal says, and remove it; `known` are the texts, as far as they are known here."""
+    """Carry out a journal and remove it; `known` are the texts that are known already."""
     done = Applied(refs=len(journal.moves))
     if not _move(store, journal):
-        raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command goes on.")
+        raise BusyError("Another git command moved a branch meanwhile.", "The next gitmem command continues.")
     state = read_state(store.private)
-    # Of records that came from elsewhere nothing more is sought: it would have to be judged.
+    # Texts of records from other machines that turn up only now would have to be judged first.
     seeker = Seeker([record for record in records if record.key in state.agreed], known)
     _bring_up_files(store, journal, seeker, done)
     _drop_derived(store)
@@ -81,14 +81,14 @@ def finish(store: Store, journal: Journal, records: Collection[Record], known: C
 
 
 def _move(store: Store, journal: Journal) -> bool:
-    """Move the refs of a journal that have not moved yet, all at once; False where somebody moved one meanwhile."""
+    """Move the remaining refs of a journal in one transaction; False if another process moved one."""
     now = {ref: oid for ref, (oid, _) in own_refs(store).items()}
     left = {ref: step for ref, step in journal.moves.items() if now.get(ref) != step[1]}
     return move_refs(store.repository.git, left, "gitmem purge")
 
 
 def _bring_up_files(store: Store, journal: Journal, seeker: Seeker, done: Applied) -> None:
-    """Give the files of the work tree their new content; what a person changed meanwhile stays, without the texts."""
+    """Write the new content of files to the work tree; keep edits by hand, without the purged texts."""
     tip = store.tip
     assert tip is not None
     left = dict(journal.files)
@@ -98,7 +98,7 @@ def _bring_up_files(store: Store, journal: Journal, seeker: Seeker, done: Applie
             try:
                 disk = store.files.read(path)
             except (RefusedError, OSError) as error:
-                done.notices.append(f"{path} is left as it is: {error}")
+                done.notices.append(f"{path} was not changed: {error}")
                 continue
             held = None if disk is None else blob_id(disk, like=tip)
             if held == new:
@@ -126,7 +126,7 @@ def _drop_derived(store: Store) -> None:
 
 
 def _clean_private(store: Store, seeker: Seeker) -> None:
-    """Clean what waits in the spool, logs and counters; when a file was written stays, since a hook's event is then."""
+    """Clean the files of the private folder; keep their times, by which events of hooks are dated."""
     for path in plain_files(store.private):
         if os.path.basename(path).startswith((PURGING, "lock")):
             continue
@@ -144,7 +144,7 @@ def _clean_private(store: Store, seeker: Seeker) -> None:
 
 
 def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
-    """Say which files of the store's folder hold it still: files that git ignores, and git's own settings."""
+    """Add a notice that names ignored files, and files of git's own folder, that still hold a text."""
     git_dir = store.repository.layout.git_dir
     files = [
         path for path in plain_files(store.root) if os.path.relpath(path, store.root).split(os.sep)[0] != TEMPORARY
@@ -154,7 +154,7 @@ def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
     found = [path for path in files if replacer.holds(read_file(path))]
     if found:
         names = ", ".join(found[:_LISTED]) + (", …" if len(found) > _LISTED else "")
-        done.notices.append(f"Still in files that are not kept in history; look into them: {names}")
+        done.notices.append(f"Files outside of history still hold it; clean them by hand: {names}")
 
 
 def _expunge(store: Store, journal: Journal, replacer: Replacer, done: Applied) -> None:
@@ -162,22 +162,22 @@ def _expunge(store: Store, journal: Journal, replacer: Replacer, done: Applied) 
     if journal.stash:
         stash_again(git, journal.stash)
     forget_moves(git)
-    if journal.stash:  # what is stashed is a reflog
+    if journal.stash:  # again, since the stash is a reflog itself
         stash_again(git, journal.stash)
     remove_unreachable(git, common)
     if os.path.exists(os.path.join(common, "objects", "info", "alternates")):
-        done.notices.append("Objects of another repository are used here ('alternates'); those are not gitmem's.")
+        done.notices.append("This repository uses objects of another one ('alternates'), which were not purged.")
     for oid, data in every_object(git):
         done.objects += 1
         if replacer.holds(data):
             raise GitmemError(
-                f"The object {oid} still holds it: something of git's own keeps it.",
+                f"The object {oid} still holds it: git still reaches it.",
                 f"Look with 'git -C {store.root} fsck --lost-found' and 'git worktree list', then run it again.",
             )
 
 
 def plain_files(folder: str) -> Iterator[str]:
-    """Yield the plain files below a folder, git's own folder apart."""
+    """Yield the paths of regular files below a folder, except in `.git`."""
     for base, folders, names in os.walk(folder):
         folders[:] = [name for name in folders if name != ".git"]
         for name in names:
@@ -187,7 +187,7 @@ def plain_files(folder: str) -> Iterator[str]:
 
 
 def read_file(path: str) -> bytes:
-    """Return what a file holds, nothing where it cannot be read."""
+    """Return the content of a file, b"" if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return file.read(_MAX_BYTES)

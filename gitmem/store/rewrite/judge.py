@@ -1,7 +1,7 @@
-"""What a purge from elsewhere may take out unasked: a leaked token, and not the memory (docs/format.md, "Purging").
+"""Limits on purges from other machines: a leaked token goes unasked, the memory does not (docs/format.md, "Purging").
 
-It is judged by what it would change: bodies alone, no id, trailer, header field or name that gitmem goes by, and little
-of what is here and of what only history has.
+A purge may change bodies only (no id, trailer, structural header field or name), and only a small share of the tree and
+of history.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from gitmem.git.upkeep.rewrite import Written
     from gitmem.store.store import Store
 
-_LEAST = 8  # bytes of a text: a shorter one is a word, and no secret
-_MOST_BYTES = 4096  # that go, of all that purges took out here since the person was last asked
-# At most a tenth of what there is, but of a small memory a quarter, if that is as little as a token in some places.
+_LEAST = 8  # bytes of a text; a shorter one is a word rather than a secret
+_MOST_BYTES = 4096  # removed by all purges since the person was last asked
+# At most a tenth of the memory; of a small one a quarter, up to `_LITTLE` bytes.
 _SHARE, _SMALL_SHARE, _LITTLE = 10, 4, 256
 _MOST_PLACES = 50
-_FEW_FILES = 4  # of more not most are to change
-_AT_ONCE = 8  # purges that find something
+_FEW_FILES = 4  # with more, at most half may change
+_AT_ONCE = 8  # purges with matches
 _OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
 _SLUGGED = re.compile(rb"((?:facts/[a-z-]+|concepts)/[a-z][0-9a-z]{10}-)[^/]*\.md")
-# Header fields that say what people and agents said; all others gitmem goes by.
+# Header fields of free text; code depends on all others.
 _WORDS = {"name", "description", "keywords", "files", "themes", "key_decisions", "issues"}
 _SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues", "Exchanges", TIMELINE} | {
     kind.label for kind in MemoryType
@@ -43,7 +43,7 @@ _SECTIONS = {"Core Decisions", "Current State", "Recent Context", "Known Issues"
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Why purges are to wait, by the key of their record, and how many bytes the others take out."""
+    """The reasons why purges wait, by key of their record, and the bytes that the others remove."""
 
     waiting: dict[str, str]
     removed: int
@@ -51,7 +51,7 @@ class Judgement:
 
 @dataclass(slots=True)
 class _Tally:
-    """What one purge would change."""
+    """The changes that one purge would make."""
 
     replacer: Replacer
     broken: str = ""
@@ -63,7 +63,7 @@ class _Tally:
 
 @dataclass(frozen=True, slots=True)
 class _Here:
-    """What the tips hold: the blobs of their files, how many files that are, and their bytes."""
+    """The blobs that the tips hold, and the number and total bytes of their files."""
 
     blobs: frozenset[str]
     files: int
@@ -73,12 +73,12 @@ class _Here:
 def judge(
     store: Store, walked: Sequence[Written], tips: Collection[str], found: Mapping[str, Collection[bytes]], removed: int
 ) -> Judgement:
-    """Judge purges by the texts that were found of each; `removed` bytes others have taken out unasked before."""
+    """Judge purges by their texts that were found; earlier ones removed `removed` bytes unasked."""
     waiting = dict.fromkeys(sorted(found)[_AT_ONCE:], f"more than {_AT_ONCE} purges at once would change something")
     tallies = {key: _Tally(Replacer(texts)) for key, texts in found.items() if key not in waiting}
     for key, texts in found.items():
         if min(map(len, texts)) < _LEAST:
-            waiting[key] = f"one of its texts has less than {_LEAST} bytes"
+            waiting[key] = f"one of its texts has fewer than {_LEAST} bytes"
             tallies.pop(key, None)
     for tally in tallies.values():
         tally.broken = _broken_names(walked, tally.replacer)
@@ -96,18 +96,18 @@ def judge(
 
 def _too_much(tally: _Tally, here: _Here, grown: int, removed: int) -> str:
     if tally.places > _MOST_PLACES:
-        return f"its texts stand in more than {_MOST_PLACES} places"
+        return f"its texts are in more than {_MOST_PLACES} places"
     if removed + tally.removed > _MOST_BYTES:
-        return f"it would take out {tally.removed:,} bytes, more than goes unasked"
+        return f"it would remove {tally.removed:,} bytes, more than is removed unasked"
     if tally.removed_here > _most(here.size) or tally.removed > _most(max(grown, here.size)):
-        return f"it would take out {tally.removed:,} bytes, too much of what there is"
+        return f"it would remove {tally.removed:,} bytes, too much of the memory"
     if len(tally.files) > _FEW_FILES and len(tally.files) * 2 > here.files:
-        return f"it would change {len(tally.files)} files, most of all"
+        return f"it would change {len(tally.files)} of {here.files} files"
     return ""
 
 
 def _most(size: int) -> int:
-    """Return how many bytes of so many may go unasked."""
+    """Return how many of `size` bytes may be removed unasked."""
     return max(size // _SHARE, min(size // _SMALL_SHARE, _LITTLE))
 
 
@@ -122,7 +122,7 @@ def _here(store: Store, tips: Collection[str]) -> _Here:
 
 
 def _count(store: Store, walked: Sequence[Written], tallies: Mapping[str, _Tally], here: _Here) -> int:
-    """Count what each purge would change in files; returns how many bytes the commits brought in all."""
+    """Tally what each purge would change in files; return how many bytes the commits added."""
     anything = Replacer({text for tally in tallies.values() for text in tally.replacer.texts})
     grown = 0
     for path, oid, data, before in _contents(store, walked):
@@ -140,11 +140,13 @@ def _count_file(tally: _Tally, path: bytes, data: bytes, before: bytes, *, is_he
     if clean == data:
         return
     if _breaks(path.decode("utf-8", "replace"), data, clean):
-        tally.broken = f"it would change what gitmem goes by, in {path.decode('utf-8', 'replace')}"
+        tally.broken = (
+            f"it would change ids, fields or headings that gitmem reads, in {path.decode('utf-8', 'replace')}"
+        )
         return
     places, removed = _taken(data, clean)
     before_places, before_removed = _taken(before, tally.replacer.clean(before))
-    tally.places += max(places - before_places, 0)  # what a version has as the one before it counts once
+    tally.places += max(places - before_places, 0)  # matches that the previous version has count once
     tally.removed += max(removed - before_removed, 0)
     if is_here:
         tally.removed_here += removed
@@ -152,13 +154,13 @@ def _count_file(tally: _Tally, path: bytes, data: bytes, before: bytes, *, is_he
 
 
 def _taken(data: bytes, clean: bytes) -> tuple[int, int]:
-    """Return in how many places something was taken out, and how many bytes."""
+    """Return the number of matches and of bytes that were removed."""
     places = clean.count(MARKER) - data.count(MARKER)
     return places, len(data) - len(clean) + places * len(MARKER)
 
 
 def _contents(store: Store, walked: Sequence[Written]) -> Iterator[tuple[bytes, str, bytes, bytes]]:
-    """Yield the files that commits brought, each content once: path, id, content, and what was there before."""
+    """Yield path, id, content and previous content of the files that commits added, each content once."""
     changes = {
         change.new: change
         for commit in reversed(walked)
@@ -173,7 +175,7 @@ def _contents(store: Store, walked: Sequence[Written]) -> Iterator[tuple[bytes, 
 
 
 def _broken_names(walked: Sequence[Written], replacer: Replacer) -> str:
-    """Say which name of a file, or which commit's trailers or people, a purge would change."""
+    """Return why a purge may not be applied: it would change a path, an author or a trailer; "" if none."""
     for path in {change.path for commit in walked for change in commit.changes}:
         clean = replacer.clean_path(path)
         slugged = _SLUGGED.fullmatch(path)
@@ -192,7 +194,7 @@ def _commit_facts(raw: bytes) -> list[bytes]:
 
 
 def _breaks(path: str, data: bytes, clean: bytes) -> bool:
-    """Say whether a file that was cleaned has lost what gitmem goes by."""
+    """Return whether cleaning a file changed its structure: ids, fields, headings."""
     if path in _OWN or path.startswith(f"{PURGED}/"):
         return True
     if path.endswith(".jsonl"):
@@ -201,7 +203,7 @@ def _breaks(path: str, data: bytes, clean: bytes) -> bool:
 
 
 def _facts(data: bytes) -> object:
-    """Return what gitmem goes by in a document: its header but for words, its entries' heads, its own headings."""
+    """Return the structure of a document: header fields except free text, heads of entries, known headings."""
     document = Document.parse(data)
     header = {key: None if key in _WORDS else value for key, value in document.metadata.items()}
     entries = [found.entry._replace(text="") for found in find_entries(document.body)]
@@ -210,7 +212,7 @@ def _facts(data: bytes) -> object:
 
 
 def _shape(line: bytes) -> object:
-    """Return what gitmem goes by in a line of a transcript: its fields, and who said it when."""
+    """Return the structure of a transcript's line: its field names, role, time and ids."""
     try:
         said = json.loads(line)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""What the private folder remembers of purges: what was scanned already, and one that is under way."""
+"""The state of purges in the private folder: records applied, commits scanned, and the journal of a running purge."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _MAX_BYTES = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What this machine holds of the records of purges, each by its key, and of the files that should be records.
+    """The records of purges on this machine, each by its key.
 
-    `records` were applied, and `clean` are commits whose whole history is known to hold nothing they name. The person
-    here made or accepted those `agreed`, and `refused` others; `waiting` for an answer are those with a reason.
-    `aside` are files that are no records. `removed` counts the bytes that were taken out since anything was agreed.
+    `records` were applied, and the history of the commits in `clean` holds none of their texts. The person made or
+    accepted those in `agreed` and refused those in `refused`; `waiting` maps those without an answer to the reason.
+    `aside` are invalid files in the records' folder. `removed` counts the bytes removed unasked since the last answer.
     """
 
     records: tuple[str, ...] = ()
@@ -35,16 +35,16 @@ class State:
     removed: int = 0
 
     def with_clean(self, commits: Iterable[str]) -> State:
-        """Return it with more commits that are clean; the oldest are forgotten."""
+        """Return the state with more clean commits, without the oldest beyond the limit."""
         return replace(self, clean=tuple(dict.fromkeys((*commits, *self.clean)))[:_MOST_CLEAN])
 
     def with_waiting(self, waiting: Mapping[str, str]) -> State:
-        """Return it with more records that wait; they are not followed any more."""
+        """Return the state with more waiting records, which no longer count as applied."""
         left = tuple(key for key in self.records if key not in waiting)
         return replace(self, records=left, waiting={**self.waiting, **waiting})
 
     def with_answer(self, keys: Collection[str], *, yes: bool) -> State:
-        """Return it with what the person says of some records, in place of what was said before."""
+        """Return the state with the person's answer on some records, which replaces earlier ones."""
         waiting = {key: why for key, why in self.waiting.items() if key not in keys}
         agreed, refused = ([key for key in held if key not in keys] for held in (self.agreed, self.refused))
         (agreed if yes else refused).extend(sorted(keys))
@@ -53,7 +53,7 @@ class State:
 
 
 def read_state(private: str) -> State:
-    """Return what is remembered; nothing where that cannot be read, and all is scanned and judged again."""
+    """Read the state; an empty one if it cannot be read, so that everything is scanned and judged again."""
     try:
         said = _read(private, _STATE)
         if said["v"] != _VERSION:
@@ -66,7 +66,7 @@ def read_state(private: str) -> State:
 
 
 def write_state(private: str, state: State) -> None:
-    """Remember it; where that is not possible, all is scanned and judged again."""
+    """Write the state; ignore failures, after which everything is scanned and judged again."""
     with contextlib.suppress(OSError):
         said = {"v": _VERSION, **{name: getattr(state, name) for name in state.__slots__}}
         _write(private, _STATE, said, sync=False)
@@ -74,10 +74,10 @@ def write_state(private: str, state: State) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Journal:
-    """What is to be done once the new commits are written; each step of it may be done twice.
+    """The steps left after the new commits are written; each is idempotent.
 
-    `moves` are refs with where they were and where they go (None: nowhere), `files` the paths of the work tree that
-    change, with the ids of both contents and the mode, `stash` what is stashed by then, the newest first.
+    `moves` maps refs to their old and new values (None: deleted), `files` paths of the work tree to both blob ids and
+    the mode; `stash` are the entries of the rewritten stash, newest first.
     """
 
     records: tuple[str, ...] = ()
@@ -86,12 +86,12 @@ class Journal:
     stash: tuple[tuple[str, str], ...] = ()
 
     def write(self, private: str) -> None:
-        """Write it down, synced."""
+        """Write the journal and sync it to disk."""
         _write(private, PURGING, {"v": 1, **{name: getattr(self, name) for name in self.__slots__}}, sync=True)
 
     @staticmethod
     def read(private: str) -> Journal:
-        """Return what is written down; nothing where the purge had only begun."""
+        """Read the journal; an empty one if the purge had only begun."""
         try:
             said = _read(private, PURGING)
             return Journal(
@@ -105,7 +105,7 @@ class Journal:
 
     @staticmethod
     def remove(private: str) -> None:
-        """Say that nothing is to be done any more."""
+        """Delete the journal."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(private, PURGING))
 

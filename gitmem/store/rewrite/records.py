@@ -1,7 +1,7 @@
-"""The records of purges that commits hold, and which of them this machine follows (docs/format.md, "Purging").
+"""Read the records of purges from commits, and choose which this machine follows (docs/format.md, "Purging").
 
-A record was made here, was accepted here, or came from elsewhere. Of those that came from elsewhere only so many are
-followed unasked, and what they would take out is judged (gitmem.store.rewrite.judge); the others wait for an answer.
+Records made or accepted here are followed. Those of other machines are followed within limits on their number and on
+what they would remove (gitmem.store.rewrite.judge); the others wait for an answer.
 """
 
 from __future__ import annotations
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 SUFFIX = ".json"
-MOST_UNASKED = 128  # texts of all records together that are followed unasked
+MOST_UNASKED = 128  # texts, of all records that are followed unasked
 _MOST_FILES = 1000
 _MOST_ASIDE = 100  # that are remembered
-_MOST_TOLD = 5
+_MOST_LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records that some commits hold, and the files among them that are none."""
+    """The records of some commits, and the invalid files in the records' folder."""
 
     records: tuple[Record, ...]
     aside: tuple[str, ...]
 
 
 def record_path(identifier: str) -> str:
-    """Return where the record of a purge stands."""
+    """Return the path of the record of a purge."""
     return f"{PURGED}/{identifier}{SUFFIX}"
 
 
 def read_records(store: Store, commits: Iterable[str]) -> Records:
-    """Return the records that some commits hold; mostly one process.
+    """Return the records of some commits, mostly by one process.
 
-    Of more files than anybody makes only those that are known here already are read.
+    If there are more than `_MOST_FILES` files, those known here are read first, and the others up to that number.
     """
     with store.repository.reading() as objects:
         folders = objects.infos([f"{commit}:{PURGED}" for commit in dict.fromkeys(commits)])
@@ -66,7 +66,7 @@ def _known(state: State) -> set[str]:
 
 
 def look_at_records(store: Store, commits: Iterable[str]) -> Records:
-    """Read the records that commits hold, and remember which wait and which are none."""
+    """Read the records of commits, and save which of them wait and which files are invalid."""
     found = read_records(store, commits)
     before = read_state(store.private)
     here = {record.key for record in found.records}
@@ -79,46 +79,51 @@ def look_at_records(store: Store, commits: Iterable[str]) -> Records:
 
 
 def followed(store: Store, records: Iterable[Record]) -> list[Record]:
-    """Return those of some records that are neither refused nor waiting here."""
+    """Return the records that are neither refused nor waiting here."""
     state = read_state(store.private)
     return [record for record in records if record.key not in {*state.refused, *state.waiting}]
 
 
 def followed_at(store: Store, *commits: str | None) -> list[Record]:
-    """Return the records that some commits hold and that this machine follows."""
+    """Return the records of some commits that this machine follows."""
     return followed(store, look_at_records(store, filter(None, commits)).records)
 
 
 def answer(store: Store, keys: Collection[str], *, yes: bool) -> None:
-    """Remember whether the person here accepts some records."""
+    """Save whether the person accepts some records."""
     write_state(store.private, read_state(store.private).with_answer(keys, yes=yes))
 
 
 def followed_paths(store: Store) -> set[str]:
-    """Return the files whose records this machine follows."""
+    """Return the paths of the records that this machine follows."""
     state = read_state(store.private)
     return {record_path(key.partition(" ")[0]) for key in (*state.agreed, *state.records)}
 
 
 def unfollowed(store: Store) -> list[str]:
-    """Return the records that wait for an answer or were refused, as the files they stand in."""
+    """Return the paths of the records that wait for an answer or were refused."""
     state = read_state(store.private)
     return [record_path(key.partition(" ")[0]) for key in (*state.waiting, *state.refused)]
 
 
 def news(before: State, after: State) -> list[str]:
-    """Say which records wait, and which files are none, that were not known before."""
-    said = []
+    """Return notices on records that wait, and on invalid files, that `before` does not have."""
+    notices = []
     for key, why in after.waiting.items():
         if key not in before.waiting:
             path = record_path(key.partition(" ")[0])
-            said.append(f"{path}: this purge from elsewhere waits for your answer, since {why}: 'gitmem review {path}'")
-    said += [f"{path} is no record of a purge; it is ignored." for path in after.aside if path not in before.aside]
-    return [*said[:_MOST_TOLD], *([f"… and {len(said) - _MOST_TOLD} more."] if len(said) > _MOST_TOLD else [])]
+            notices.append(
+                f"{path}: this purge of another machine waits for your answer: {why}. See 'gitmem review {path}'."
+            )
+    notices += [
+        f"{path} is not a valid record of a purge; it is ignored." for path in after.aside if path not in before.aside
+    ]
+    more = len(notices) - _MOST_LISTED
+    return [*notices[:_MOST_LISTED], *([f"… and {more} more."] if more > 0 else [])]
 
 
 def _too_many(state: State, records: Sequence[Record]) -> dict[str, str]:
-    """Return the records that are more than are followed unasked; those that were followed so far come first."""
+    """Return the unanswered records beyond `MOST_UNASKED` texts, with a reason; applied ones count first."""
     answered = {*state.agreed, *state.refused, *state.waiting}
     texts = 0
     waiting = {}
