@@ -1,4 +1,4 @@
-"""A check of what would change bytes, or run something, where a person's own git commands read it.
+"""Check for attributes and submodules by which a person's own git could change bytes or run programs.
 
 gitmem uses no attributes and no submodules (gitmem.git.process.unfiltered); a person's plain `git` in the store does.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _FILE = ".gitattributes"
 _MODULES = ".gitmodules"
-# What keeps bytes as they are, or only says how plain git merges and prints.
+# Attributes that keep bytes as they are, or only affect merges and diffs of plain git.
 _HARMLESS = frozenset(
     (
         *("-text", "-eol", "-filter", "-ident", "-working-tree-encoding", "binary", "diff", "-diff"),
@@ -29,7 +29,7 @@ _SHOWN = 5
 
 
 def check_attributes(store: Store) -> Iterator[Finding]:
-    """Name lines of attributes that are not gitmem's and could do something, and a list of submodules."""
+    """Report attributes that are neither gitmem's nor harmless, and a list of submodules."""
     paths = known_files(store.repository.git)
     found = [
         f"{path}, line {number}: {line}"
@@ -39,7 +39,9 @@ def check_attributes(store: Store) -> Iterator[Finding]:
     ]
     found += [f"{path}: submodules" for path in paths if path == _MODULES]
     if found:
-        message = "Attributes that are not gitmem's; it uses none, but your own git commands in the store do."
+        message = (
+            "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
+        )
         remedy = f"If they are not yours, remove {_FILE}; 'gitmem init' writes gitmem's own."
         yield Finding("attributes", Level.WARNING, message, remedy, tuple(found[:_SHOWN]))
     else:
@@ -56,5 +58,5 @@ def _acting(text: str) -> Iterator[tuple[int, str]]:
 def _text(store: Store, path: str) -> str:
     try:
         return (store.read(path) or b"").decode("utf-8", "replace")
-    except (GitmemError, OSError):  # a link; the check of names says so
+    except (GitmemError, OSError):  # a link, which the check of names reports
         return ""

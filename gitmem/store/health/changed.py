@@ -1,7 +1,7 @@
-"""What is wrong with documents, by a look at those that changed since the last one: what `gitmem status` can afford.
+"""Check the documents that changed since the last check, cheaply enough for `gitmem status`.
 
-`examined.json` in the private folder names the commit whose documents were looked at, and those to look at again: in
-which something was found, or whose files were not as in the commit. It can be deleted; then all are looked at.
+`examined.json` in the private folder names the commit that was checked and the documents to check again, which had
+findings or uncommitted edits. If it is deleted, all documents are checked.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _MAX_BYTES = 1 << 20
 
 
 def check_documents(store: Store, edited: Iterable[str]) -> Iterator[Finding]:
-    """Name documents with broken headers or conflict markers; `edited` are the files that differ from the tip."""
+    """Report broken headers and conflict markers in documents; `edited` are the files that differ from the tip."""
     try:
-        tip = store.repository.resolve("HEAD")  # also where a merge goes on
+        tip = store.repository.resolve("HEAD")  # also works during a merge
     except NotFoundError:
         tip = ""
     edited = set(edited)
@@ -43,14 +43,14 @@ def check_documents(store: Store, edited: Iterable[str]) -> Iterator[Finding]:
 
 
 def _changed(store: Store, tip: str) -> Iterable[str]:
-    """Return the files that changed since the last look, and those to look at again; at first all."""
+    """Return the files to check: those that changed since the last check or had findings; all at first."""
     try:
         with open(os.path.join(store.private, _FILE), "rb") as file:
             seen = json.loads(file.read(_MAX_BYTES))
         if seen["by"] == __version__ and re.fullmatch("[0-9a-f]{40,64}", seen["commit"]):
             return [*map(str, seen["again"]), *(one.path for one in store.repository.changes(seen["commit"], tip))]
     except (OSError, ValueError, TypeError, KeyError, RecursionError, GitFailedError):
-        pass  # never looked, or that commit is gone
+        pass  # no valid record, or its commit is gone
     return known_files(store.repository.git)
 
 

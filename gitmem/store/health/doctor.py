@@ -1,4 +1,4 @@
-"""The doctor's round (spec R12, P9): every check of a store, each of which may fail without keeping the others away."""
+"""Run the checks of a store (spec R12, P9); one that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 Check = Callable[["Store"], Iterator[Finding]]
 
-# What is cheap enough for every `gitmem status`, and leaves no trace.
+# Checks that are cheap enough for every `gitmem status`, and write nothing.
 QUICK: tuple[Check, ...] = (
     repository.check_branch,
     files.check_config,
@@ -54,9 +54,9 @@ DEEP: tuple[Check, ...] = tuple(
 def examine(
     store: Store, checks: tuple[Check, ...] = FULL, progress: Callable[[str], None] = lambda _: None
 ) -> list[Finding]:
-    """Run checks on a store and return what they found, in their order; `progress` is told the name of each.
+    """Run checks in order and return their findings; call `progress` with the name of each check.
 
-    A check that fails is a problem of its own, in the words of its error.
+    The error of a check that fails is a finding, too.
     """
     found: list[Finding] = []
     for check in checks:
@@ -67,7 +67,7 @@ def examine(
         except GitmemError as error:
             if error.message not in {finding.message for finding in found}:
                 found.append(Finding(name, Level.PROBLEM, error.message, error.remedy))
-        except Exception as error:  # noqa: BLE001  # a doctor that stops at the first trouble helps nobody
+        except Exception as error:  # noqa: BLE001  # the other checks must run
             words = " ".join(f"{type(error).__name__}: {error}".split())
-            found.append(Finding(name, Level.PROBLEM, f"This could not be checked. {words}"))
+            found.append(Finding(name, Level.PROBLEM, f"The check failed. {words}"))
     return found

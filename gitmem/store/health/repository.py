@@ -1,4 +1,4 @@
-"""Checks of what the store stands on: the tools, the repository, its locks, the private folder."""
+"""Check the tools, the repository, its locks and the private folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _BRANCH = f"refs/heads/{MEMORY_BRANCH}"
 
 
 def check_tools(store: Store) -> Iterator[Finding]:
-    """Say which versions of git and Python run here."""
+    """Report the versions of git and Python."""
     version = git_version(store.context.environ)
     oldest = ".".join(map(str, OLDEST_GIT))
     yield Finding("git", Level.OK, f"git {'.'.join(map(str, version))} ({oldest} or later is needed).")
@@ -39,7 +39,7 @@ def check_tools(store: Store) -> Iterator[Finding]:
 
 
 def check_format(store: Store) -> Iterator[Finding]:
-    """Say which version the store's format has; a store of a higher one is not even opened."""
+    """Report the version of the store's format; stores of newer versions are refused when opened."""
     version = format_version(store.read(FORMAT) or b"")
     if version is None:
         message = f"{FORMAT} is missing or names no version; {FORMAT_VERSION} is assumed."
@@ -49,7 +49,7 @@ def check_format(store: Store) -> Iterator[Finding]:
 
 
 def check_branch(store: Store) -> Iterator[Finding]:
-    """Say which branch it is; an operation of the user's that is unfinished raises an error, which says so."""
+    """Report the branch; an unfinished merge or rebase raises an error, which becomes the finding."""
     branch = store.repository.branch()
     tip = store.repository.tip(branch)
     name = branch.removeprefix("refs/heads/")
@@ -62,101 +62,103 @@ def check_branch(store: Store) -> Iterator[Finding]:
 
 
 def check_work_tree(store: Store) -> Iterator[Finding]:
-    """Check that files, index and branch are in step."""
+    """Check that files, index and branch agree."""
     if store.tip != store.marked():
-        message = "The files are behind the branch."
-        yield Finding("checkout", Level.WARNING, message, "The next gitmem command brings them up.")
+        message = "The files are older than the branch."
+        yield Finding("checkout", Level.WARNING, message, "The next gitmem command updates them.")
     edited, staged = store.files.edited(), staged_paths(store.repository.git)
     if staged:
         message = f"The index differs from the branch in {count(len(staged), 'file')}."
-        remedy = f"If you did not 'git add' that, take it back with: git -C {store.root} reset"
+        remedy = f"If you did not 'git add' that, reset the index: git -C {store.root} reset"
         yield Finding("index", Level.WARNING, message, remedy, tuple(staged[:_SHOWN]))
     if edited:
         message = f"{count(len(edited), 'file')} edited by hand and not committed."
-        remedy = "Nothing to do: the next save keeps them, as your edit."
+        remedy = "Nothing to do: the next save commits them as your edit."
         yield Finding("edits", Level.NOTE, message, remedy, tuple(edited[:_SHOWN]))
     if not (staged or edited):
-        yield Finding("files", Level.OK, "Files, index and branch are in step.")
+        yield Finding("files", Level.OK, "Files, index and branch agree.")
 
 
 def check_objects(store: Store) -> Iterator[Finding]:
-    """Check that everything the branch leads to is there."""
+    """Check that all reachable objects exist."""
     yield from _whole(store, deep=False)
 
 
 def check_objects_deeply(store: Store) -> Iterator[Finding]:
-    """Check that every object of the repository is what its name says."""
+    """Check the content of every object against its id."""
     yield from _whole(store, deep=True)
 
 
 def _whole(store: Store, *, deep: bool) -> Iterator[Finding]:
     git = store.repository.git
-    # The other branches of a project's repository are not ours to judge, unless it was asked for.
+    # Check other branches of a project's repository only on request.
     found = damages(git, deep=deep) if deep or store.own_repository else missing_of(git, "HEAD")
     if found:
-        remedy = (
-            "Stop saving, and copy the folder. A clone or a backup has what is missing: 'git fetch' from it brings it."
-        )
+        remedy = "Stop saving, and copy the folder. Then 'git fetch' the missing objects from a clone or a backup."
         details = tuple(found[:_SHOWN])
-        yield Finding("objects", Level.PROBLEM, "The repository is damaged, says git.", remedy, details)
+        yield Finding("objects", Level.PROBLEM, "Git reports damage in the repository.", remedy, details)
     else:
-        how = "are there and sound" if deep else "are there"
-        yield Finding("objects", Level.OK, f"All objects {how}.")
+        state = "exist and are intact" if deep else "exist"
+        yield Finding("objects", Level.OK, f"All objects {state}.")
 
 
 def check_locks(store: Store) -> Iterator[Finding]:
-    """Find lock files that a killed git left behind, and who holds the store."""
+    """Report stale lock files of git, and the holder of the store's lock."""
     now = store.context.clock().timestamp()
     old = [(path, now - made) for path, made in lock_files(store.repository.layout, _BRANCH) if now - made > _OLD_LOCK]
     if old:
         details = tuple(f"{path}, for {age(seconds)}" for path, seconds in old)
         remedy = "If no git command is running in the store, remove them."
-        message = f"{count(len(old), 'lock file')} of git's that nobody seems to use."
+        message = f"{count(len(old), 'stale lock file')} of git."
         yield Finding("locks", Level.WARNING, message, remedy, details)
     try:
         store.lock("doctor").acquire(0).release()
     except BusyError as error:
-        yield Finding("lock", Level.NOTE, error.message, "Nothing to do, unless it stays so.")
+        yield Finding("lock", Level.NOTE, error.message, "Nothing to do, unless it persists.")
     else:
-        yield Finding("lock", Level.OK, "Nobody holds the store.")
+        yield Finding("lock", Level.OK, "The store's lock is free.")
 
 
 def check_private_folder(store: Store) -> Iterator[Finding]:
-    """Check that the private folder can be written, by its owner only, and by one machine only."""
+    """Check that the private folder is writable and private, and whether several machines may share it."""
     closed = [path for path in (store.root, store.private) if os.path.exists(path) and not os.access(path, os.W_OK)]
     if closed:
-        remedy = "Give yourself the right to write there, or nothing can be saved."
-        yield Finding("access", Level.PROBLEM, f"{' and '.join(closed)} cannot be written.", remedy)
+        remedy = "Give yourself write permission, or nothing can be saved."
+        yield Finding("access", Level.PROBLEM, f"{' and '.join(closed)} not writable.", remedy)
         return
     spool = store.spool.folder
     if sys.platform != "win32" and os.path.isdir(spool) and stat.S_IMODE(os.stat(spool).st_mode) & 0o077:
-        message = "Others can read what waits in the spool, which is not redacted yet."
+        message = "Other users can read the spool, which is not redacted yet."
         yield Finding("access", Level.WARNING, message, f"chmod 700 '{spool}'")
     else:
-        yield Finding("access", Level.OK, "The store can be written, and its spool is yours alone.")
+        yield Finding("access", Level.OK, "The store is writable, and its spool is private.")
     if os.path.isdir(store.private) and not file_locks_serve(store.private):
-        message = "On a file system that several machines may share: the store is locked by a git ref, which is slower."
-        remedy = "Take lock.kind away from 'file'." if store.config.lock.kind == "file" else ""
+        message = (
+            "The file system may be shared by several machines: the store is locked by a git ref, which is slower."
+        )
+        remedy = "Set lock.kind to something else than 'file'." if store.config.lock.kind == "file" else ""
         yield Finding("filesystem", Level.WARNING if remedy else Level.NOTE, message, remedy)
 
 
 def check_identity(store: Store) -> Iterator[Finding]:
-    """Say whose name commits bear."""
+    """Report the author of new commits."""
     layout = store.repository.layout
     who = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
     if who == GITMEM:
         remedy = "git config --global user.name 'Your Name'; git config --global user.email you@example.org"
-        yield Finding("identity", Level.NOTE, f"Git does not know your name; commits are by {who.name}.", remedy)
+        yield Finding(
+            "identity", Level.NOTE, f"Git does not know your name; the author of commits is {who.name}.", remedy
+        )
     else:
-        yield Finding("identity", Level.OK, f"Commits are by {who.name} <{who.email}>.")
+        yield Finding("identity", Level.OK, f"The author of commits is {who.name} <{who.email}>.")
 
 
 def check_maintenance(store: Store) -> Iterator[Finding]:
-    """Say whether it is time to pack the repository."""
+    """Report whether the repository should be packed."""
     common = store.repository.layout.common_dir
     state = f"{count(len(pack_names(common)), 'pack')}, about {count(loose_estimate(common), 'loose object')}"
     if not store.own_repository:
-        yield Finding("packing", Level.OK, f"{state}; the repository is the project's, and packing it left to git.")
+        yield Finding("packing", Level.OK, f"{state}; the repository is the project's, so git packs it.")
     elif needed(store):
         yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
     else:

@@ -1,4 +1,4 @@
-"""How a store stands, on one screen: what it holds, what waits, what needs a person."""
+"""Collect the state of a store for `gitmem status`."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
-_RECENT = 50  # commits among which there mostly is a save
+_RECENT = 50  # commits to search first for a save
 
 
 @dataclass(frozen=True, slots=True)
 class LastSave:
-    """The newest save or captured turn: its commit, when it was said, and its subject."""
+    """The newest save or captured turn: its commit, date and subject."""
 
     commit: str
     at: datetime
@@ -40,11 +40,10 @@ class LastSave:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """What `gitmem status` shows.
+    """The fields of `gitmem status`.
 
-    `unfinished` counts what hooks delivered of turns that go on; `edited` are files changed by hand and not committed
-    yet; `remotes` says how far each is, `review` what merges kept two versions of; `attention` is what quick checks
-    found worth saying.
+    `unfinished` counts events of turns that are still running; `edited` are files with uncommitted edits by hand;
+    `review` are documents with two versions; `attention` are findings of quick checks, except good ones.
     """
 
     store: str
@@ -66,7 +65,7 @@ class Status:
 
 
 def read_status(store: Store) -> Status:
-    """Return how a store stands; nothing is changed."""
+    """Return the state of a store; change nothing."""
     git = store.repository.git
     born = git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)).strip()
     names = known_files(git)
@@ -101,7 +100,7 @@ def _branch(store: Store) -> str:
 
 def _last_save(store: Store) -> LastSave | None:
     found = [record for record in records(store, limit=_RECENT) if record.op in _SAVES]
-    if not found:  # one walk through all of history for each
+    if not found:  # each walks all of history
         found = [record for op in _SAVES for record in records(store, op=op, limit=1)]
     newest = max(found, key=lambda record: record.committed, default=None)
     return None if newest is None else LastSave(newest.commit, newest.date, newest.subject)
@@ -110,14 +109,14 @@ def _last_save(store: Store) -> LastSave | None:
 def _size(store: Store) -> int:
     try:
         return len(store.read(MEMORY) or b"")
-    except GitmemError:  # a link in its place; `names` is a check of the doctor's
+    except GitmemError:  # a link, which `gitmem doctor` reports
         return 0
 
 
 def _edited(store: Store) -> tuple[str, ...] | None:
     try:
         return tuple(store.files.edited())
-    except GitmemError:  # conflicts in the index; the branch is in the middle of a merge, which is said
+    except GitmemError:  # conflicts in the index; a check reports the merge
         return None
 
 

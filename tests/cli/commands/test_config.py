@@ -305,7 +305,7 @@ def test_no_file_that_is_wrong_keeps_anything_from_being_saved(attacked: Callabl
     victim.gitmem("save", "saved all the same")
     assert "saved all the same" in (victim.store / "memory.md").read_text()
     status = victim.gitmem("status")
-    assert "Not all settings can be used." in status.out
+    assert "Some settings are invalid and not used." in status.out
     assert len(status.out) < 10_000
 
 

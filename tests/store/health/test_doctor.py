@@ -96,7 +96,7 @@ def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(tmp_path, 
 def test_a_name_that_git_knows_is_told(patient, home):
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
     found = {finding.check: finding for finding in examine(patient.store)}
-    assert found["identity"].message == "Commits are by Ada <ada@example.org>."
+    assert found["identity"].message == "The author of commits is Ada <ada@example.org>."
 
 
 def test_a_missing_format_file_is_a_warning_and_a_later_version_is_not_opened(patient):
@@ -326,7 +326,7 @@ def test_names_that_make_trouble_elsewhere_are_a_warning(patient):
     assert finding.level is Level.WARNING
     said = "\n".join(finding.details)
     assert "'Aux.md' is refused: it has a device name of Windows" in said
-    assert "Some systems take these for one: facts/Zoë.md, facts/zoë.md." in said
+    assert "Some systems do not tell these names apart: facts/Zoë.md, facts/zoë.md." in said
     assert sys.platform == "win32" or "link.md is a symbolic link" in said
     assert len(finding.details) == 3
 
@@ -375,7 +375,7 @@ def test_a_check_that_fails_keeps_the_others_from_nothing(patient, monkeypatch):
 
     found = doctor.examine(patient.store, (check_the_weather, check_git, *QUICK))
     assert [(f.check, f.level, f.message) for f in found[:2]] == [
-        ("the weather", Level.PROBLEM, "This could not be checked. ZeroDivisionError: no weather"),
+        ("the weather", Level.PROBLEM, "The check failed. ZeroDivisionError: no weather"),
         ("git", Level.PROBLEM, "There is no git on the PATH."),
     ]
     assert len(found) > len(QUICK)
