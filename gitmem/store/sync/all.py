@@ -1,4 +1,4 @@
-"""Syncing the remotes of a store, by hand or behind a hook; how it went is remembered (gitmem.store.sync.records)."""
+"""Sync all remotes of a store, in the foreground or from a hook, and record the result (gitmem.store.sync.records)."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from gitmem.store.sync.retry import Options
 
 _FOLDER = "sync"
-BACKGROUND_SECONDS = 120.0  # for each conversation with a remote, when nobody waits
+BACKGROUND_SECONDS = 120.0  # time limit of each connection in the background
 
 
 @dataclass(frozen=True, slots=True)
 class RemoteState:
-    """How a remote stands to the store: commits that wait to go there (None: it was never synced), and its record."""
+    """A remote, the number of commits to push to it (None: it was never synced), and the record of its last sync."""
 
     name: str
     url: str
@@ -37,7 +37,7 @@ class RemoteState:
     record: Record | None
 
     def as_value(self) -> dict[str, object]:
-        """Return it as scripts read it (`--json`)."""
+        """Return the fields for `--json`."""
         record = self.record
         synced = record.synced.isoformat() if record and record.synced else None
         failure = record.failure if record else ""
@@ -47,7 +47,7 @@ class RemoteState:
 def sync_remote(
     store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float = SECONDS, unattended: bool = False
 ) -> Synced:
-    """Sync with one remote, transcripts too where that is configured, and remember how it went. Raises as `sync`."""
+    """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
     from gitmem.store.sync.memory import sync  # `states` needs none of it
     from gitmem.store.sync.transcripts import sync_transcripts
 
@@ -76,7 +76,7 @@ def sync_remote(
 
 
 def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
-    """Sync all remotes without asking anybody, one process at a time; yields what failed."""
+    """Sync all remotes without prompts, in one process at a time; yield the errors."""
     folder = os.path.join(store.private, _FOLDER)
     os.makedirs(folder, mode=0o700, exist_ok=True)
     lock = open_lock(store.repository.git, folder, purpose="sync", machine=store.context.machine)
@@ -93,12 +93,12 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
 
 
 def states(store: Store) -> list[RemoteState]:
-    """Return how each remote stands; reads what was fetched last, and no network."""
+    """Return the state of each remote as of the last fetch, without network access."""
     git, records = store.repository.git, read_records(store.private)
-    found = []
+    result = []
     for remote in remotes(store):
         ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         seen = read_refs(git, ref).get(ref)
         waiting = None if seen is None else count_commits(git, store.repository.branch(), without=seen)
-        found.append(RemoteState(remote.name, remote.shown, waiting, records.get(remote.name)))
-    return found
+        result.append(RemoteState(remote.name, remote.shown, waiting, records.get(remote.name)))
+    return result

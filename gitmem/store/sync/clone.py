@@ -1,4 +1,4 @@
-"""A store that begins as a clone of a remote's memory (docs/format.md, "Synchronising")."""
+"""Make a store as a clone of a remote's memory (docs/format.md, "Synchronising")."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def clone_store(start: str, context: Context, place: Place, url: str, *, asks: bool, options: Options) -> Store:
-    """Make the store of the project that the folder `start` belongs to out of what a remote has, and return it.
+    """Clone a remote's memory as the store of the project around the folder `start`, and return it.
 
     Raises:
         NotFoundError: the remote holds no memory.
@@ -40,14 +40,14 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
     if not made.new and store.tip not in {None, root}:
         raise GitmemError(
             f"This project has a store already, at {store.root}.",
-            f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' bring the two together.",
+            f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
         )
     try:
         remote = add_remote(store, DEFAULT, url)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         held = _fetched(remote, connection, options)
         check_extent(store, remote, held, {root})
-        os.makedirs(store.private, mode=0o700, exist_ok=True)  # where it is remembered which purges wait
+        os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
         theirs = clean_incoming(store, held, held)
         check_incoming(
             store, remote, root, theirs, options.accept, shared=bool(merge_bases(store.repository.git, root, theirs))
@@ -67,7 +67,7 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
 def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
     theirs = fetch_memory(remote, connection, options)
     if theirs is None:
-        remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' begin one."
+        remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
         raise NotFoundError(f"{remote.shown} holds no memory.", remedy)
     return theirs
 
@@ -77,9 +77,9 @@ def _holds_nothing(root: str) -> bool:
 
 
 def _check_out(store: Store, commit: str) -> None:
-    """Move the branch to a commit, and fill the empty work tree with it."""
+    """Move the branch to a commit, and check it out into the empty work tree."""
     branch = store.repository.branch()
     if not move_ref(store.repository.git, branch, commit, store.tip, "gitmem clone"):
-        raise GitmemError("The memory branch was moved meanwhile.", "Try again.")
+        raise GitmemError("Another process moved the memory branch.", "Try again.")
     check_out(store.repository.git, commit)
     store.mark(commit)

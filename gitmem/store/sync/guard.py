@@ -1,4 +1,4 @@
-"""What comes from a remote is looked at before anything is merged: it may be hostile, damaged, or a mistake."""
+"""Refuse unsafe or surprising states of a remote before a merge; docs/format.md, "Trust", lists them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _NAMED = 3  # files that a message names
 
 
 class Accept(StrEnum):
-    """What a sync refuses unless it is told that it is meant."""
+    """Unusual states that a sync refuses unless the person accepts them."""
 
-    DELETIONS = "deletions"  # much of what is here would be removed
-    REWRITTEN = "rewritten"  # the remote does not hold any more what it held
-    PURGE = "purge"  # what was purged elsewhere is more than goes unasked
-    UNRELATED = "unrelated"  # the remote's memory did not begin as this one
+    DELETIONS = "deletions"  # the merge would remove much of this memory
+    REWRITTEN = "rewritten"  # the remote lost commits that it had
+    PURGE = "purge"  # a purge of another machine exceeds the limits
+    UNRELATED = "unrelated"  # the histories share no commit
 
 
 def check_rewritten(
@@ -40,14 +40,13 @@ def check_rewritten(
     *,
     purges: Collection[str] = (),
 ) -> None:
-    """Refuse a remote that does not hold any more what it held when it was last synced.
+    """Refuse a remote that lost commits which it had at the last sync, and back those up under `refs/gitmem/backup/`.
 
-    Accepted, it is merged and gets back what it lost; what it held is kept under `refs/gitmem/backup/` in any case.
-    `purges` are those that this machine does not follow: where another one did, a merge would bring back what it took
-    out.
+    If accepted, the sync merges and pushes the lost commits again. `purges` are paths of records that this machine does
+    not follow: if another machine applied one, a merge would bring the purged text back.
 
     Raises:
-        RefusedError: it was emptied, or its history was rewritten.
+        RefusedError: the memory branch was deleted, or its history was rewritten.
 
     """
     if seen in {None, theirs} or (theirs is not None and store.repository.is_ancestor(seen, theirs)):
@@ -60,49 +59,46 @@ def check_rewritten(
             f"{remote.name} was rewritten, perhaps by a purge that is not followed here: {', '.join(purges)}. "
             "Nothing was merged or pushed.",
             "'gitmem review' shows what it would take out; 'gitmem review PURGE --take theirs' does so, then sync. "
-            "If the remote is to get back what it lost: 'gitmem sync --accept rewritten'.",
+            "To push the lost commits again: 'gitmem sync --accept rewritten'.",
         )
-    what = "holds no memory any more" if theirs is None else f"was rewritten: it has {theirs[:10]}, without"
+    change = "holds no memory any more" if theirs is None else f"was rewritten: it has {theirs[:10]}, without"
     raise RefusedError(
-        f"{remote.name} {what}{'; it had' if theirs is None else ''} {seen[:10]}, which it had when last synced. "
+        f"{remote.name} {change}{'; it had' if theirs is None else ''} {seen[:10]}, which it had when last synced. "
         "Nothing was merged or pushed.",
-        "If it is to get back what it lost: 'gitmem sync --accept rewritten'. If it is right as it is: "
-        "'gitmem clone' it afresh.",
+        "To push the lost commits again: 'gitmem sync --accept rewritten'. To adopt the remote's state: "
+        "'gitmem clone' it into a new store.",
     )
 
 
 def check_incoming(
     store: Store, remote: Remote, local: str, theirs: str, accept: Collection[Accept], *, shared: bool
 ) -> None:
-    """Refuse what must not come into a store; `shared` says whether the two have history in common.
+    """Refuse the changes from commit `local` to `theirs` unless they are safe; `shared` is whether histories meet.
 
     Raises:
-        StoreFormatError: it is of a newer format.
-        RefusedError: it has names that could leave the store, links, submodules or files that are too large, or it is
-            no memory, or one that began elsewhere.
+        StoreFormatError: the remote has a newer format.
+        RefusedError: a file is unsafe or too large, or the branch is no memory or unrelated to this one.
 
     """
     changes = arrivals_of(store.repository, local, theirs)
     check_version(store.repository, remote.name, changes)
     if not shared:
         if store.repository.read(theirs, FORMAT) is None:
-            raise RefusedError(
-                f"The branch 'gitmem' of {remote.name} holds no memory of gitmem's.", "Use another remote."
-            )
+            raise RefusedError(f"The branch 'gitmem' of {remote.name} is not a memory.", "Use another remote.")
         if Accept.UNRELATED not in accept:
             raise RefusedError(
-                f"The memory at {remote.name} did not begin as the one here: they share no history.",
-                "If both are to become one: 'gitmem sync --accept unrelated'.",
+                f"The memory at {remote.name} is unrelated to this one: they share no history.",
+                "To merge them: 'gitmem sync --accept unrelated'.",
             )
     reserved = reserved_folders(store.root, store.context.home)
     check_files(store.repository, remote.name, changes, reserved=reserved)
 
 
 def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:
-    """Refuse, before anything lists them, commits with more files than can be listed; those in `known` are here.
+    """Refuse a fetched commit with too many files in its history beyond `known`, and delete its refs.
 
     Raises:
-        RefusedError: one has, or what was fetched is no commit; nothing points to it any more.
+        RefusedError: a commit has too many files, or the object is not a commit.
 
     """
     if commit is None or commit in known:
@@ -118,7 +114,7 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
 
 
 def check_losses(store: Store, remote: Remote, local: str, target: str, accept: Collection[Accept]) -> None:
-    """Refuse a merge that would take much out of what is here, whatever its commits say that they are for.
+    """Refuse a merge that would remove much of this memory, whatever operations its commits claim.
 
     Raises:
         RefusedError: it would.
@@ -126,20 +122,20 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
     """
     if local == target or Accept.DELETIONS in accept:
         return
-    found = losses(store, local, target)
-    if found is None:
+    lost = losses(store, local, target)
+    if lost is None:
         return
-    remedy = f"If that is meant: 'gitmem sync --accept deletions'. 'git log {target[:10]}' says who did it."
-    if found.records:
+    remedy = f"'git log {target[:10]}' shows who did it. To accept: 'gitmem sync --accept deletions'."
+    if lost.records:
         raise RefusedError(
-            f"What comes from {remote.name} would remove or change the record of a purge, {found.records[0]}. "
+            f"{remote.name} has commits that remove or change the record of a purge, {lost.records[0]}. "
             "Nothing was merged.",
             remedy,
         )
-    names = ", ".join(found.files[:_NAMED]) + (", …" if len(found.files) > _NAMED else "")
+    names = ", ".join(lost.files[:_NAMED]) + (", …" if len(lost.files) > _NAMED else "")
     named = f" ({names})" if names else ""
     raise RefusedError(
-        f"What comes from {remote.name} would remove much of this memory: {found.percent} % of its text; "
-        f"{len(found.files)} of {found.of} files lose most of theirs{named}. Nothing was merged.",
+        f"{remote.name} has commits that would remove much of this memory: {lost.percent} % of its text; "
+        f"{len(lost.files)} of {lost.of} files lose most of theirs{named}. Nothing was merged.",
         remedy,
     )

@@ -1,9 +1,8 @@
-"""A lease on a remote (spec G4): of several machines that share a memory, one does a long job and the others leave it.
+"""A lease on a remote, so that one of several machines does a long job (spec G4).
 
-It is a ref of the remote's, moved by pushes with an expected value, so of two that want it one gets it. It points to a
-commit that says who holds it, what for, and for how many seconds; who finds it taken waits until it has seen it
-unchanged for that long by its own clock, or until the holder's word for its end is past by far, since two clocks may
-differ. It saves work and keeps nothing safe: without it, or offline, the job is done here and what both did is merged.
+The lease is a ref of the remote, pushed by compare-and-swap, to a commit that names holder, time and duration. A lease
+is expired once this machine has seen it unchanged for its duration, or `SKEW_SECONDS` after its end by the holder's
+clock. It only saves work: without a lease, or offline, two machines may do the job, and the results are merged.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ if TYPE_CHECKING:
     from gitmem.git.remote import Remote
     from gitmem.store.store import Store
 
-SECONDS = 600  # for which a lease is held
-SKEW_SECONDS = 300  # by which two clocks may differ
+SECONDS = 600  # duration of a lease
+SKEW_SECONDS = 300  # tolerated difference of two clocks
 _REF = "refs/gitmem/leases"
 _SEEN = "leases.json"
 _FREE = "free"
@@ -35,7 +34,7 @@ _FREE = "free"
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Who has a lease: the machine, a token of its own, when it was taken, and for how long."""
+    """The content of a lease: the machine, a random token, when it was taken, and its duration."""
 
     machine: str
     token: str
@@ -44,7 +43,7 @@ class Held:
 
 
 class Lease:
-    """The lease of one job on one remote; `connection` is how that is reached."""
+    """The lease of one job on one remote."""
 
     def __init__(self, store: Store, remote: Remote, connection: Connection, job: str) -> None:
         self._store, self._remote, self._connection = store, remote, connection
@@ -54,11 +53,11 @@ class Lease:
         self._commit: str | None = None
 
     def take(self, seconds: int = SECONDS) -> bool:
-        """Take the lease, or hold it for longer; False where another machine has it, or was quicker.
+        """Take or renew the lease; return False if another machine has it, or was faster.
 
         Raises:
             UnreachableError: the remote cannot be reached.
-            GitmemError: it takes no such ref.
+            GitmemError: the remote rejects the ref.
 
         """
         now = self._now()
@@ -69,7 +68,7 @@ class Lease:
         return self._push({**said, "seconds": seconds}, old)
 
     def release(self) -> None:
-        """Give the lease back; where the remote cannot be reached, it ends by itself."""
+        """Release the lease; if the remote cannot be reached, it expires."""
         if self._commit is not None:
             with contextlib.suppress(GitmemError):
                 self._push({_FREE: True, "taken": self._now().isoformat()}, self._commit)
@@ -100,7 +99,7 @@ class Lease:
         return now >= self._first_seen(commit, now) + timedelta(seconds=held.seconds)
 
     def _first_seen(self, commit: str, now: datetime) -> datetime:
-        """Return since when this very lease is known here, by the clock of this machine."""
+        """Return when this machine first saw a lease's commit, by its own clock, and record it."""
         path = os.path.join(self._store.private, _SEEN)
         try:
             with open(path, encoding="ascii") as file:
@@ -117,7 +116,7 @@ class Lease:
 
 
 def _read(raw: bytes) -> Held | None:
-    """Return who holds a lease; None for one that is free, or that nobody can read."""
+    """Return the content of a lease, None if it is free or unreadable."""
     try:
         said = json.loads(raw.partition(b"\n\n")[2])
         if said.get(_FREE):
@@ -130,10 +129,10 @@ def _read(raw: bytes) -> Held | None:
 
 @contextlib.contextmanager
 def alone(store: Store, job: str, *, seconds: float = 30.0) -> Iterator[bool]:
-    """Say whether this machine is to do a job: False where another one is doing it.
+    """Take the lease of a job for the block; yield False if another machine does the job.
 
-    The first remote decides. Without one, or where it cannot be reached or takes no lease, the job is done here.
-    `seconds` is the most that a conversation with the remote may take.
+    Yields True, too, without a remote, or if the first one cannot be reached or rejects leases. `seconds` limits each
+    connection.
     """
     known = remotes(store)
     if not known:

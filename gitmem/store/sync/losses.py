@@ -1,8 +1,7 @@
-"""What a memory would lose if it became another tree: judged by the text of both, whatever commits say of themselves.
+"""Measure how much text a memory would lose from one tree to another, whatever operations the commits claim.
 
-Text is lost that stands in no file of the other tree any more: a file that was renamed, rotated into an archive or put
-together with others is not. Of days and weeks that were consolidated the entries may go that their week's or month's
-sentences stand for; of archives those that the settings here would take out of the tree as well.
+A line is lost if no file of the new tree has it; renamed, rotated or joined files lose nothing. Entries may go that a
+weekly or monthly summary replaces, and archives that the retention settings here would delete.
 """
 
 from __future__ import annotations
@@ -24,13 +23,13 @@ if TYPE_CHECKING:
     from gitmem.git.objects.treediff import Tree
     from gitmem.store.store import Store
 
-_SHARE = 3  # more than one part in so many is much
-_FEW_LINES = 2  # that always may go
-_FEW_FILES = 4  # of a folder with so many not most may go
-_LITTLE = 512  # bytes that go in any sync: the state of the work is told anew each time
+_SHARE = 3  # a loss above 1/3 is much
+_FEW_LINES = 2  # lines that may always go
+_FEW_FILES = 4  # in folders with at least as many, at most half may go
+_LITTLE = 512  # bytes; every sync replaces the state of the work
 _OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
 _TIERS = ("daily/", "weekly/", "monthly/")
-# The time and the id of an entry: it is the same one in a day's log, in memory.md and in an archive.
+# Compare entries without time and id, which differ between logs, memory.md and archives.
 _ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{20})?$")
 _GONE = re.compile(r"^status: *[\"']?(?:retired|superseded|resolved)", re.MULTILINE)
 
@@ -39,7 +38,7 @@ Lines = list[str]
 
 @dataclass(frozen=True, slots=True)
 class Losses:
-    """What would be lost: files most of whose text goes, of how many, the share of all text, and records of purges."""
+    """A loss: files that lose most of their text, of `of` files, the percentage of all text, and records of purges."""
 
     files: tuple[str, ...]
     of: int
@@ -48,7 +47,7 @@ class Losses:
 
 
 def losses(store: Store, local: str, target: str) -> Losses | None:
-    """Return what a store would lose if it went from one commit to another; None where that is little."""
+    """Return the loss from one commit to another, None if it is small."""
     with store.repository.reading():
         changes = [change for change in store.repository.changes(local, target) if change.old is not None]
         followed = followed_paths(store)
@@ -64,7 +63,7 @@ def losses(store: Store, local: str, target: str) -> Losses | None:
 
 
 def _is_little(old: Mapping[str, Lines], new: Mapping[str, Lines]) -> bool:
-    """Say whether so little goes of the files that changed that no other file has to be read."""
+    """Return whether the changed files alone show that the loss is small."""
     standing = set[str]().union(*new.values())
     gone = {path: [line for line in lines if line not in standing] for path, lines in old.items()}
     cut = sum(_size(lines) * 2 > _size(old[path]) for path, lines in gone.items())
@@ -96,14 +95,14 @@ def _weighed(
 
 
 def _gone(lines: Lines, standing: Collection[str], allowed: Collection[str]) -> Lines:
-    """Return what would be lost of a file; what is allowed to go is not lost if, but for headings, nothing else is."""
+    """Return the lost lines of a file; without the allowed ones if nothing else but headings is lost."""
     gone = [line for line in lines if line not in standing]
     left = [line for line in gone if line not in allowed]
     return gone if any(not line.startswith("#") for line in left) else left
 
 
 def _memory(tree: Tree) -> dict[str, str]:
-    """Return the files that hold what is remembered, with the ids of their contents."""
+    """Return the blob ids of the files of the memory itself, by path."""
     return {path: oid for path, (mode, oid) in tree.items() if mode.startswith("100") and _is_memory(path)}
 
 
@@ -112,14 +111,14 @@ def _is_memory(path: str) -> bool:
 
 
 def _most_of_a_folder(emptied: Collection[str], files: Collection[str]) -> bool:
-    """Say whether most files of a kind would be emptied: a few small facts are little among archives."""
+    """Return whether most files of a top folder would be emptied; their share of all text may be small."""
     folders = [path.partition("/")[0] for path in files]
     gone = [path.partition("/")[0] for path in emptied]
     return any(folders.count(one) >= _FEW_FILES and gone.count(one) * 2 > folders.count(one) for one in {*gone})
 
 
 def _allowed(store: Store, old: Collection[str], here: Tree, there: Tree) -> dict[str, set[str]]:
-    """Return the lines of files that may go since others stand for them, or the settings here say so."""
+    """Return, by path, the lines that may go: replaced by summaries, or deleted by retention."""
     tiers = [path for path in old if path.startswith(_TIERS)]
     before = _contents(store, {path: here[path][1] for path in tiers})
     told = [path for path in there if tiers and path.startswith(_TIERS[1:])]
@@ -139,7 +138,7 @@ def _allowed(store: Store, old: Collection[str], here: Tree, there: Tree) -> dic
 
 
 def _outdated(store: Store, paths: Iterable[str]) -> Iterator[str]:
-    """Yield the archives that the settings here would take out of the tree."""
+    """Yield the archives that the retention settings here would delete."""
     rotation = store.config.rotation
     days = rotation.archive_retention_days
     oldest = store.context.clock().replace(tzinfo=None) - timedelta(days=days) if days else None
@@ -152,14 +151,15 @@ def _contents(store: Store, files: Mapping[str, str]) -> dict[str, bytes]:
 
 
 def _texts(store: Store, files: Mapping[str, str]) -> dict[str, Lines]:
-    """Return the lines of files, given with the ids of their contents."""
+    """Return the lines of files, given by path and blob id."""
     return {
-        path: _told(path, data) for path, data in zip(files, store.repository.blobs([*files.values()]), strict=True)
+        path: _counted_lines(path, data)
+        for path, data in zip(files, store.repository.blobs([*files.values()]), strict=True)
     }
 
 
-def _told(path: str, data: bytes) -> Lines:
-    """Return what a file tells: of a document its body's lines, of a fact that does not hold any more none."""
+def _counted_lines(path: str, data: bytes) -> Lines:
+    """Return the lines of a file that count: of a document its body, of an obsolete fact none."""
     if not path.endswith(".md"):
         return _lines(data.decode("utf-8", "replace"))
     document = Document.parse(data)

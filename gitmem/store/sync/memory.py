@@ -1,8 +1,8 @@
-"""Sync: what other machines saved comes here, what was saved here goes there (spec G5; docs/sync.md).
+"""Sync the memory branch with a remote (spec G5; docs/sync.md).
 
-Fetch, merge, push, and only then the branch and the work tree: a round that another machine was quicker than leaves
-nothing behind and is repeated after a random pause. The merge is a commit that is the same on every machine, the push
-is a compare-and-swap, and nothing is ever forced. No lock is held while the network is waited for.
+A round fetches, merges, pushes, and then moves the branch and updates the work tree. If another machine pushed first,
+the round leaves nothing behind and is repeated after a random pause. Merge commits are deterministic, pushes are
+compare-and-swap, never forced. No lock is held during network access.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _REF = f"refs/heads/{MEMORY_BRANCH}"  # of the memory, on every remote
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """What a sync came to: commits that came and went (merges apart), documents to review, rounds, notices."""
+    """The result of a sync: commits received and sent, without merges, documents to review, rounds, notices."""
 
     remote: str
     commit: str
@@ -52,11 +52,11 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
     """Sync the memory branch with a remote; both hold the same commit when it returns.
 
     Raises:
-        UnreachableError: the remote cannot be reached; what was saved here waits.
-        RefusedError: what the remote has is unsafe, was rewritten, or would remove much of what is here.
+        UnreachableError: the remote cannot be reached; local commits stay for the next sync.
+        RefusedError: the remote's commits are unsafe, were rewritten, or would remove much of this memory.
         StoreFormatError: the remote's memory is of a newer format; nothing was touched.
-        BusyError: others were quicker again and again.
-        GitmemError: the remote lets nobody in, or does not take what is pushed.
+        BusyError: other machines pushed first in every round.
+        GitmemError: the remote denies access, or rejects the push.
 
     """
     renew_driver(store)
@@ -64,38 +64,40 @@ def sync(store: Store, remote: Remote, connection: Connection, options: Options)
 
 
 def fetch_memory(remote: Remote, connection: Connection, options: Options) -> str | None:
-    """Fetch the memory branch of a remote; returns its commit, None where there is none. Raises as `sync`.
+    """Fetch the memory branch of a remote and return its commit, None if there is none. Raises as `sync`.
 
-    It may hold what was purged: see `gitmem.store.rewrite.apply.clean_incoming`.
+    It may hold purged texts; see `gitmem.store.rewrite.apply.clean_incoming`.
     """
     options.progress(Step.FETCH)
     return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
 
 
 def note_synced(store: Store, remote: Remote, commit: str) -> None:
-    """Remember what a remote holds, so that it is noticed when that is rewritten."""
+    """Record the commit of a remote in refs, so that the next sync detects a rewrite."""
     move_refs(store.repository.git, _notes(store, remote, commit), "gitmem sync")
 
 
 def _notes(store: Store, remote: Remote, commit: str) -> dict[str, tuple[str | None, str | None]]:
     refs = [f"{REFS}/{remote.name}/{MEMORY_BRANCH}"]
-    if store.own_repository:  # where the user's own git looks
+    if store.own_repository:  # for the user's own git
         refs.append(f"refs/remotes/{remote.name}/{MEMORY_BRANCH}")
     return {ref: (known, commit) for ref in refs if (known := store.repository.tip(ref)) != commit}
 
 
 class _Sync:
-    """One sync, in as many rounds as it takes."""
+    """One sync, in one or more rounds."""
 
     def __init__(self, store: Store, remote: Remote, connection: Connection, options: Options) -> None:
         self._store, self._remote, self._connection, self._options = store, remote, connection, options
         self._git = store.repository.git
-        self._held: dict[str, tuple[str | None, str | None]] = {}  # refs that go when the branch has moved
+        self._held: dict[
+            str, tuple[str | None, str | None]
+        ] = {}  # refs that protect new objects, deleted when the branch has moved
         self._seen_ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         self._notices: list[str] = []
         self._purges = read_state(store.private)
         self._began: str | None = None
-        self._local: str | None = None  # the branch, with what was edited by hand; None where that is to be looked at
+        self._local: str | None = None  # the branch with edits by hand committed; None if unknown
 
     def run(self) -> Synced:
         with self._store.repository.reading() as objects:
@@ -106,7 +108,7 @@ class _Sync:
                 move_refs(self._git, self._held)
 
     def _round(self, number: int) -> Synced | None:
-        """Try once; None where another machine, or another command here, was quicker."""
+        """Run one round; None if another machine or process was faster."""
         seen = self._store.repository.tip(self._seen_ref)
         held, local = self._fetch()
         check_extent(self._store, self._remote, held, {local, seen})
@@ -131,7 +133,7 @@ class _Sync:
                 self._connection.push(self._remote, target, _REF, held)
             except PushRacedError:
                 return None
-            except GitmemError as error:  # what came is merged all the same
+            except GitmemError as error:  # still adopt the merge
                 refused = error
         self._options.progress(Step.FILES)
         adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
@@ -145,7 +147,7 @@ class _Sync:
         return self._result(number, both, target, review)
 
     def _fetch(self) -> tuple[str | None, str]:
-        """Fetch, and look for edits by hand meanwhile; returns what the remote has, and the branch with the edits."""
+        """Fetch while searching for edits by hand; return the remote's commit, and the branch with the edits."""
         with self._store.files.look() as look:
             if self._local is None and self._store.at_rest() is not None:
                 look.start()
@@ -153,13 +155,13 @@ class _Sync:
                 self._local = self._local or self._settle()
             try:
                 held = fetch_memory(self._remote, self._connection, self._options)
-            except GitmemError:  # what was edited is committed all the same
+            except GitmemError:  # still commit the edits
                 self._settled(look)
                 raise
             return held, self._settled(look)
 
     def _settled(self, look: Look) -> str:
-        """Return where the branch is, with all edits by hand, which `look` was to look for."""
+        """Return the tip of the branch once the edits that `look` found are committed."""
         if self._local is None:
             tip = None if look.edited() else self._store.at_rest(checked=True)
             self._local = tip or self._settle()
@@ -167,19 +169,19 @@ class _Sync:
         return self._local
 
     def _settle(self) -> str:
-        """Commit what a person changed by hand, and return where the branch is."""
+        """Commit edits by hand, and return the tip of the branch."""
         outcome = transact(self._store, lambda _: None, purpose="sync", scan=True)
         self._notices += [notice for notice in outcome.notices if notice not in self._notices]
         tip = self._store.tip
         if tip is None:
-            raise BusyError("The memory branch went away meanwhile.", "Try again.")
+            raise BusyError("Another process deleted the memory branch.", "Try again.")
         self._began = self._began or tip
         return tip
 
     def _follow_purges(self, held: str | None) -> bool:
-        """Take out of the store what was purged elsewhere, or came back here; True where commits have new ids by that.
+        """Apply records of purges to the store; True if commits got new ids, so that a new round is needed.
 
-        The only place where history is replaced, here and, by the push that follows, on the remote.
+        This is the only place where a sync replaces history, here and, by the next push, on the remote.
         """
         answers: dict[str, bool] | None = None if Accept.PURGE in self._options.accept else {}
         done = follow(self._store, [held] if held else [], answers=answers)

@@ -1,7 +1,6 @@
-"""What is remembered of syncs between two of them, and whether one is due: light, since a session's start asks.
+"""Record the last sync with each remote in `sync.json`, and tell whether a sync is due.
 
-`sync.json` in the private folder says of each remote when it was last tried, when it was last synced, and why not. It
-can be deleted.
+A session's start reads the file, so imports stay light. It is in the private folder and can be deleted.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _MAX_BYTES = 1 << 20
 
 
 class Record(Value):
-    """What is known of a remote: when it was last tried and last synced, why it failed, and if it was out of reach."""
+    """The last attempt to sync with a remote, the last success, why the attempt failed, and whether offline."""
 
     tried: datetime
     synced: datetime | None = None
@@ -30,9 +29,9 @@ class Record(Value):
 
 
 def is_due(store: Store, *, session: bool) -> bool:
-    """Say whether it is time for an automatic sync; cheap, and False where there is no remote.
+    """Return whether an automatic sync is due; cheap, and False without a remote.
 
-    `session` says that one begins or is over. Otherwise it is time every so many minutes, where that is configured.
+    `session` is whether a session begins or ends. At other times a sync is due every `sync.minutes`, if configured.
     """
     config = store.config.sync
     if config.auto == "off" or not (session or config.auto == "interval") or not store.has_remotes():
@@ -45,16 +44,16 @@ def is_due(store: Store, *, session: bool) -> bool:
 
 def failures(private: str) -> list[str]:
     """Return a sentence for each remote whose last sync failed."""
-    said = []
+    sentences = []
     for name, record in sorted(read_records(private).items()):
         if record.failure:
             since = f"since {record.synced:%Y-%m-%d %H:%M}" if record.synced else "yet"
-            said.append(f"Not synced with {name} {since}: {record.failure}")
-    return said
+            sentences.append(f"Not synced with {name} {since}: {record.failure}")
+    return sentences
 
 
 def read_records(private: str) -> dict[str, Record]:
-    """Return what is remembered of each remote; nothing where that cannot be read."""
+    """Return the record of each remote by name; {} if the file cannot be read."""
     try:
         data = read_regular(os.path.join(private, _FILE), _MAX_BYTES)
         if data is None:
@@ -68,7 +67,7 @@ def read_records(private: str) -> dict[str, Record]:
 
 
 def write_record(private: str, name: str, record: Record | None) -> None:
-    """Remember how it went with a remote; None: forget it."""
+    """Write the record of a remote, or delete it with None."""
     import json
 
     records = {**read_records(private), name: record}

@@ -1,6 +1,6 @@
-"""Trying again where another machine was quicker: in rounds, with random pauses between them (docs/sync.md).
+"""Retry syncs that lost a race against another machine, with random pauses (docs/sync.md).
 
-Every machine pushes to one branch by compare-and-swap, so of those that overlap one wins, and the others begin anew.
+All machines push to one branch by compare-and-swap: of concurrent pushes one succeeds, and the others start over.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 ATTEMPTS = 40
-_SHORTEST_PAUSE = 0.05  # seconds: the least a round counts for
-_MOST_ROUNDS = 16.0  # that a pause takes: what sixteen machines need that all have something to push
+_SHORTEST_PAUSE = 0.05  # seconds; the minimum duration of a round for pauses
+_MOST_ROUNDS = 16.0  # rounds; the longest pause, enough for sixteen machines that all push
 _LONGEST_PAUSE = 10.0  # seconds
 
 
 class Step(StrEnum):
-    """What a sync is doing, for those who wait."""
+    """The steps of a sync, as shown to the user."""
 
     FETCH = "fetching"
     MERGE = "merging"
     PUSH = "pushing"
-    WAIT = "waiting, since another machine was quicker"
-    FILES = "bringing the files up to date"
+    WAIT = "waiting, since another machine pushed first"
+    FILES = "updating the files"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Chance:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to sync: what unusual things to `accept`, and whom to tell of each step."""
+    """How to sync: unusual states to accept, a callback for each step, and limits."""
 
     accept: Collection[Accept] = ()
     progress: Callable[[str], None] = lambda _: None
@@ -55,10 +55,10 @@ class Options:
 
 
 def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str) -> T:
-    """Return what the first round returns that is not None; `attempt` gets the number of its round.
+    """Run `attempt` with the number of the round until it returns something else than None, and return that.
 
     Raises:
-        BusyError: others were quicker each time.
+        BusyError: every round returned None.
 
     """
     chance = options.chance
@@ -71,16 +71,15 @@ def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str)
             options.progress(Step.WAIT)
             chance.sleep(pause(number, chance.random(), chance.clock() - began))
     raise BusyError(
-        f"Others were quicker {options.attempts} times to push to {remote}.",
-        "What is here is safe and goes with the next sync.",
+        f"Other machines pushed to {remote} first, {options.attempts} times.",
+        "Nothing is lost; sync again later.",
     )
 
 
 def pause(number: int, random: float, took: float) -> float:
-    """Return how many seconds to wait after so many rounds in vain, the last of which `took` some.
+    """Return the seconds to wait after `number` failed rounds, the last of which took `took` seconds.
 
-    `random` is a number from 0 to 1. Anything up to a limit that doubles ("full jitter"): of many that failed together
-    few come back together. A round is the measure, since who comes back sooner meets the same ones again, be they slow
-    for their network or for their machine.
+    `random` is from 0 to 1: exponential backoff with full jitter, so that machines that failed together spread out. The
+    unit is the duration of a round, which depends on network and machine.
     """
     return random * min(min(2.0 ** min(number - 1, 30), _MOST_ROUNDS) * max(took, _SHORTEST_PAUSE), _LONGEST_PAUSE)

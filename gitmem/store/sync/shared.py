@@ -1,4 +1,4 @@
-"""Long jobs of a memory that several machines share: one does them, and the others get what it did."""
+"""Run long jobs on one of the machines that share a memory; the others fetch the result."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 @contextlib.contextmanager
 def on_one_machine(store: Store, job: str) -> Iterator[bool]:
-    """Say whether a job is to be done here: what others did is fetched first, and what is done here is pushed at once.
+    """Yield whether to do a job here; if so, sync before and after the block.
 
-    Where syncing is left to the person nothing is asked of the network, and both machines may do it: what both did is
-    merged. So it is where the remote cannot be reached.
+    Without automatic sync, or offline, yield True: two machines may do the job, and their results are merged.
     """
     if store.config.sync.auto == "off" or not store.has_remotes():
         yield True
@@ -33,5 +32,5 @@ def on_one_machine(store: Store, job: str) -> Iterator[bool]:
 
 
 def _sync(store: Store) -> None:
-    for _ in sync_in_background(store, Options()):  # how it went is remembered; being offline is no failure
+    for _ in sync_in_background(store, Options()):  # failures are recorded; being offline is normal
         pass

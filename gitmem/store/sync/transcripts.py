@@ -1,6 +1,6 @@
-"""Transcripts (L1) go to a remote only where `sync.transcripts` says so (spec G6), there on a branch of their own.
+"""Sync transcripts (L1) with a branch of their own, only if `sync.transcripts` is set (spec G6).
 
-They are merged as all files are, without a work tree: nothing is checked out of that branch.
+They are merged like other files, but never checked out.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from gitmem.git.remote import Connection, Remote
     from gitmem.store.store import Store
 
-REMOTE_REF = "refs/heads/gitmem-l1"  # on every remote: some take branches alone
+REMOTE_REF = "refs/heads/gitmem-l1"  # a branch, since some remotes reject other refs
 
 
 def sync_transcripts(store: Store, remote: Remote, connection: Connection, options: Options) -> None:
@@ -36,7 +36,7 @@ def sync_transcripts(store: Store, remote: Remote, connection: Connection, optio
 
 
 def _round(store: Store, remote: Remote, connection: Connection, options: Options) -> bool:
-    """Try once; False where another machine was quicker."""
+    """Run one round; False if another machine was faster."""
     git = store.repository.git
     held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
     local = read_refs(git, REF).get(REF)
@@ -66,7 +66,7 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
 
 
 def _check_losses(store: Store, remote: Remote, local: str, merge: MergeCommit, options: Options) -> None:
-    """Refuse a merge that would take many transcripts away, and let go of it."""
+    """Refuse a merge that would delete many transcripts, and release its objects."""
     try:
         check_losses(store, remote, local, merge.oid, options.accept)
     except RefusedError:
@@ -75,9 +75,9 @@ def _check_losses(store: Store, remote: Remote, local: str, merge: MergeCommit, 
 
 
 def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None:
-    """Refuse what is no branch of transcripts."""
+    """Refuse a branch that is not one of transcripts of this memory."""
     if other_files(store, theirs) or (both is not None and not both.bases):
         raise RefusedError(
-            f"The branch 'gitmem-l1' of {remote.name} holds something else than transcripts of this memory.",
+            f"The branch 'gitmem-l1' of {remote.name} holds other files than transcripts, or those of another memory.",
             "Use another remote, or 'gitmem config sync.transcripts false'.",
         )
