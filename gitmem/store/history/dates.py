@@ -1,7 +1,6 @@
-"""Dates as a person writes them, strictly: git itself takes any words it cannot read for this very moment.
+"""Parse dates as people write them, strictly: git itself reads words that it does not understand as now.
 
-What is named is a span: a day, a minute, a second. "As it was on a day" means at its end, "since that day" from its
-beginning.
+A date is a span of a day, a minute or a second: `at` uses its end, `since` its beginning.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ _DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of time by its first and its last second, both in it, each with its zone."""
+    """A time span, given by its first and its last second, both included, with time zones."""
 
     first: datetime
     last: datetime
 
 
 def parse_date(text: str, now: datetime) -> Span | None:
-    """Return the span that `text` names, None where it is not in one of the forms of a date.
+    """Return the span that `text` names, None if it has no form of a date.
 
     The forms: `2026-11-21` with an optional `14:03`, `14:03:22` and offset; `today`, `yesterday`; `3 days ago` (or
     weeks: a day; hours or minutes: that second). Without an offset the time is that of the zone of `now`.
 
     Raises:
-        ValueError: it has the form of a date, and there is no such day or time; the message is a clause.
+        ValueError: there is no such day or time; the message is a clause.
 
     """
     words = " ".join(text.split()).lower()
@@ -75,15 +74,15 @@ def _iso(found: re.Match[str], now: datetime) -> Span:
 
 
 def _span(start: datetime, length: timedelta, now: datetime) -> Span:
-    """Return the span of local times; an hour that the clocks go through twice counts twice."""
+    """Return the span of local times; it includes both passes of an hour that a clock change repeats."""
     return Span(_zoned(start, now), _zoned((start + (length - _SECOND)).replace(fold=1), now))
 
 
 def _zoned(local: datetime, now: datetime) -> datetime:
-    """Return a local time with its zone.
+    """Return a local time with its time zone.
 
-    The clock of a door gives the offset that holds now; on the other side of a change to summer time it was another
-    one, which the system knows. A zone that knows it itself, or is not the system's, is taken as it is.
+    `now` may have the fixed offset of the system's zone, which differs in the other half of the year; then ask the
+    system. Keep any other zone.
     """
     if isinstance(now.tzinfo, timezone):
         try:

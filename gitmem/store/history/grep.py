@@ -1,4 +1,4 @@
-"""Lines in history that hold one of several texts: in the files of a commit, or removed by later commits.
+"""Find lines that contain one of several texts in the files of a commit, or among lines that commits removed.
 
 Tested through `tests/search/test_sources.py`.
 """

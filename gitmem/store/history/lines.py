@@ -1,4 +1,4 @@
-"""What lines of a file were before (spec G3): each commit that changed them, and the text on both sides."""
+"""List the commits that changed lines of a file, with the lines before and after each (spec G3)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A commit that changed the lines asked about, and what they were before and after it; () where there were none."""
+    """A commit that changed the lines, with their text before and after it; () if there were none."""
 
     origin: Record
     before: tuple[str, ...]
@@ -23,9 +23,9 @@ class Version:
 
 
 def versions(store: Store, path: str, lines: tuple[int, int], limit: int) -> list[Version]:
-    """Return what changed these lines of a file of the work tree (both inclusive), the newest first, `limit` at most.
+    """Return the versions of a range of lines (both inclusive) of a file in the work tree, newest first.
 
-    What is in no commit yet has no versions; a rotation, which moved lines and changed none, is left out.
+    Uncommitted lines have none. Rotations, which only move lines, are left out.
     """
     tip = store.repository.resolve(HEAD)
     now, then = store.read(path) or b"", read_at(store, tip, path)
@@ -37,7 +37,7 @@ def versions(store: Store, path: str, lines: tuple[int, int], limit: int) -> lis
 
 
 def _before(then: bytes, now: bytes, lines: tuple[int, int]) -> tuple[int, int] | None:
-    """Return the lines of an older text that became these lines of the present one, None where they are all new."""
+    """Return the range of lines of `then` that became `lines` of `now`, None if they are all new."""
     if then == now:
         return lines
     first, last = lines[0] - 1, lines[1]

@@ -1,4 +1,4 @@
-"""Where a line or an entry comes from: the session, host, machine and date of the commit that wrote it (spec G3)."""
+"""Find the commit that wrote a line or an entry, with its session, host, machine and date (spec G3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file and the commit that wrote it; None where it is in no commit yet."""
+    """A line of a file and the commit that wrote it, None if it is uncommitted."""
 
     number: int
     text: str
@@ -29,7 +29,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an entry stands: a file, and the number of its first line."""
+    """The location of an entry: a file, and the number of the entry's first line."""
 
     path: str
     line: int
@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class EntryFound:
-    """An entry with its text, where it stands now (nowhere, if it was taken out), and the commit that saved it."""
+    """An entry with its text, its present places (none if it was removed), and the commit that saved it."""
 
     entry: Entry
     text: str
@@ -46,9 +46,9 @@ class EntryFound:
 
 
 def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list[Line]:
-    """Return the lines of a file of the work tree, or those of a range (both inclusive), each with its commit.
+    """Return the lines of a file of the work tree, or a range of them (both inclusive), each with its commit.
 
-    A line of an archive leads through the rotation to the save that wrote it.
+    Lines of an archive are traced through the rotation to the save that wrote them.
 
     Raises:
         NotFoundError: there is no such file, or it has no such line.
@@ -66,7 +66,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
         wanted = f"line {first}" if first == last else f"lines {first}-{last}"
         raise NotFoundError(f"{path} has no {wanted}: it has {len(texts)}.", "Lines count from 1.")
     entries = [(number, found) for number, found in _numbered(text) if number <= last]
-    # A range that begins inside an entry is asked about from the entry's first line on.
+    # Extend a range that begins inside an entry to the entry's first line.
     begin = max((number for number, _ in entries if number < first), default=first)
     tip = store.repository.resolve(HEAD)
     committed = read_at(store, tip, path)
@@ -82,9 +82,9 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
 
 
 def _settle(origins: dict[int, Record], number: int, found: FoundEntry) -> None:
-    """Give the lines of an entry that repeat an older one's words to the save that wrote the entry.
+    """Attribute all lines of an entry to the save that wrote its first line.
 
-    Only its first line cannot have been copied: it ends in the entry's id.
+    Git may attribute a line to an older entry with the same words; the first line is unique by the entry's id.
     """
     head = origins.get(number)
     for line in range(number + 1, number + found.entry.text.count("\n") + 1):
@@ -94,7 +94,7 @@ def _settle(origins: dict[int, Record], number: int, found: FoundEntry) -> None:
 
 
 def find_entry(store: Store, identifier: str) -> EntryFound:
-    """Return an entry by its id, wherever it stands in the work tree; else as it was saved, out of history.
+    """Return an entry by its id, from the work tree or else from history.
 
     Raises:
         NotFoundError: no entry ever had this id.
@@ -117,7 +117,7 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
 
 
 def entry_origin(store: Store, identifier: str) -> Record | None:
-    """Return the commit that saved an entry, None where none says so: one written by hand."""
+    """Return the commit that saved an entry, None if no commit names it, as of one written by hand."""
     tip = store.repository.resolve(HEAD)
     found = log(store.repository.git, tip, trailers={Trailer.ENTRY: identifier})
     saved = [commit for commit in found if commit.value(Trailer.OP) == Op.SAVE] or found

@@ -1,7 +1,6 @@
-"""History instead of an index file (spec R7, G3): what was saved when, by whom, and how the files stood at any time.
+"""Read saves, past versions of files, and rotations from git history (spec R7, G3).
 
-Nothing here is cached: each answer comes from the commits and the tree of one revision, so a fresh clone gives the
-same. All of it is good for reading while the store is busy or in the middle of a merge.
+Nothing is cached: a fresh clone gives the same answers. Reading needs no lock and works during a merge.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ if TYPE_CHECKING:
 HEAD = "HEAD"
 _ARCHIVE_NAME = re.compile(rf"{ARCHIVE}/memory_[^/]*\.md")
 _DATED_HEADING = re.compile(r"^#{1,6} +([0-9]{4}-[0-9]{2}-[0-9]{2})(?![0-9])", re.MULTILINE)
-# `@{1}`, `@{-1}`, `@{upstream}`; a date in there goes to the part of git that takes any words for now.
+# Not `@{1}`, `@{-1}` or `@{upstream}`, but `@{DATE}`: git reads a date that it does not understand as now.
 _LOOSE_DATE = re.compile(r"@\{(?!(?:-?[0-9]+|u|upstream|push)\})", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A commit as memory sees it. `date` is when it happened; what its trailers do not say is None or empty."""
+    """A commit with its trailers by name; `date` is the author's date, and missing trailers are None or empty."""
 
     commit: str
     parents: tuple[str, ...]
@@ -66,7 +65,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What differs between two commits: the paths, and the unified diff as git prints it."""
+    """The changed paths between two commits, and the unified diff of `git diff`."""
 
     old: str
     new: str
@@ -76,11 +75,10 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class RotatedFile:
-    """An archive, with what `memory-index.json` held of it in older tools (spec R7).
+    """An archive with the fields of the `memory-index.json` of older tools (spec R7).
 
-    `present` says whether it is still in the tree; if not, history has it, and the numbers are those it had. `days`
-    are the first and the last day of the entries that it holds and no earlier archive does, None where no line of it
-    is dated.
+    `present` is whether the tree still has it; if not, the numbers are those of its last version in history. `days`
+    are the first and the last day of its entries that no earlier archive holds, None if it has no dates.
     """
 
     path: str
@@ -96,25 +94,25 @@ class RotatedFile:
 
 
 def resolve(store: Store, text: str) -> str:
-    """Return the id of the commit that a revision or a date names; a day stands for its end.
+    """Return the id of the commit that a revision or a date names; a day means its end (spec G3).
 
-    Source: spec G3. A commit of the project's own code, in a store on a branch of its repository, is none of memory's.
+    A commit of the project's own code counts as not found.
 
     Raises:
-        NotFoundError: there is none; the message says what can be given.
+        NotFoundError: there is none; the message lists the accepted forms.
 
     """
     try:
         span = parse_date(text, store.context.clock())
     except ValueError as error:
-        raise NotFoundError(f"{text!r} is no date: {error}.", f"Dates are given like {FORMS}.") from None
+        raise NotFoundError(f"{text!r} is not a date: {error}.", f"Accepted dates: {FORMS}.") from None
     if span is not None:
         return _at(store, span, text)
     commit = None if _LOOSE_DATE.search(text) else _revision(store.repository, text)
     if commit is None:
         raise NotFoundError(
             f"{text!r} is neither a revision of the store nor a date.",
-            f"'gitmem log' lists the revisions; dates are given like {FORMS}.",
+            f"'gitmem log' lists the revisions; accepted dates: {FORMS}.",
         )
     return commit
 
@@ -131,9 +129,7 @@ def _at(store: Store, span: Span, text: str) -> str:
     tip = store.repository.resolve(HEAD)
     commit = newest_until(store.repository.git, tip, span.last)
     if commit is None or not store.repository.files(commit):
-        raise NotFoundError(
-            f"There was nothing in the store yet at {text!r}.", "'gitmem log -n 0' goes back to the beginning."
-        )
+        raise NotFoundError(f"The store was still empty at {text!r}.", "'gitmem log -n 0' lists all of history.")
     return commit
 
 
@@ -148,14 +144,16 @@ def records(
     until: datetime | None = None,
     limit: int | None = None,
 ) -> list[Record]:
-    """Return what happened, newest first; `session` may be the beginning of one's name, `kind` is a memory type.
+    """Return the commits that match all filters, newest first.
+
+    `session` is a session's id or a prefix of one, `kind` a memory type.
 
     Raises:
-        NotFoundError: nothing in all of history is of this path, or of this session.
+        NotFoundError: no commit in history has this path, or this session.
 
     """
     wanted = ((Trailer.OP, op), (Trailer.SESSION, session), (Trailer.TYPE, kind))
-    # A trailer holds the value on one line; what is asked for is brought into the same form.
+    # Trailers hold values on one line.
     trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
     git, tip = store.repository.git, store.repository.resolve(HEAD)
     paths = [path] if path else []
@@ -170,7 +168,7 @@ def records(
 
 
 def record(commit: Commit) -> Record:
-    """Return a commit with its trailers by name."""
+    """Convert a commit to a record."""
     return Record(
         commit=commit.oid,
         parents=commit.parents,
@@ -190,18 +188,18 @@ def record(commit: Commit) -> Record:
 
 
 def read_records(store: Store, oids: Iterable[str]) -> dict[str, Record]:
-    """Return commits by their full ids."""
+    """Return the records of commits, by full id."""
     return {oid: record(commit) for oid, commit in commits(store.repository.git, oids).items()}
 
 
 def read_at(store: Store, commit: str, path: str) -> bytes | None:
-    """Return a file as it was in a commit, None where there was no such file; a folder is none."""
+    """Return the content of a file in a commit, None if the commit has no such file."""
     found = store.repository.files(commit, path)
     return store.repository.blob(found[0].oid) if [file.path for file in found] == [path] else None
 
 
 def last_version(repository: Repository, path: str, tip: str = HEAD) -> bytes | None:
-    """Return a file that has left the tree of `tip` as it last was; None where it never was there."""
+    """Return the last version of a file that was deleted before `tip`, None if it never existed."""
     removed = repository.git.run("rev-list", "--max-count=1", tip, "--", path).decode().strip()
     return repository.read(f"{removed}^", path) if removed else None
 
@@ -212,7 +210,7 @@ def was_ever_there(repository: Repository, path: str, tip: str = HEAD) -> bool:
 
 
 def difference(store: Store, old: str | None, new: str, path: str | None = None) -> Difference:
-    """Return what changed between two commits; with no `old`, what `new` changed (of a merge: to its first parent)."""
+    """Return the difference between two commits; without `old`, between `new` and its first parent."""
     repository = store.repository
     if old is None:
         parents = read_records(store, [new])[new].parents
@@ -223,15 +221,14 @@ def difference(store: Store, old: str | None, new: str, path: str | None = None)
 
 
 def shown(store: Store, commit: str) -> bytes:
-    """Return a commit as `git show` prints it."""
+    """Return the output of `git show` for a commit."""
     return show(store.repository.git, commit)
 
 
 def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
-    """Return every rotation up to a revision, the oldest first; what `memory-index.json` held, from history alone.
+    """Return every rotation up to a revision, oldest first (spec R7).
 
-    An archive that left the tree by retention (spec R13) is one of them, not `present`: the rotation took place. One
-    whose rotation was undone is none. Source: spec R7.
+    Archives deleted by retention (spec R13) are included, not `present`; those of undone rotations are not.
     """
     commit = store.repository.resolve(revision)
     files = {file.path: file for file in store.repository.files(commit, ARCHIVE, SUMMARIES)}
@@ -252,7 +249,7 @@ def _first_additions(store: Store, commit: str, present: Mapping[str, str]) -> d
     git = store.repository.git
     first = {found.path: found for found in additions(git, commit, ARCHIVE) if _ARCHIVE_NAME.fullmatch(found.path)}
     for path in present:
-        if path not in first and _ARCHIVE_NAME.fullmatch(path):  # it came into being in a merge
+        if path not in first and _ARCHIVE_NAME.fullmatch(path):  # a merge added it
             first[path] = Addition(log(git, commit, paths=[path])[-1], path, present[path])
     return first
 
@@ -281,9 +278,9 @@ def _rotated(found: Addition, data: bytes, seen: set[str], *, present: bool, sum
 
 
 def _days(text: str, seen: set[str]) -> tuple[str, str] | None:
-    """Return the first and the last day of an archive's entries that are not in `seen`, and add them to it.
+    """Return the first and the last day of an archive's entries that are not in `seen`, and add the entries to it.
 
-    What a rotation carries over, Core Decisions most of all, stands in every archive after it as well.
+    Entries that a rotation carries over, such as Core Decisions, are in all later archives, too.
     """
     dated = {line["id"]: line["time"][:10] for line in re.finditer(FIRST_LINE, text) if " " in line["time"]}
     days = [day for entry, day in dated.items() if entry not in seen] or list(dated.values())

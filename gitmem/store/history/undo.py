@@ -1,8 +1,7 @@
-"""Undo (spec G3): one save, one session, one rotation or any other commit is taken back, by one new commit.
+"""Undo a commit, or all commits of a session, by one new commit (spec G3).
 
-History is never rewritten: an undo is a commit that can be undone like any other, so nothing is asked and nothing is
-lost. What is taken back and how is planned in `gitmem.model.undo`; here is where it is found and committed. A person's
-own `git revert` of a commit counts as its undo.
+History is not rewritten, so an undo can be undone and needs no confirmation. `gitmem.model.undo` plans the changes of
+files; this module finds the commits and adds the new one. A `git revert` by a person counts as an undo.
 """
 
 from __future__ import annotations
@@ -44,23 +43,23 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.transaction import Transaction
 
 SHORT = 10  # characters of an object id that people are shown
-_LISTED = 5  # of what might be very many
-_RECENT = 64  # commits among which the last one that can be undone nearly always is
+_LISTED = 5  # items in a message
+_RECENT = 64  # commits to search first for one to undo
 _FILE_MODES = {"000000", "100644", "100755"}
-# What a person's own git says in the commit it makes.
+# The message of `git revert`.
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
-# What gitmem did of its own accord or for a user; `git revert` is for what they did themselves.
+# Operations that `gitmem undo` without an argument skips; None is a person's own commit.
 _NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO, Op.CONSOLIDATE, Op.PURGE}
 
 
 @dataclass(frozen=True, slots=True)
 class Undone:
-    """What an undo did, or would do.
+    """The result of an undo, or of a dry run.
 
-    `commit` is the new one, None if none was needed; `undone` the commits it takes back, newest first, and `files` the
-    paths it changes. `already` are those of which nothing is left to be taken back, with the commit that did it where
-    one says so. `notices` is what the user should be told.
+    `commit` is the new commit, None if none was needed, `undone` are the commits it undoes, newest first, and `files`
+    the paths it changes. `already` are commits undone earlier, each with the commit that did it, if known. `notices`
+    are messages for the user.
     """
 
     commit: str | None
@@ -71,7 +70,7 @@ class Undone:
 
 
 class _DryRunError(Exception):
-    """Ends a transaction that was only to be planned."""
+    """Ends the transaction of a dry run."""
 
     def __init__(self, planned: Undone) -> None:
         super().__init__()
@@ -79,13 +78,13 @@ class _DryRunError(Exception):
 
 
 def undo(store: Store, *, revision: str | None = None, session: str | None = None, dry_run: bool = False) -> Undone:
-    """Take back one commit, or all of a session, as one commit; twice is the same as once. Source: spec G3.
+    """Undo one commit, or all commits of a session, by one new commit; idempotent (spec G3).
 
-    `revision` is any that git understands, or `^ID`, an entry's id, or the beginning of one; `session` is a session's
-    id or the beginning of one. With neither it is the newest commit that gitmem made, that is no undo and not undone.
+    `revision` is a git revision, an entry's id, or `^` with an unambiguous prefix of one; `session` is a session's id
+    or an unambiguous prefix. Without either, undo the newest commit of gitmem that is neither an undo nor undone.
 
     Raises:
-        NotFoundError: no commit, entry or session is meant, or more than one.
+        NotFoundError: there is no such commit, entry or session, or the prefix is ambiguous.
         GitmemError: the commit is the first one or a merge, a later rotation builds on it, or its lines have changed
             since; nothing was done.
 
@@ -108,7 +107,7 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
 
 
 def reversals(git: Git, revision: str) -> list[Reversal]:
-    """Return the commits of a revision or range that took others back, children before their parents."""
+    """Return the commits of a revision or range that undo others, children before their parents."""
     fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
     said = git.run(
         "log",
@@ -139,7 +138,7 @@ def undone_with(repository: Repository, trailers: Mapping[str, str]) -> list[Com
 
 
 def _full(git: Git, names: Collection[str]) -> dict[str, str]:
-    """Return the ids of commits that messages abbreviate (`revert.reference`); one process, whatever they name."""
+    """Return full ids by abbreviated ones (as of `revert.reference`), by one process."""
     short = sorted(name for name in names if _SHORT.fullmatch(name) and not is_object_id(name))
     if not short:
         return {}
@@ -149,7 +148,7 @@ def _full(git: Git, names: Collection[str]) -> dict[str, str]:
 
 
 def _choose(store: Store, revision: str | None, session: str | None) -> list[Record]:
-    """Return the commits that are meant, newest first; once, so that a second attempt does not mean others."""
+    """Return the commits to undo, newest first; called once, so that all attempts undo the same ones."""
     repository = store.repository
     tip = repository.resolve(repository.branch())
     if session is not None:
@@ -171,16 +170,16 @@ def _single(store: Store, tip: str, revision: str) -> Record:
         raise NotFoundError(f"{revision!r} is not part of this memory's history.", "'gitmem log' lists what is.")
     found = record(log(store.repository.git, oid, limit=1)[0])
     if not found.parents:
-        raise GitmemError(f"{oid[:SHORT]} is the first commit of the store: there is nothing before it to go back to.")
+        raise GitmemError(f"{oid[:SHORT]} is the first commit of the store and cannot be undone.")
     if found.op == Op.PURGE:
         raise GitmemError(
-            f"{oid[:SHORT]} is a purge: what it took out is in no commit any more.",
+            f"{oid[:SHORT]} is a purge and cannot be undone: the purged text is in no commit any more.",
             "Its record has to stay, so that other machines follow.",
         )
     if len(found.parents) > 1:
         raise GitmemError(
-            f"{oid[:SHORT]} is a merge: it brought in what others had done.",
-            f"Undo those commits one by one: 'git log {oid[:SHORT]}^1..{oid[:SHORT]}' lists them.",
+            f"{oid[:SHORT]} is a merge and cannot be undone.",
+            f"Undo the commits that it merged one by one: 'git log {oid[:SHORT]}^1..{oid[:SHORT]}' lists them.",
         )
     return found
 
@@ -203,44 +202,41 @@ def _last(git: Git, tip: str) -> Record:
             ):
                 return record(commit)
     raise NotFoundError(
-        "There is nothing to undo: all that gitmem committed is undone already.",
-        "'gitmem log' lists what else there is; 'gitmem undo COMMIT' takes back any of it.",
+        "There is nothing to undo: all commits of gitmem are undone already.",
+        "'gitmem log' lists all commits; 'gitmem undo COMMIT' undoes any of them.",
     )
 
 
-def _with_trailer(git: Git, tip: str, key: Trailer, value: str, what: str) -> list[Record]:
-    """Return the commits with this trailer, of whose value the beginning is enough where that leaves no doubt.
-
-    Merges are none of them: they repeat what others did.
-    """
+def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[Record]:
+    """Return the commits with a trailer of this value, or of the one value that has it as a prefix, without merges."""
     wanted = one_line(value, VALUE_LENGTH)
     found = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
     names = {name for commit in found for name in commit.values(key) if name.startswith(wanted)}
     names = {wanted} if wanted in names else names
     if not names:
-        raise NotFoundError(f"There is no {what} {value[:VALUE_LENGTH]!r} in the store.", "'gitmem log' lists them.")
+        raise NotFoundError(f"There is no {noun} {value[:VALUE_LENGTH]!r} in the store.", "'gitmem log' lists them.")
     if len(names) > 1:
         listed = ", ".join(sorted(names)[:_LISTED]) + (", …" if len(names) > _LISTED else "")
-        raise NotFoundError(f"More than one {what} begins with {wanted!r}: {listed}.", "Give more of it.")
+        raise NotFoundError(f"More than one {noun} begins with {wanted!r}: {listed}.", "Give more of it.")
     return [record(commit) for commit in found if names.intersection(commit.values(key))]
 
 
 class _Attempt:
-    """One pass of planning, on the tip and the files of one transaction."""
+    """Plans an undo on the tip and the files of one transaction."""
 
     def __init__(self, store: Store, transaction: Transaction, chosen: Sequence[Record]) -> None:
         self._store = store
         self._transaction = transaction
         self._chosen = chosen
         self._git = store.repository.git
-        # Should the branch have moved since the transaction read it, its commit fails, and all of this is done again.
+        # If the branch has moved since the transaction read it, the commit fails and a new attempt begins.
         self._tip = store.repository.resolve(store.repository.branch())
         since = f"{chosen[0].commit}..{self._tip}" if len(chosen) == 1 else self._tip
         self._undone = undone_commits(reversals(self._git, since))
         self._changes = _changes(self._git, [item.commit for item in chosen])
 
     def plan(self, session: str | None) -> Undone:
-        """Add the commit to the transaction, if one is needed, and return what it does."""
+        """Add the commit to the transaction, if one is needed, and return the result."""
         brought = {item.commit: introduced(self._changes[item.commit]) for item in self._chosen}
         holders = self._holders(set().union(*brought.values()))
         held = ids_in(self._transaction.read(path) for path in holders)
@@ -257,7 +253,7 @@ class _Attempt:
         return Undone(None, tuple(todo), already, files, self._outgrown(files, planned))
 
     def _planned(self, todo: Sequence[Record], holders: Collection[str]) -> dict[str, bytes | None]:
-        """Return what becomes of each file that is concerned."""
+        """Return the new content of each affected file."""
         paths = {MEMORY, *holders, *(change.path for item in todo for change in self._changes[item.commit])}
         archives = [path for item in todo if (path := rotated(self._changes[item.commit]))]
         paths.update(map(summary_path, archives))
@@ -272,7 +268,7 @@ class _Attempt:
         return files
 
     def _holders(self, ids: Collection[str]) -> list[str]:
-        """Return the files of the work tree in which one of these entries stands."""
+        """Return the files of the work tree that hold one of these entries."""
         if not ids:
             return []
         options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
@@ -282,11 +278,11 @@ class _Attempt:
         return [path for path in paths if not ids_in([self._transaction.read(path)]).isdisjoint(ids)]
 
     def _as_it_last_was(self, path: str) -> bytes | None:
-        """Return a file that has left the tree (spec R13), out of history."""
+        """Return the last version of a file that retention deleted (spec R13)."""
         return last_version(self._store.repository, path, self._tip)
 
     def _refuse_buried(self, todo: Sequence[Record]) -> None:
-        """Refuse to move what a later rotation has moved on already."""
+        """Refuse to undo a rotation that a later one builds on."""
         taken = {item.commit for item in todo}
         for item in todo:
             if not _moves_memory(self._changes[item.commit]):
@@ -301,9 +297,9 @@ class _Attempt:
 
     def _conflict(self, item: Record, path: str) -> GitmemError:
         later = log(self._git, f"{item.commit}..{self._tip}", paths=[path], limit=_LISTED)
-        by = ", ".join(_name(record(commit)) for commit in later) or "an edit by hand that is not committed yet"
+        by = ", ".join(_name(record(commit)) for commit in later) or "an uncommitted edit by hand"
         return GitmemError(
-            f"{_name(item)} cannot be undone: the lines it changed in {path} have changed since, by {by}.",
+            f"{_name(item)} cannot be undone: the lines it changed in {path} were changed since, by {by}.",
             "Nothing was done. Undo the later ones first, or change the file by hand.",
         )
 
@@ -312,8 +308,8 @@ class _Attempt:
         size = len(planned[MEMORY] or b"") if MEMORY in files else 0
         if not config.enabled or not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
             return ()
-        said = "memory.md is over its threshold again, so the next save will rotate it. "
-        return (said + "Raise rotation.threshold_tokens if it is to stay.",)
+        said = "memory.md is above its threshold again, so the next save rotates it. "
+        return (said + "To prevent that, raise rotation.threshold_tokens.",)
 
 
 def _merge_lines(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
@@ -321,7 +317,7 @@ def _merge_lines(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
 
 
 def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
-    """Return what each of these commits changed, by its id; renames are a file that goes and one that comes."""
+    """Return the changes of each commit, by its id; a rename is a deletion and an addition."""
     options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--stdin")
     said = git.run("diff-tree", *options, stdin="".join(f"{oid}\n" for oid in oids).encode())
     found: dict[str, list[tuple[str, str, str]]] = {oid: [] for oid in oids}
@@ -335,7 +331,7 @@ def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
         path = os.fsdecode(next(tokens))
         if not {old_mode, new_mode} <= _FILE_MODES:
             raise GitmemError(
-                f"{commit[:SHORT]} changed {path}, which is a link or a submodule: gitmem follows neither.",
+                f"{commit[:SHORT]} changed {path}, which is a link or a submodule; gitmem undoes neither.",
                 f"'git revert {commit[:SHORT]}' in the store does.",
             )
         found[commit].append((path, old, new))
@@ -348,7 +344,7 @@ def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
 
 
 def _moves_memory(changes: Collection[Change]) -> bool:
-    """Say whether a commit is a rotation or takes one back: an archive comes or goes, and `memory.md` changes."""
+    """Return whether a commit rotates or undoes a rotation: it adds or deletes an archive and changes `memory.md`."""
     archives = [change for change in changes if change.path.startswith(f"{ARCHIVE}/")]
     moved = any(change.before is None or change.after is None for change in archives)
     return moved and any(change.path == MEMORY for change in changes)

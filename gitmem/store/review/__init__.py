@@ -1,1 +1,1 @@
-"""What waits for a person, and their choice."""
+"""Documents and purges that wait for a person's decision."""

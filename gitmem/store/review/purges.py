@@ -1,4 +1,4 @@
-"""A person looks at a purge from elsewhere that waits, and accepts or refuses it for this machine."""
+"""Preview purges of other machines that wait for an answer, and accept or refuse them for this machine."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from gitmem.model.purge.purge import Record
     from gitmem.store.store import Store
 
-_TEXTS, _FILES, _LENGTH = 5, 20, 60  # that are shown, and characters of each text
+_TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
 _LISTED = 5
 
 
 @dataclass(frozen=True, slots=True)
 class WaitingPurge:
-    """A purge from elsewhere that waits for an answer: the file of its record, and why."""
+    """A purge of another machine that waits for an answer: the path of its record, and the reason."""
 
     path: str
     why: str
@@ -38,7 +38,7 @@ class WaitingPurge:
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What a purge would take out: how many of how many texts were found, some of them, and some files they were in."""
+    """What a purge would remove: `found` of `texts` were found, `shown` are some, `files` some of their files."""
 
     path: str
     why: str
@@ -50,16 +50,16 @@ class Preview:
 
 
 def waiting_purges(store: Store) -> list[WaitingPurge]:
-    """Return the purges that wait, by path."""
+    """Return the purges that wait for an answer, by path."""
     waiting = read_state(store.private).waiting
     return sorted((WaitingPurge(_path(key), why) for key, why in waiting.items()), key=lambda one: one.path)
 
 
 def preview_purge(store: Store, path: str) -> Preview:
-    """Look for what a purge that waits would take out, with bounded effort.
+    """Search for the texts of a waiting purge, with bounded effort.
 
     Raises:
-        NotFoundError: none of this name waits.
+        NotFoundError: no purge of this path waits.
 
     """
     record, why = _waiting(store, path)
@@ -76,10 +76,10 @@ def preview_purge(store: Store, path: str) -> Preview:
 
 
 def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
-    """Do what a purge that waits says, or refuse it for this machine; returns what the user should be told.
+    """Apply a waiting purge, or refuse it for this machine; return notices for the user.
 
     Raises:
-        NotFoundError: none of this name waits.
+        NotFoundError: no purge of this path waits.
         BusyError: another process kept the store's lock.
 
     """
@@ -89,20 +89,18 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
 
 
 def check_purges(store: Store) -> Iterator[Finding]:
-    """Name purges from elsewhere that wait for an answer, and files that should be records of some and are not."""
+    """Report purges that wait for an answer, and invalid files in the folder of their records."""
     state = read_state(store.private)
     waiting = waiting_purges(store)
     if waiting:
         details = tuple(f"{one.path}: {one.why}" for one in waiting[:_LISTED])
         message = (
-            f"{count(len(waiting), 'purge')} from elsewhere, not followed here, would take out more than goes unasked."
+            f"{count(len(waiting), 'purge')} of other machines not applied: too large to apply without asking you."
         )
         yield Finding("purges", Level.WARNING, message, "'gitmem review PATH' shows what, and how to answer.", details)
     if state.aside:
-        message = (
-            f"{count(len(state.aside), 'file')} in purged/ cannot be read as records of purges and count for nothing."
-        )
-        yield Finding("purges", Level.WARNING, message, "Remove what nobody needs.", state.aside[:_LISTED])
+        message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
+        yield Finding("purges", Level.WARNING, message, "Remove them if nobody needs them.", state.aside[:_LISTED])
     if not waiting and not state.aside:
         refused = f" {count(len(state.refused), 'purge')} refused." if state.refused else ""
         yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")

@@ -1,4 +1,4 @@
-"""A person has looked at a document that holds two versions: which of them stays is one commit (spec G5, V6)."""
+"""Resolve a document with two versions by one commit that keeps the version a person chose (spec G5, V6)."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.transaction import Transaction
 
 _SECONDS = 300.0
-_MERGES = 100  # that are looked into for one document
+_MERGES = 100  # merges to search for one document
 _FACT = re.compile(r"[a-z][0-9a-z]{10}")
 
 
 class Take(StrEnum):
-    """What is to stay of two versions."""
+    """Which of two versions to keep."""
 
-    OURS = "ours"  # what this machine had
+    OURS = "ours"  # this machine's version
     THEIRS = "theirs"
     BOTH = "both"
-    EDIT = "edit"  # what the person has made of the file
+    EDIT = "edit"  # the file as the person edited it
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """A merge that kept two versions: its commit, the commit it took ours from, theirs, and whose each was."""
+    """A merge that kept two versions: its commit, both parents, and the machines of each side."""
 
     merge: str
     ours: str
@@ -49,11 +49,11 @@ class Sides:
 
 
 def resolve_review(store: Store, path: str, take: Take) -> str:
-    """Say which version of a document stays; returns the commit.
+    """Keep one version of a document and return the new commit.
 
     Raises:
-        NotFoundError: the document is not to be reviewed.
-        GitmemError: which side was whose, or what of it is left, cannot be told any more.
+        NotFoundError: the document does not hold two versions.
+        GitmemError: it is a contradicting fact, or was changed in the same lines since the merge.
 
     """
     waiting = {item.path for item in to_review(store)}
@@ -65,8 +65,8 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
     facts = contradicted(next(item.places for item in to_review(store) if item.path == path), path)
     if facts:
         raise GitmemError(
-            f"{path} is a fact that contradicts {', '.join(facts)}: which holds is no matter of machines.",
-            f"'gitmem facts confirm' the one that holds, {facts[0]} or this one.",
+            f"{path} is a fact that contradicts {', '.join(facts)}; '--take' cannot settle that.",
+            f"Confirm the one that is true, {facts[0]} or this one, by 'gitmem facts confirm'.",
         )
     sides = sides_of(store, path) if take in {Take.OURS, Take.THEIRS} else None
     trailers = ((Trailer.OP.value, Op.REVIEW.value), (Trailer.TOOK.value, take.value))
@@ -86,15 +86,15 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
 
 
 def contradicted(places: Sequence[str], path: str) -> list[str]:
-    """Return the ids of the facts that a fact contradicts; the other places are sections."""
+    """Return the ids of the facts that a fact contradicts, from the places of its review field."""
     return [place for place in places if path.startswith("facts/") and _FACT.fullmatch(place)]
 
 
 def sides_of(store: Store, path: str) -> Sides:
-    """Return the newest merge that left two versions of a document, and whose they were.
+    """Return the newest merge that left two versions of a document.
 
     Raises:
-        NotFoundError: no merge in history did.
+        NotFoundError: there is none.
 
     """
     git, repository = store.repository.git, store.repository
@@ -151,7 +151,7 @@ def _original(beside: str, path: str) -> bool:
 def _choose_file(
     store: Store, transaction: Transaction, beside: str, take: Take, sides: Sides | None
 ) -> dict[str, bytes | None]:
-    """Return what changes where a version stands as a file of its own."""
+    """Return the changes of files that resolve a second version in a file of its own."""
     other = transaction.read(beside) or b""
     folder, _, name = beside.rpartition("/")
     stem, _, rest = name.rpartition(".other-")

@@ -1,4 +1,4 @@
-"""Which documents wait for a person: they hold two versions of something, or stand beside another (docs/format.md)."""
+"""List documents to review: those that hold two versions, or are a second version (docs/format.md, "Merging")."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToReview:
-    """A document to be reviewed: `places` are the sections with two versions, none for a file beside another."""
+    """A document to review; `places` are its sections with two versions, () for a file that is a second version."""
 
     path: str
     places: tuple[str, ...]
 
 
 def to_review(store: Store, revision: str = "HEAD") -> list[ToReview]:
-    """Return what waits for a person at a revision, by path; three processes, however many documents are found."""
+    """Return the documents to review at a revision, by path; starts three processes at most."""
     repository = store.repository
     try:
         commit = repository.resolve(revision)

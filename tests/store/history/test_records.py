@@ -156,7 +156,7 @@ def test_dates_mean_the_end_of_what_they_name(memory: Memory):
 @pytest.mark.parametrize("text", ["2026-11-17", "1970-01-01", "1900-01-01", "4000 days ago"])
 def test_before_the_store_there_was_nothing(memory: Memory, text: str):
     memory.save("one")
-    with pytest.raises(NotFoundError, match="nothing in the store yet"):
+    with pytest.raises(NotFoundError, match="store was still empty"):
         resolve(memory.store, text)
 
 

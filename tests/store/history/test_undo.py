@@ -229,7 +229,7 @@ def test_a_rotation_that_is_undone_says_that_it_will_come_again(memory):
     done = memory.undo(revision="HEAD~2")
     assert done.undone[0].op == "rotate"
     assert memory.git("ls-files", "summaries") == ""
-    assert "next save will rotate" in done.notices[0]
+    assert "next save rotates" in done.notices[0]
 
 
 def test_a_session_among_others(memory):
@@ -290,7 +290,7 @@ def test_lines_that_have_changed_again_are_a_conflict(memory, committed):
     later = memory.tip_after_edit() if committed else memory.tip()
     with pytest.raises(GitmemError, match=r"notes\.md") as raised:
         undo(memory.store, revision=edit)
-    assert (later[:10] if committed else "not committed yet") in raised.value.message
+    assert (later[:10] if committed else "uncommitted edit") in raised.value.message
     assert (memory.tip(), memory.read("notes.md")) == (later, "three\n")
     assert not list((memory.root / ".tmp").iterdir())
 
