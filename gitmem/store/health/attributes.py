@@ -1,6 +1,6 @@
 """Check for attributes and submodules by which a person's own git could change bytes or run programs.
 
-gitmem uses no attributes and no submodules (gitmem.git.process.unfiltered); a person's plain `git` in the store does.
+gitmem itself ignores both (gitmem.git.process.unfiltered).
 """
 
 from __future__ import annotations
