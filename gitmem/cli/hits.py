@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.cli.door import Door
+    from gitmem.search.engine import Answer
     from gitmem.search.hits import Hit
     from gitmem.store.store import Store
 
@@ -37,10 +38,8 @@ def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def find_hits(
-    args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False
-) -> tuple[list[Hit], str, str]:
-    """Return hits, the query, and why vectors were left out, "" where they were not; print that reason once an hour."""
+def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False) -> tuple[Answer, str]:
+    """Return the answer and the query; print once an hour why vectors were left out."""
     from gitmem.search.engine import answer
 
     query = " ".join(args.query)
@@ -54,7 +53,7 @@ def find_hits(
 
         if is_news(store.private, "search", found.without_vectors):
             door.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
-    return found.hits, query, found.without_vectors
+    return found, query
 
 
 def named_commit(args: argparse.Namespace, store: Store) -> str | None:

@@ -15,7 +15,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitmem.search.filters import Filters
     from gitmem.search.hits import Hit
@@ -32,10 +32,15 @@ _BARE_HEADING = 0.5  # factor for a heading without text below it
 
 
 class Answer(Value):
-    """The hits of a search; `without_vectors` says why vectors that were wanted are left out, or is ""."""
+    """The hits of a search; `without_vectors` says why vectors that were wanted are left out, or is "".
+
+    `total` counts the hits without the limit; if not `complete`, there may be more.
+    """
 
     hits: list[Hit]
     without_vectors: str
+    total: int = 0
+    complete: bool = True
 
 
 def answer(
@@ -61,31 +66,53 @@ def answer(
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if at is None else None
 
-    def best_units(query: Query) -> list[Ranked]:
-        literals = literals_of(query.terms) or (literals_for(filters) if filters.by_unit or filters.paths else [])
-        if not literals:
-            return []
-        allow = filters.allow_path
-        pools = [
-            sources.revision(store, at, literals, allow)
-            if at
-            else sources.work_tree(store, scanner, query.terms, literals, allow, most=_most(query, filters))
-        ]
-        pools += [sources.transcripts(store, literals, allow)] if deep else []
-        pools += [sources.lost(store, literals, allow)] if history else []
+    def search(query: Query) -> tuple[list[Ranked], Answer]:
+        pools = _pools(store, query, filters, at=at, deep=deep, history=history, scanner=scanner)
         ranked = [item for pool in pools for item in rank(pool, query)]
-        if similar and (near := similar.wait()):
+        if pools and similar and (near := similar.wait()):
             from gitmem.search.vectors.fuse import fuse
 
             ranked = fuse(store, ranked, near, query, filters)
         ranked.sort(key=_order if query.terms else _newest)
-        return best(store, (item for item in once(ranked) if fits(item, query, filters)), query, limit)
+        fitting = (item for item in once(ranked) if fits(item, query, filters))
+        # To count all hits, filters that need the text of a unit would have to read every unit.
+        most = limit + _WEIGHED if limit and _needs_text(query, filters) else None
+        matches = list(islice(fitting, most))
+        top = best(store, matches, query, limit)
+        hits = [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in top]
+        complete = len(matches) != most and all(pool.complete for pool in pools)
+        return top, Answer(hits, similar.problem if similar else "", len(matches), complete)
 
-    ranked = best_units(query)
-    if not any(item.found.counts for item in ranked) and (decomposed := query.decomposed()) is not None:
-        ranked = best_units(decomposed) or ranked
-    hits = [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in ranked]
-    return Answer(hits, similar.problem if similar else "")
+    top, result = search(query)
+    if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
+        other_top, other = search(decomposed)
+        result = other if other_top else result
+    return result
+
+
+def _pools(
+    store: Store,
+    query: Query,
+    filters: Filters,
+    *,
+    at: str | None,
+    deep: bool,
+    history: bool,
+    scanner: Scanner | None,
+) -> list[Pool]:
+    """Return the pools to rank; none for a query without words and filters."""
+    literals = literals_of(query.terms) or (literals_for(filters) if filters.by_unit or filters.paths else [])
+    if not literals:
+        return []
+    allow = filters.allow_path
+    if at:
+        pools = [sources.revision(store, at, literals, allow)]
+    else:
+        most = _most(query, filters)
+        pools = [sources.work_tree(store, scanner, query.terms, literals, allow, most=most)]
+    pools += [sources.transcripts(store, literals, allow)] if deep else []
+    pools += [sources.lost(store, literals, allow)] if history else []
+    return pools
 
 
 def _begin_vectors(store: Store, query: Query) -> Embedding | None:
@@ -104,18 +131,21 @@ def _begin_vectors(store: Store, query: Query) -> Embedding | None:
 
 def _most(query: Query, filters: Filters) -> int:
     """Return how many files to read: more where a filter needs the text of a unit."""
-    narrow = filters.by_unit or query.phrases or query.without or query.without_phrases
-    return sources.MANY_FILES if narrow else sources.MOST_FILES
+    return sources.MANY_FILES if _needs_text(query, filters) or query.without else sources.MOST_FILES
 
 
-def best(store: Store, ranked: Iterator[Ranked], query: Query, limit: int) -> list[Ranked]:
+def _needs_text(query: Query, filters: Filters) -> bool:
+    return bool(filters.by_unit or query.phrases or query.without_phrases)
+
+
+def best(store: Store, ranked: list[Ranked], query: Query, limit: int) -> list[Ranked]:
     """Return the first units, their scores weighed by layer and age.
 
     Some more than `limit` are weighed: the weights are small and move a unit only a few places.
     """
     if not query.terms:
-        return list(islice(ranked, limit or None))
-    first = list(islice(ranked, limit + _WEIGHED if limit else None))
+        return ranked[: limit or None]
+    first = ranked[: limit + _WEIGHED] if limit else ranked
     weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
     weighed.sort(key=lambda item: -item.score)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
@@ -178,7 +208,7 @@ def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Cor
 
 def fits(item: Ranked, query: Query, filters: Filters) -> bool:
     """Return whether a ranked unit passes the phrases and filters of a query."""
-    if not (filters.by_unit or query.phrases or query.without_phrases):
+    if not _needs_text(query, filters):
         return True
     unit = item.units.unit(item.index)
     return allowed_text(query, item.units, unit) and (not filters.by_unit or filters.allow(facts_of(item.units, unit)))

@@ -38,13 +38,15 @@ _PER_FILE = 200  # lines of one transcript
 class Pool(Value):
     """The files that were read of a source, by what factor the source is larger, and their share of matching lines.
 
-    `estimated` maps each term that was not scanned for to its number of lines in the source.
+    `estimated` maps each term that was not scanned for to its number of lines in the source. `complete` says that all
+    matching files were read.
     """
 
     read: list[Units]
     times: float = 1.0
     share: float = 1.0
     estimated: Mapping[int, float] = {}  # never changed
+    complete: bool = True
 
 
 def work_tree(
@@ -59,7 +61,7 @@ def work_tree(
     """Search the files of the working tree; read at most `most` of them. The default is the best scanner available."""
     paths = list_paths(store.root)
     size = estimate_size(store.root, paths)
-    share = 1.0
+    share, complete = 1.0, True
     estimated: dict[int, float] = {}
     if scanner is None and len(paths) <= MOST_FILES and size <= FEW_BYTES:
         everything = _load_all(store.root, filter(allow, paths))
@@ -71,9 +73,11 @@ def work_tree(
             literals, estimated = within_budget(store.root, paths, size, terms, literals)
         scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
         lines = scanner.scan(store.root, paths, literals)
-        chosen, share = choose_files({path: found for path, found in lines.items() if allow(path)}, terms, most)
+        allowed = {path: matches for path, matches in lines.items() if allow(path)}
+        chosen, share = choose_files(allowed, terms, most)
+        complete = len(chosen) == len(allowed) and not estimated
         read = _load_all(store.root, chosen)
-    return Pool(read, _times(size, sum(units.size for units in read)), share, estimated)
+    return Pool(read, _times(size, sum(units.size for units in read)), share, estimated, complete)
 
 
 def _load_all(root: str, paths: Iterable[str]) -> list[Units]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 
 from gitmem.config import SearchConfig
+from gitmem.search import engine, sources
+from gitmem.search.engine import answer
 
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"
 
@@ -120,3 +122,21 @@ def test_letters_and_marks_that_stand_apart_are_found(shelf):
     assert shelf.paths("환불을") == ["knowledge/a.md"]
     assert shelf.paths("café") == ["knowledge/a.md"]
     assert shelf.paths('"환불 테스트"') == ["knowledge/a.md"]
+
+
+def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
+    for number in range(5):
+        shelf.put(f"knowledge/{number}.md", f"# A\n\nzebra {number}\n")
+    shelf.put("daily/2026/11/2026-11-20.md", "".join(ENTRY.format(n=n, text="horse") for n in range(4)))
+
+    def totals(query, limit):
+        found = answer(shelf.store, query, limit=limit)
+        return len(found.hits), found.total, found.complete
+
+    assert totals("zebra", 2) == (2, 5, True)
+    assert totals("zebra", 0) == (5, 5, True)
+    assert totals("type:note", 2) == (2, 4, True)
+    monkeypatch.setattr(engine, "_WEIGHED", 1)
+    assert totals("type:note", 2) == (2, 3, False)
+    monkeypatch.setattr(sources, "MOST_FILES", 3)
+    assert totals("zebra", 2) == (2, 3, False)

@@ -42,16 +42,18 @@ def run(args: argparse.Namespace, door: Door) -> int:
     from gitmem.search.recall import recall
     from gitmem.text.tokens import estimate_tokens
 
-    hits, query, without_vectors = find_hits(args, door)
-    found = recall(query, hits, args.budget)
+    answer, query = find_hits(args, door)
+    found = recall(query, answer.hits, args.budget)
     value = {
         "text": found.text,
         "tokens": estimate_tokens(found.text),
         "more": found.more,
         "hits": [hit_value(hit) for hit in found.whole],
-        "without_vectors": without_vectors or None,
+        "without_vectors": answer.without_vectors or None,
     }
     door.answer(args, value, plain(found.text))
     if not found.text and not args.json:
-        door.notices(("Nothing found." if not hits else "No entry fits into this budget. Give a larger --budget.",))
+        door.notices(
+            ("Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget.",)
+        )
     return ExitCode.OK

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
+    from gitmem.search.engine import Answer
 
 SEARCH_LIMIT = 10  # hits
 
@@ -43,15 +44,26 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem search --at 2026-11-01 deploy
 
     """
-    hits, _, _ = find_hits(args, door, deep=args.deep, history=args.history)
+    found, _ = find_hits(args, door, deep=args.deep, history=args.history)
+    hits = found.hits
     by_layer = args.by == "layer"
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
     text = "" if args.json else hits_text(hits, _marks(args, door), by_layer=by_layer, colour=door.colour())
     door.answer(args, [hit_value(hit) for hit in hits], text)
-    if not hits and not args.json:
-        door.notices(("Nothing found. Try fewer words, --history or --deep.",))
+    if not args.json:
+        door.notices(_totals(found))
     return ExitCode.OK
+
+
+def _totals(found: Answer) -> tuple[str, ...]:
+    """Return a notice of how many hits are shown of how many, or that there are none."""
+    if not found.hits:
+        return ("Nothing found. Try fewer words, --history or --deep.",)
+    if found.total == len(found.hits):
+        return ()
+    more = "" if found.complete else " or more"
+    return (f"{len(found.hits)} of {found.total:,}{more} hits; -n shows more.",)
 
 
 def _marks(args: argparse.Namespace, door: Door) -> tuple[str, ...]:

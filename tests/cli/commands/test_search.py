@@ -89,6 +89,12 @@ def test_nothing_found_is_an_empty_list_and_no_failure(filled):
     assert filled("search", "giraffe") == (0, "", "gitmem: Nothing found. Try fewer words, --history or --deep.\n")
 
 
+def test_it_says_how_many_hits_of_how_many_are_shown(filled):
+    assert filled("search", "zebra", "-n", "2")[2] == "gitmem: 2 of 4 hits; -n shows more.\n"
+    assert filled("search", "zebra", "-n", "4")[2] == ""
+    assert filled("search", "zebra", "-n", "2", "--json")[2] == ""
+
+
 def test_colour_is_for_terminals_and_control_characters_for_nobody(filled):
     (filled.root / "archive" / "x.md").write_text("# \x1b[2J\n\nescape \x1b[31m zebra\n")
 
