@@ -1,1 +1,1 @@
-"""What memory does with a store: saving and rotation."""
+"""Saves, turns, sessions, exchanges, facts, concepts, summaries and tiers, and the operations on them."""

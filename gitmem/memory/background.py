@@ -34,7 +34,7 @@ _MARKS = "half"  # folder: by session, a mark that lessons were saved at half of
 
 
 def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
-    """Commit what is due in the spool of the hooks; cheap if nothing is. Failures are written to the log."""
+    """Process the due events in the spool of the hooks; cheap if none are. Failures are written to the log."""
     spool = HookSpool(store.private)
     if not spool.names():
         return Captured()
@@ -107,7 +107,7 @@ class _Steps:
         return True
 
     def capture(self, read: Callable[[], Pending]) -> None:
-        """Commit what is due."""
+        """Commit the turns that are due."""
         self.captured = capture(self._store, read)
 
     def read(self, session: Session, step: Callable[[Session], None]) -> None:

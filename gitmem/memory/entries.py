@@ -1,6 +1,6 @@
-"""What a save comes to in the store: an entry in the daily log and in `memory.md`, and the commit of both.
+"""The entry of a save, in the daily log and in `memory.md`, and its commit.
 
-Apart from `gitmem.memory.save` so that it is imported while git starts, which takes about as long.
+Separate from `gitmem.memory.save` so that it is imported while git starts.
 """
 
 from __future__ import annotations
@@ -23,40 +23,40 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-_NEW = 3600.0  # seconds in which nothing comes twice from two zones
-_RECENT = timedelta(days=2)  # in which no day is consolidated
-_ZONES = (-12, 0, 14)  # hours: the days that it may have been somewhere
+_NEW = 3600.0  # seconds; a newer event has not been delivered from another time zone before
+_RECENT = timedelta(days=2)  # newer days are never consolidated
+_ZONES = (-12, 0, 14)  # hours from UTC: the extreme time zones
 
 
-def add_save(transaction: Transaction, store: Store, what: Save) -> dict[str, int] | None:
-    """Add the commit of one save to a transaction; None where its entry is there already.
+def add_save(transaction: Transaction, store: Store, event: Save) -> dict[str, int] | None:
+    """Add the commit of a save; returns the number of redacted secrets and private passages by kind.
 
-    Returns how many secrets, and passages in `<private>`, were left out of its text, by kind.
+    None if the entry is there already.
     """
-    day = what.at.strftime("%Y-%m-%d")
+    day = event.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
-    if _holds(daily, what.id) or any(
-        _holds(day_log(store, transaction, other), what.id) for other in _other_logs(transaction, what)
+    if _holds(daily, event.id) or any(
+        _holds(day_log(store, transaction, other), event.id) for other in _other_logs(transaction, event)
     ):
         return None
-    redacted = redact(what.text, allow=store.config.redaction.allow)
+    redacted = redact(event.text, allow=store.config.redaction.allow)
     text = clean_text(redacted.text)
-    entry = Entry(what.id, what.at.strftime("%H:%M:%S"), what.type.label, text, what.tags)
-    dated = Entry(what.id, f"{day} {entry.time}", what.type.label, text, what.tags)
+    entry = Entry(event.id, event.at.strftime("%H:%M:%S"), event.type.label, text, event.tags)
+    dated = Entry(event.id, f"{day} {entry.time}", event.type.label, text, event.tags)
     trailers = (
         (Trailer.OP.value, Op.SAVE.value),
-        (Trailer.TYPE.value, what.type.value),
-        (Trailer.ENTRY.value, what.id),
-        (Trailer.SESSION.value, what.session),
-        (Trailer.HOST.value, what.host),
+        (Trailer.TYPE.value, event.type.value),
+        (Trailer.ENTRY.value, event.id),
+        (Trailer.SESSION.value, event.session),
+        (Trailer.HOST.value, event.host),
     )
-    message = Message(f"Save {what.type.label.lower()}: {text}", trailers)
+    message = Message(f"Save {event.type.label.lower()}: {text}", trailers)
     changes = {
-        path: _with(daily, what.type.label, entry),
-        MEMORY: _with(memory_of(transaction), what.type.section, dated),
+        path: _with(daily, event.type.label, entry),
+        MEMORY: _with(memory_of(transaction), event.type.section, dated),
     }
-    return kinds_of(redacted.findings) if transaction.commit(message, changes, when=what.at) else None
+    return kinds_of(redacted.findings) if transaction.commit(message, changes, when=event.at) else None
 
 
 def _holds(daily: bytes | None, identifier: str) -> bool:
@@ -66,22 +66,22 @@ def _holds(daily: bytes | None, identifier: str) -> bool:
 
 
 def day_log(store: Store, transaction: Transaction, path: str) -> bytes | None:
-    """Return a daily log; of a day that was consolidated, as it last was."""
-    found = transaction.read(path)
+    """Return a daily log, or the last version of one that was consolidated."""
+    daily = transaction.read(path)
     day = path[-len("2026-01-13.md") : -len(".md")]
-    if found is not None or day >= (transaction.now - _RECENT).strftime("%Y-%m-%d"):
-        return found
+    if daily is not None or day >= (transaction.now - _RECENT).strftime("%Y-%m-%d"):
+        return daily
     from gitmem.memory.tiers.consolidate import log_before
 
     return log_before(store, transaction, datetime.fromisoformat(day).date())
 
 
-def _other_logs(transaction: Transaction, what: Save) -> set[str]:
-    """Return the daily logs in which it may stand, delivered from another time zone; none of what is new."""
-    then = milliseconds_of(what.id) / 1000
+def _other_logs(transaction: Transaction, event: Save) -> set[str]:
+    """Return the daily logs that may hold an old event, delivered from another time zone; none for a new event."""
+    then = milliseconds_of(event.id) / 1000
     if abs(transaction.now.timestamp() - then) < _NEW:
         return set()
-    with contextlib.suppress(OverflowError, ValueError, OSError):  # a time no calendar has
+    with contextlib.suppress(OverflowError, ValueError, OSError):  # out of the calendar's range
         moments = (datetime.fromtimestamp(then + hours * 3600, UTC) for hours in _ZONES)
         return {daily_path(moment.strftime("%Y-%m-%d")) for moment in moments}
     return set()
@@ -93,7 +93,7 @@ def _with(data: bytes, section: str, entry: Entry) -> bytes:
 
 
 def memory_of(transaction: Transaction) -> bytes:
-    """Return `memory.md`, or a new one where there is none."""
+    """Return `memory.md`, or a new one."""
     memory = transaction.read(MEMORY)
     if memory is None:
         from gitmem.store.setup.init import new_memory
@@ -103,7 +103,7 @@ def memory_of(transaction: Transaction) -> bytes:
 
 
 def new_daily(day: str) -> bytes:
-    """Return a daily log that holds nothing yet; every machine makes the same bytes of it (docs/format.md)."""
+    """Return a new daily log, the same bytes on every machine (docs/format.md, "Documents")."""
     return (
         f"---\nid: day-{day}\nkind: daily\ncreated: {day}T00:00:00Z\ndate: {day}\n---\n# {day}\n\n## {TIMELINE}\n"
     ).encode()

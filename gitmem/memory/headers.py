@@ -143,8 +143,8 @@ def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> I
 
     At most `most` + 1 entries of each folder are read, so that the caller sees that there are more.
     """
-    with contextlib.suppress(OSError, GitmemError), enter(root, folder.split("/")) as opened, opened.scan() as found:
-        for name, entry in sorted([(entry.name, entry) for entry in islice(found, most + 1)]):
+    with contextlib.suppress(OSError, GitmemError), enter(root, folder.split("/")) as opened, opened.scan() as entries:
+        for name, entry in sorted([(entry.name, entry) for entry in islice(entries, most + 1)]):
             path = f"{folder}/{name}"
             if path in known or (name.endswith(_SUFFIX) and "\t" not in name and "\n" not in name):
                 yield path, entry

@@ -1,4 +1,4 @@
-"""Recorded sessions through the path of the hooks, with their own times: to try gitmem, and to import years of them."""
+"""Replay recorded sessions as if their hooks had delivered them, with their own times."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's tran
 
 
 class Replayed(Value):
-    """What became of one transcript: its turns, how many of them were new, whether its L1 was, archives, notices.
+    """The result for one transcript: its turns, how many were new, whether its L1 was, archives, notices.
 
-    `unread` is how many of its lines could not be read, or not as a whole.
+    `unread` counts its lines that could not be parsed, or were truncated.
     """
 
     path: str
@@ -46,18 +46,18 @@ class Replayed(Value):
 
 
 def find_transcripts(path: str) -> list[str]:
-    """Return the transcripts below a folder, the oldest first; a file stands for itself."""
+    """Return the transcripts below a folder, the oldest first; of a file, the file."""
     if not os.path.isdir(path):
         return [path]
-    found = []
+    paths = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if name not in _NOT_SESSIONS]
-        found += [os.path.join(folder, name) for name in names if name.endswith(_SUFFIX) and name[:6] != "agent-"]
-    return sorted(found, key=lambda one: (os.path.getmtime(one), one))
+        paths += [os.path.join(folder, name) for name in names if name.endswith(_SUFFIX) and name[:6] != "agent-"]
+    return sorted(paths, key=lambda path: (os.path.getmtime(path), path))
 
 
 def replay(store: Store, path: str) -> Replayed:
-    """Save the turns of a transcript that are not saved yet, and its L1. Doing it again changes nothing.
+    """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
 
     Raises:
         GitmemError: it could not be committed.
@@ -70,37 +70,37 @@ def replay(store: Store, path: str) -> Replayed:
         save_exchanges(store, session, own[0].host, own)
         learn(store, session, own[0].host, own)
         group(store, session, own[0].host, own)
-    # A resumed session's file may begin with the lines of the one before: it is the last one's.
+    # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))
 
 
 def _turns(path: str) -> tuple[list[Turn], int]:
-    """Return the turns of a transcript, and how many of its lines could not be read."""
+    """Return the turns of a transcript, and the number of lines that could not be parsed."""
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
     turns = fold(hook_events(read_records(path, unread), None))
     return [turn._replace(closed=True, session=turn.session or stem) for turn in turns], unread.lines
 
 
-def _said_of(path: str, turns: int, unread: int) -> list[str]:
-    """Return what is to be said of a file of which not all could be used; an empty one is nothing strange."""
+def _notices(path: str, turns: int, unread: int) -> list[str]:
+    """Return a notice about a file without turns or with unreadable lines; none about an empty file."""
     name = plain(path)
     lost = f"{count(unread, 'line')} could not be read" if unread else ""
     if turns:
-        return [f"{name}: {lost}; all else is saved."] if lost else []
-    return [f"{name}: there is no turn of a session in it{lost and f'; {lost}'}."] if os.path.getsize(path) else []
+        return [f"{name}: {lost}; everything else is saved."] if lost else []
+    return [f"{name}: it has no turns of a session{lost and f'; {lost}'}."] if os.path.getsize(path) else []
 
 
 def _replay_turns(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:
     saved = 0
     archives: list[str] = []
-    notices = _said_of(path, len(turns), unread)
+    notices = _notices(path, len(turns), unread)
     boot = boot_lines(store)
     for start in range(0, len(turns), BATCH):
-        pass_ = _Pass(store, turns[start : start + BATCH], boot)
-        outcome = transact(store, pass_.plan, purpose="replay")
-        saved += pass_.saved
-        archives += pass_.archives
+        attempt = _Attempt(store, turns[start : start + BATCH], boot)
+        outcome = transact(store, attempt.plan, purpose="replay")
+        saved += attempt.saved
+        archives += attempt.archives
         notices += outcome.notices
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
     return Replayed(
@@ -115,8 +115,8 @@ def _replay_turns(store: Store, path: str, turns: Sequence[Turn], unread: int) -
     )
 
 
-class _Pass:
-    """One transaction of a replay; its plan may run again."""
+class _Attempt:
+    """One transaction of a replay; its plan resets all state, as it may run again."""
 
     def __init__(self, store: Store, turns: Sequence[Turn], boot: frozenset[str]) -> None:
         self._store = store

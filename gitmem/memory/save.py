@@ -1,7 +1,7 @@
-"""Saving what a person or an agent wants remembered: into the spool, then into `memory.md` and the daily log.
+"""Save: write an event into the spool, then drain the spool into `memory.md` and the daily log.
 
-One save is one commit (spec G2), made by whoever drains the spool first; the drain rotates before it saves (R4). What
-was delivered twice, or drained twice after a crash, is met by its id in the daily log and not saved again.
+One save is one commit (spec G2), made by the first process that drains the spool, after a rotation if one is due (R4).
+An event that is delivered or drained twice is recognized by its id in the daily log.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ BATCH = 500  # events of one lock and one fast-import; a larger spool takes seve
 
 
 class Saved(Value):
-    """A save that is committed: its entry's id, and the commit (None if another process made it).
+    """A committed save: its entry's id, and the commit (None if another process made it).
 
-    `redacted` counts what was left out of its text, by kind: secrets, and passages in `<private>`.
+    `redacted` counts the secrets and `<private>` passages left out of its text, by kind.
     """
 
     id: str
@@ -37,10 +37,10 @@ class Saved(Value):
 
 
 class Drained(Value):
-    """What a drain did: commits by event name, archives made, and notices for the user.
+    """The result of a drain: commits by event name, archives made, and notices for the user.
 
-    `refused` are the events that no commit can hold, which were kept aside, and those that wait in the spool until a
-    person mends what is in the way; each with the reason. `redacted` counts by event name what was left out, by kind.
+    `refused` has the reasons why events were kept aside, as no commit can hold them, or stay in the spool until a
+    person solves a problem. `redacted` counts redactions by event name and kind.
     """
 
     commits: dict[str, str]
@@ -51,16 +51,16 @@ class Drained(Value):
     redacted: dict[str, dict[str, int]]
 
 
-def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
-    """Save one thing; returns when the commit that holds it is synced.
+def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
+    """Save one event; returns when its commit is on disk.
 
     Raises:
-        GitmemError: it is not committed; the message says so, and that the spool has it, or that it was kept aside.
-        OSError: not even the spool could take it.
+        GitmemError: it is not committed; the message says whether it is in the spool or was kept aside.
+        OSError: it could not be written into the spool.
 
     """
     spool = store.spool
-    name = spool.deliver(what.to_event())
+    name = spool.deliver(event.to_event())
     try:
         drained = drain(store, scan=scan)
         if name in drained.refused:
@@ -77,45 +77,45 @@ def save(store: Store, what: Save, *, scan: bool = False) -> Saved:
     if redacted is None:  # another process committed it
         from gitmem.redact.redact import kinds_of, redact
 
-        redacted = kinds_of(redact(what.text, allow=store.config.redaction.allow).findings)
-    notices = (*drained.notices, _told(redacted)) if redacted else drained.notices
-    return Saved(what.id, drained.commits.get(name), archive, notices, redacted)
+        redacted = kinds_of(redact(event.text, allow=store.config.redaction.allow).findings)
+    notices = (*drained.notices, _notice(redacted)) if redacted else drained.notices
+    return Saved(event.id, drained.commits.get(name), archive, notices, redacted)
 
 
-def _told(kinds: dict[str, int]) -> str:
+def _notice(kinds: dict[str, int]) -> str:
     secrets = [f"{number} {kind}" for kind, number in sorted(kinds.items()) if kind != "private"]
     private = kinds.get("private", 0)
-    said = [f"what looked like a secret ({', '.join(secrets)})"] if secrets else []
-    said += [f"{private} private {'passage' if private == 1 else 'passages'}"] if private else []
-    return f"Left out of what was saved: {' and '.join(said)}."
+    parts = [f"what looked like a secret ({', '.join(secrets)})"] if secrets else []
+    parts += [f"{private} private {'passage' if private == 1 else 'passages'}"] if private else []
+    return f"Left out of what was saved: {' and '.join(parts)}."
 
 
 def drain(store: Store, *, scan: bool = False) -> Drained:
-    """Commit all that waits in the spool, in order, and remove it from there."""
+    """Commit all events in the spool, in order, and remove them."""
     commits: dict[str, str] = {}
     archives: list[str] = []
     notices: list[str] = []
     refused: dict[str, RefusedError] = {}
     redacted: dict[str, dict[str, int]] = {}
     while True:
-        seen = _Batch(store)
-        outcome = transact(store, seen.plan, purpose="save", scan=scan, meanwhile=_import_entries)
-        ours = outcome.commits[len(outcome.commits) - seen.drafts :]
-        commits.update({name: ours[index] for name, index in seen.placed.items()})
-        archives += seen.archives
+        batch = _Batch(store)
+        outcome = transact(store, batch.plan, purpose="save", scan=scan, meanwhile=_import_entries)
+        ours = outcome.commits[len(outcome.commits) - batch.drafts :]
+        commits.update({name: ours[index] for name, index in batch.placed.items()})
+        archives += batch.archives
         notices += outcome.notices
-        store.spool.remove(seen.done)
-        for name in seen.unreadable:
+        store.spool.remove(batch.done)
+        for name in batch.unreadable:
             store.spool.put_aside(name)
-            notices.append(f"An event that could not be understood was kept aside: {name}.")
-        for name, error in seen.refused.items():
+            notices.append(f"An event that could not be parsed was kept aside: {name}.")
+        for name, error in batch.refused.items():
             if isinstance(error, DoesNotFitError):
                 store.spool.put_aside(name)
                 error.remedy = f"{error.remedy} What was to be saved was kept aside: {name}.".strip()
             notices.append(f"{error.message} {error.remedy}".strip())
-        refused.update(seen.refused)
-        redacted.update(seen.redacted)
-        if not seen.full:
+        refused.update(batch.refused)
+        redacted.update(batch.redacted)
+        if not batch.full:
             return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused, redacted)
         scan = False
 
@@ -125,7 +125,7 @@ def _import_entries() -> None:
 
 
 class _Batch:
-    """One pass over the spool; the plan may run again, so it begins afresh each time."""
+    """One transaction over the spool; its plan resets all state, as it may run again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -142,7 +142,7 @@ class _Batch:
         self.full = False
 
     def plan(self, transaction: Transaction) -> None:
-        """Turn the events into commits."""
+        """Add a commit for each event."""
         from gitmem.memory.entries import add_save
 
         self._reset()
@@ -151,7 +151,7 @@ class _Batch:
                 self.full = True
                 break
             try:
-                what = parse_event(event.content)
+                parsed = parse_event(event.content)
             except UnknownEventError:
                 continue
             except (ValueError, TypeError, KeyError):
@@ -160,11 +160,11 @@ class _Batch:
             try:
                 if archive := rotate_if_full(transaction, self._store.config.rotation):
                     self.archives.append(archive)
-                left_out = add_save(transaction, self._store, what)
+                left_out = add_save(transaction, self._store, parsed)
                 if left_out is not None:
                     self.placed[event.name] = len(transaction.drafts) - 1
                     self.redacted[event.name] = left_out
-            except RefusedError as error:  # for this one; another day's may well be saved
+            except RefusedError as error:  # others may go into another day's log
                 self.refused[event.name] = error
                 continue
             self.done.append(event.name)
@@ -172,7 +172,7 @@ class _Batch:
 
 
 def rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | None:
-    """Rotate first, so that the save lands in the new `memory.md` (spec R4); returns the archive made."""
+    """Rotate a full `memory.md`, so that what follows goes into the new one (spec R4); returns the archive."""
     size = len(transaction.read(MEMORY) or b"")
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
         return None

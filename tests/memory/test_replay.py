@@ -188,8 +188,8 @@ def test_what_is_no_transcript(desk, bare_git, tmp_path, content):
     done = replay(desk.store, str(path))
     assert done.saved == 0
     # What is half a line may still be written, and what is of another format may still be a session: that is said.
-    assert [notice.split(" in it")[0] for notice in done.notices] == (
-        [f"{path}: there is no turn of a session"] if content else []
+    assert [notice.split(" a session")[0] for notice in done.notices] == (
+        [f"{path}: it has no turns of"] if content else []
     )
     assert tips(desk, bare_git) == before
 
@@ -245,7 +245,7 @@ def test_lines_that_cannot_be_read_are_counted_and_told(desk, recorder, damage, 
     done = replay(desk.store, str(path))
     assert (done.turns, done.saved, done.unread) == (3, 3, unread)
     lines = "1 line" if unread == 1 else f"{unread} lines"
-    assert done.notices == ((f"{path}: {lines} could not be read; all else is saved.",) if unread else ())
+    assert done.notices == ((f"{path}: {lines} could not be read; everything else is saved.",) if unread else ())
 
 
 def test_cut_off_anywhere_it_keeps_what_is_before_the_cut(desk, bare_git, recorder):

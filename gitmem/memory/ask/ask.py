@@ -1,6 +1,6 @@
-"""A model is asked: what leaves is redacted and fenced, within the day's limits, and what comes back is checked (R6).
+"""Ask a model: redact and fence the question, keep the day's limits, retry, and check the reply (spec R6).
 
-Whatever goes wrong is no error here but the reason why there is no answer: the caller has an offline one.
+A failure is no exception but the `why` of the result: the caller has an offline answer.
 """
 
 from __future__ import annotations
@@ -32,18 +32,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MOST_CHARACTERS = 300_000  # of a material that are sent, half from either end
-_COOL_DOWN = timedelta(hours=1)  # after which what failed is asked again behind a hook
-_MOST_SETTLED = 5_000
+MAX_CHARACTERS = 300_000  # of the material, half from its beginning and half from its end
+_COOL_DOWN = timedelta(hours=1)  # before a failed question is repeated in the background
+_MAX_SETTLED = 5_000
 _LEFT_OUT = "\n\n[… left out …]\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Asked(Generic[T]):
-    """What became of a question: what was read from the answer, or None and `why`.
+    """The result of a question: the value read from the reply, or None and `why`.
 
-    `raw` is the last reply that was not what was asked for; `model` who replied, `dollars` what all tries cost (None:
-    not known).
+    `raw` is the last unusable reply, `model` the one that replied, `dollars` the cost of all tries (None: unknown).
     """
 
     value: T | None
@@ -55,21 +54,21 @@ class Asked(Generic[T]):
 
 
 def patience() -> Patience:
-    """Return how R6 has it: three tries after the first, 1, 2 and 4 seconds later, or when a server says so."""
+    """Return the retries of spec R6: three, after 1, 2 and 4 seconds, or after what the server says."""
     from gitmem.llm.http import Patience
 
     return Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
 
 
 def is_worth_asking(store: Store, subject: str) -> bool:
-    """Say whether to ask behind a hook: a model is named, nobody is asking already, and it did not just fail."""
+    """Return whether to ask in the background: a model is named, nobody else is asking, and it did not just fail."""
     from gitmem.llm.protocol import HOST, OFFLINE
 
     config = store.config.summary
     if config.provider in {OFFLINE, HOST}:
         return False
     now = store.context.clock()
-    last = next((one for one in reversed(_ledger(store).today()) if one.subject == subject), None)
+    last = next((asking for asking in reversed(_ledger(store).today()) if asking.subject == subject), None)
     if last is None:
         return True
     if last.ended is None:
@@ -84,9 +83,9 @@ def ask(
     read: Callable[[Mapping[str, object]], T],
     tries: Patience | None = None,
 ) -> Asked[T]:
-    """Ask the model that the settings name, with R6's patience; `read` raises ReplyError for what is no answer.
+    """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
 
-    `subject` is what the question is about, by its path or name. Never raises what a provider or a reply causes.
+    `subject` is the path or name of what the question is about. Errors of providers and replies are not raised.
     """
     config = store.config.summary
     try:
@@ -115,7 +114,7 @@ class _Tries:
             provider=model.provider, model=model.name(request.size), spent=self._most(config.timeout_seconds)
         )
         self._dollars: float | None = 0.0
-        self._raw = self._said_by = ""
+        self._raw = self._replied_by = ""
 
     def run(self, read: Callable[[Mapping[str, object]], T], tries: Patience) -> Asked[T]:
         failures = 0
@@ -123,9 +122,9 @@ class _Tries:
             wait = 0.0
             try:
                 value = self._once(read)
-                return Asked(value, "", "", self._model.provider, self._said_by, self._dollars)
+                return Asked(value, "", "", self._model.provider, self._replied_by, self._dollars)
             except ReplyError as error:
-                why = f"the reply of {self._said_by or self._asking.model} {error}"
+                why = f"the reply of {self._replied_by or self._asking.model} {error}"
             except ProviderError as error:
                 why, wait = f"{error.message} {error.remedy}".strip(), error.wait
                 self._raw = getattr(error, "raw", "") or self._raw
@@ -140,12 +139,12 @@ class _Tries:
             tries.sleep(pause)
 
     def _failed(self, why: str) -> Asked[T]:
-        return Asked(None, why, self._raw, self._model.provider, self._said_by or self._asking.model, self._dollars)
+        return Asked(None, why, self._raw, self._model.provider, self._replied_by or self._asking.model, self._dollars)
 
     def _once(self, read: Callable[[Mapping[str, object]], T]) -> T:
-        """Ask once, and write down what that cost, whatever came of it."""
+        """Ask once, and record the cost, also of a failure."""
         asking, begun = self._ledger.begin(self._asking, self._limits), time.monotonic()
-        spent, failure = asking.spent, "it was broken off"
+        spent, failure = asking.spent, "it was interrupted"
         try:
             answer = self._model.ask(self._request, self._deadline)
             spent = self._spent(answer)
@@ -154,17 +153,17 @@ class _Tries:
         except (ProviderError, ReplyError) as error:
             failure = str(error)
             if isinstance(error, ProviderError) and not isinstance(error, AnswerError | DeadlineError | RefusalError):
-                spent = Spent()  # of the others something may have been reckoned
+                spent = Spent()  # nothing was charged, unlike for the other errors
             raise
         else:
             return value
         finally:
             self._ledger.end(
-                asking, spent._replace(seconds=time.monotonic() - begun), model=self._said_by, failure=failure
+                asking, spent._replace(seconds=time.monotonic() - begun), model=self._replied_by, failure=failure
             )
 
     def _read(self, answer: Answer, read: Callable[[Mapping[str, object]], T]) -> T:
-        self._said_by = answer.model
+        self._replied_by = answer.model
         if answer.refused:
             raise RefusalError(f"{answer.model} refuses to answer{f': {answer.text[:200]}' if answer.text else ''}.")
         self._raw = answer.text
@@ -179,14 +178,14 @@ class _Tries:
         return Spent(answer.input_tokens + answer.output_tokens, dollars)
 
     def _most(self, seconds: float) -> Spent:
-        """Return what one try may take at most, as far as that can be told before."""
+        """Return an upper estimate of the cost of one try."""
         tokens = estimate_tokens(self._request.system + self._request.text)
         price = self._model.price(self._request.size, tokens)
         return Spent(tokens + self._request.most_tokens, cost_of(price, tokens, self._request.most_tokens), seconds)
 
 
 class Settled:
-    """What a model was asked about and has answered, by a line each in a file beside the caches: it is asked once."""
+    """The subjects that a model has answered, a line each in a file among the caches; none is asked again."""
 
     def __init__(self, store: Store, name: str) -> None:
         self._path = os.path.join(store.private, FOLDER, name)
@@ -196,12 +195,12 @@ class Settled:
         return subject in self._subjects
 
     def add(self, subject: str) -> None:
-        """Note that a question is answered; where that cannot be written, it may be asked again."""
+        """Record an answered subject; if that fails, it may be asked about again."""
         self._subjects[subject] = None
         with contextlib.suppress(OSError):
             os.makedirs(os.path.dirname(self._path), mode=0o700, exist_ok=True)
             with open(self._path, "w", encoding="utf-8") as file:
-                file.writelines(f"{line}\n" for line in list(self._subjects)[-_MOST_SETTLED:])
+                file.writelines(f"{line}\n" for line in list(self._subjects)[-_MAX_SETTLED:])
 
 
 def _ledger(store: Store) -> Ledger:
@@ -209,14 +208,14 @@ def _ledger(store: Store) -> Ledger:
 
 
 def _shortened(text: str) -> str:
-    if len(text) <= MOST_CHARACTERS:
+    if len(text) <= MAX_CHARACTERS:
         return text
-    half = MOST_CHARACTERS // 2
+    half = MAX_CHARACTERS // 2
     return f"{text[:half]}{_LEFT_OUT}{text[-half:]}"
 
 
 def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, object]:
-    """Return what a model answered without the secrets in it, of whatever shape it is."""
+    """Return a model's answer with all strings in it redacted."""
     allow = store.config.redaction.allow
 
     def clean(value: object) -> object:
@@ -230,7 +229,7 @@ def without_secrets(store: Store, given: Mapping[str, object]) -> dict[str, obje
 
 
 class Spending(Value):
-    """What models cost today (`gitmem.memory.ask.ledger.Day`), and the limits of a day; 0 for no limit."""
+    """What models cost today (see `gitmem.memory.ask.ledger.Day`), and the limits of a day; 0 for no limit."""
 
     provider: str
     questions: int

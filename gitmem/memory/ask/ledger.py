@@ -1,9 +1,9 @@
-"""What asking models cost a store, day by day, and the limits of a day (spec R6; docs/format.md, Models).
+"""The ledger: what models cost a store, by day, and the limits of a day (spec R6).
 
-A file a day in the private folder, to which lines are only ever added, each in one write. What a question may cost at
-most is written down before it is asked, and what it did cost after it was answered; whoever finds, by the lines before
-its own, that a limit is passed takes its line back. So processes that ask at once need no lock, and together never pass
-a limit by more than the last question's own error of estimate. A question whose asker was killed counts at most.
+An append-only file a day in the private folder; each line is one write. The estimated maximum of a question is written
+before it is asked, its cost after the answer. A process that finds, by the lines before its own, that a limit is
+exceeded voids its line. So concurrent processes need no lock, and exceed a limit at most by the error of the last
+estimate. A question whose process was killed counts with its maximum.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 FOLDER = "models"
 _KEPT_DAYS = 60
-_MOST_BYTES = 8_000_000  # of a day; a line has two hundred
+_MAX_BYTES = 8_000_000  # of a day's file; a line has 200
 _SUFFIX = ".jsonl"
 _CENTS = 100
 
 
 class SpentError(RefusedError):
-    """What may be spent in a day is spent; the message says of what."""
+    """A limit of the day is reached; the message says which."""
 
 
 class Limits(Value):
-    """What may be spent in a day: tokens, US cents and seconds; 0 stands for any amount."""
+    """The limits of a day: tokens, US cents and seconds; 0 for no limit."""
 
     tokens: int = 0
     cents: int = 0
@@ -40,7 +40,7 @@ class Limits(Value):
 
 
 class Spent(Value):
-    """What a question took, or may take at most; `dollars` is None where no price is known."""
+    """The cost of a question, or its estimated maximum; `dollars` is None if the price is unknown."""
 
     tokens: int = 0
     dollars: float | None = 0.0
@@ -48,7 +48,7 @@ class Spent(Value):
 
 
 class Asking(Value):
-    """A question in the ledger: what for, about what, and of whom. `ended` is None while it may still be answered."""
+    """A question in the ledger: purpose, subject, provider and model. `ended` is None until it is answered."""
 
     number: str
     at: datetime
@@ -62,7 +62,7 @@ class Asking(Value):
 
 
 class Day(Value):
-    """What a day came to; `unpriced` counts questions whose price is not known."""
+    """The totals of a day; `unpriced` counts questions whose price is unknown."""
 
     questions: int
     failures: int
@@ -71,7 +71,7 @@ class Day(Value):
 
 
 class Ledger:
-    """The ledger of one store, by its private folder; `token` makes what tells two questions apart."""
+    """The ledger of one store, in its private folder; `token` returns random bytes to identify a question."""
 
     def __init__(
         self, private: str, clock: Callable[[], datetime], token: Callable[[], bytes] = lambda: os.urandom(8)
@@ -81,11 +81,11 @@ class Ledger:
         self._token = token
 
     def begin(self, asking: Asking, limits: Limits) -> Asking:
-        """Write down that something is about to be asked; returns it with its number and time.
+        """Record a question before it is asked; returns it with its number and time.
 
         Raises:
-            SpentError: a limit of this day would be passed; nothing may be asked.
-            OSError: it could not be written, and nothing may be asked that nobody counts.
+            SpentError: a limit of this day would be exceeded; the question must not be asked.
+            OSError: it could not be recorded; the question must not be asked.
 
         """
         asking = asking._replace(number=self._token().hex(), at=self._clock())
@@ -96,58 +96,57 @@ class Ledger:
             if other.number == asking.number:
                 break
             before.append(other)
-        passed = _passed(day_of([*before, asking]).spent, limits)
-        if passed:
-            # Not asked, so that it does not count either.
+        exceeded = _exceeded(day_of([*before, asking]).spent, limits)
+        if exceeded:
             self._write(asking.at, {"n": asking.number, "void": True})
-            raise SpentError(f"{passed} for one day.", "It goes on tomorrow; 'gitmem config' shows the limits.")
+            raise SpentError(f"{exceeded} for one day.", "It goes on tomorrow; 'gitmem config' shows the limits.")
         return asking
 
     def end(self, asking: Asking, spent: Spent, model: str = "", failure: str = "") -> None:
-        """Write down how it ended; where that is not possible it goes on counting as what it might have cost."""
-        said: dict[str, object] = {"n": asking.number, "end": self._clock().isoformat(timespec="seconds")}
-        said |= _spent_value(spent)
-        said |= {key: value for key, value in (("model", model), ("failure", failure[:300])) if value}
+        """Record the end of a question; if that fails, it counts with its estimated maximum."""
+        line: dict[str, object] = {"n": asking.number, "end": self._clock().isoformat(timespec="seconds")}
+        line |= _spent_value(spent)
+        line |= {key: value for key, value in (("model", model), ("failure", failure[:300])) if value}
         with contextlib.suppress(OSError):
-            self._write(asking.at, said)
+            self._write(asking.at, line)
 
     def today(self) -> list[Asking]:
-        """Return what was asked today, in order."""
+        """Return today's questions, in order."""
         return self._read(self._clock())
 
     def _path(self, at: datetime) -> str:
         return os.path.join(self._folder, f"{at.date().isoformat()}{_SUFFIX}")
 
-    def _write(self, at: datetime, said: Mapping[str, object]) -> None:
+    def _write(self, at: datetime, line: Mapping[str, object]) -> None:
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
         descriptor = os.open(self._path(at), flags, 0o600)
         try:
-            os.write(descriptor, json.dumps(said, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
+            os.write(descriptor, json.dumps(line, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
         finally:
             os.close(descriptor)
 
     def _read(self, at: datetime) -> list[Asking]:
-        found: dict[str, Asking] = {}
+        askings: dict[str, Asking] = {}
         try:
             with open(self._path(at), "rb") as file:
-                lines = file.read(_MOST_BYTES).split(b"\n")
+                lines = file.read(_MAX_BYTES).split(b"\n")
         except OSError:
             lines = []
         for line in lines:
             with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                said = json.loads(line)
-                number = str(said["n"])
-                if said.get("void"):
-                    found.pop(number, None)
-                elif "at" in said:
-                    found[number] = _asking(number, said)
-                elif number in found:
-                    found[number] = _ended(found[number], said)
-        return list(found.values())
+                values = json.loads(line)
+                number = str(values["n"])
+                if values.get("void"):
+                    askings.pop(number, None)
+                elif "at" in values:
+                    askings[number] = _asking(number, values)
+                elif number in askings:
+                    askings[number] = _ended(askings[number], values)
+        return list(askings.values())
 
     def _forget(self) -> None:
-        """Remove the files of days long gone."""
+        """Remove the files of days older than `_KEPT_DAYS`."""
         oldest = (self._clock() - timedelta(days=_KEPT_DAYS)).date().isoformat()
         with contextlib.suppress(OSError):
             for name in os.listdir(self._folder):
@@ -156,15 +155,17 @@ class Ledger:
 
 
 def day_of(askings: Iterable[Asking]) -> Day:
-    """Return what some questions came to together."""
-    found = list(askings)
-    priced = [one.spent.dollars for one in found if one.spent.dollars is not None]
-    spent = Spent(sum(one.spent.tokens for one in found), sum(priced), sum(one.spent.seconds for one in found))
-    return Day(len(found), sum(bool(one.failure) for one in found), spent, len(found) - len(priced))
+    """Return the totals of these questions."""
+    questions = list(askings)
+    priced = [asking.spent.dollars for asking in questions if asking.spent.dollars is not None]
+    spent = Spent(
+        sum(asking.spent.tokens for asking in questions), sum(priced), sum(asking.spent.seconds for asking in questions)
+    )
+    return Day(len(questions), sum(bool(asking.failure) for asking in questions), spent, len(questions) - len(priced))
 
 
-def _passed(spent: Spent, limits: Limits) -> str:
-    """Say which limit is passed, "" where none is."""
+def _exceeded(spent: Spent, limits: Limits) -> str:
+    """Return a sentence about the limit that is exceeded, "" if none is."""
     if limits.tokens and spent.tokens > limits.tokens:
         return f"Models may read and write {limits.tokens:,} tokens"
     if limits.cents and (spent.dollars or 0.0) * _CENTS > limits.cents:
@@ -190,29 +191,29 @@ def _spent_value(spent: Spent) -> dict[str, object]:
     return {"tokens": spent.tokens, "dollars": spent.dollars, "seconds": round(spent.seconds, 3)}
 
 
-def _asking(number: str, said: Mapping[str, object]) -> Asking:
+def _asking(number: str, values: Mapping[str, object]) -> Asking:
     return Asking(
         number,
-        datetime.fromisoformat(str(said["at"])),
-        str(said.get("purpose", "")),
-        str(said.get("subject", "")),
-        str(said.get("provider", "")),
-        str(said.get("model", "")),
-        _spent(said),
+        datetime.fromisoformat(str(values["at"])),
+        str(values.get("purpose", "")),
+        str(values.get("subject", "")),
+        str(values.get("provider", "")),
+        str(values.get("model", "")),
+        _spent(values),
     )
 
 
-def _ended(asking: Asking, said: Mapping[str, object]) -> Asking:
+def _ended(asking: Asking, values: Mapping[str, object]) -> Asking:
     return asking._replace(
-        ended=datetime.fromisoformat(str(said["end"])),
-        spent=_spent(said),
-        model=str(said.get("model") or asking.model),
-        failure=str(said.get("failure", "")),
+        ended=datetime.fromisoformat(str(values["end"])),
+        spent=_spent(values),
+        model=str(values.get("model") or asking.model),
+        failure=str(values.get("failure", "")),
     )
 
 
-def _spent(said: Mapping[str, object]) -> Spent:
-    tokens, dollars, seconds = said.get("tokens"), said.get("dollars"), said.get("seconds")
+def _spent(values: Mapping[str, object]) -> Spent:
+    tokens, dollars, seconds = values.get("tokens"), values.get("dollars"), values.get("seconds")
     return Spent(
         tokens if isinstance(tokens, int) else 0,
         float(dollars) if isinstance(dollars, int | float) else None,

@@ -109,7 +109,7 @@ def capture(store: Store, read: Callable[[], Pending]) -> Captured:
         spool.remove([*attempt.done, *attempt.pending.useless])
         for name in attempt.pending.unreadable:
             spool.put_aside(name)
-            notices.append(f"A hook's payload could not be parsed and was put aside: {name}.")
+            notices.append(f"A hook's payload could not be parsed and was kept aside: {name}.")
         if not attempt.full:
             return Captured(tuple(commits), tuple(archives), tuple(notices))
 
@@ -248,8 +248,8 @@ def _names_known_files(entry: Entry, daily: str) -> bool:
     """Return whether an entry of changed files names only files that a daily log already names."""
     if entry.label != TOOL_USAGE:
         return False
-    told = (found.entry.text for found in find_entries(daily) if found.entry.label == TOOL_USAGE)
-    return files_told(entry.text) <= {name for text in told for name in files_told(text)}
+    texts = (found.entry.text for found in find_entries(daily) if found.entry.label == TOOL_USAGE)
+    return files_told(entry.text) <= {name for text in texts for name in files_told(text)}
 
 
 def _with(data: bytes, entries: Iterable[Placed]) -> bytes:

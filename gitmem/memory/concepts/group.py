@@ -102,21 +102,20 @@ def find_concept(store: Store, identifier: str) -> Concept:
     The id of a merged concept names the concept it was merged into.
 
     Raises:
-        NotFoundError: no concept matches, or more than one.
+        NotFoundError: no concept matches, or more than concept.
 
     """
     bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
     concepts = known_concepts(store)
-    found = [one for one in concepts if bare in (one.id, _stem(one), *one.merged)]
-    found = found or [
-        one for one in concepts if bare and (one.id.startswith(bare) or one.name.casefold().startswith(bare))
-    ]
-    if len(found) != 1:
+    matches = [concept for concept in concepts if bare in (concept.id, _stem(concept), *concept.merged)]
+    if not matches and bare:
+        matches = [one for one in concepts if one.id.startswith(bare) or one.name.casefold().startswith(bare)]
+    if len(matches) != 1:
         raise NotFoundError(
-            f"There is {'more than one' if found else 'no'} concept {identifier[:80]!r}.",
+            f"There is {'more than concept' if matches else 'no'} concept {identifier[:80]!r}.",
             "'gitmem concepts list' lists them with their ids.",
         )
-    return found[0]
+    return matches[0]
 
 
 def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
@@ -203,13 +202,13 @@ def _session_file(transaction: Transaction, session: str, turns: Sequence[Turn])
 
     name = file_name(session)
     folder = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
-    found = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
-    return f"{folder}/{found[0]}" if found else None
+    names = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
+    return f"{folder}/{names[0]}" if names else None
 
 
 def _exchanges(data: bytes) -> list[Exchange]:
-    found = find_entries(data.decode("utf-8", "replace"))
-    return [exchange for one in found if (exchange := parse_exchange(one.entry)) is not None]
+    entries = find_entries(data.decode("utf-8", "replace"))
+    return [exchange for found in entries if (exchange := parse_exchange(found.entry)) is not None]
 
 
 def _rendered(transaction: Transaction, one: Grouped) -> bytes:

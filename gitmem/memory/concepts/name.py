@@ -121,10 +121,10 @@ def _read(store: Store, candidates: Sequence[Concept], given: Mapping[str, objec
     """
     reply = without_secrets(store, given)
     if reply["action"] == MERGE:
-        found = next((one for one in candidates if one.id == reply["conceptId"]), None)
-        if found is None:
+        older = next((one for one in candidates if one.id == reply["conceptId"]), None)
+        if older is None:
             raise ReplyError("names no concept that was given")
-        return Answer(found, "")
+        return Answer(older, "")
     name = one_line(str(reply["conceptName"]), _MAX_NAME)
     if not name:
         raise ReplyError("gives the concept no name")

@@ -128,12 +128,12 @@ def _read(store: Store, made: Sequence[Made], given: Mapping[str, object]) -> di
     """
     known = {one.exchange.id: one.exchange for one in made}
     items = without_secrets(store, given)["exchanges"]
-    found = {}
+    reworded_by_digest = {}
     for item in items if isinstance(items, list) else []:
         exchange = known.get(str(item.get("id", "")).removeprefix("^")) if isinstance(item, dict) else None
         better = reworded(exchange, item) if exchange else None
         if better:
-            found[better.id[TIME_LENGTH:]] = better
-    if not found:
+            reworded_by_digest[better.id[TIME_LENGTH:]] = better
+    if not reworded_by_digest:
         raise ReplyError("is about none of the exchanges")
-    return found
+    return reworded_by_digest

@@ -73,7 +73,7 @@ def turns_of(parts: Iterable[Record], session: str) -> list[Turn]:
 def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
     """Return the significant exchanges of a session, in order, redacted and made without a model."""
     allow, boot, project = store.config.redaction.allow, boot_lines(store), os.path.dirname(store.root)
-    found = []
+    made = []
     for turn in turns:
         clean = redacted(turn, allow)
         read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
@@ -81,8 +81,8 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
         answer = human_text(clean.answer)
         if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
             brief = clean._replace(prompt=_shortened(human_text(clean.prompt)), answer=_shortened(answer), sources=())
-            found.append(Made(_offline(clean, entry, answer), entry.text, brief))
-    return found
+            made.append(Made(_offline(clean, entry, answer), entry.text, brief))
+    return made
 
 
 def _shortened(text: str) -> str:
@@ -196,15 +196,15 @@ def _message(session: str, host: str, changed: Sequence[Made], method: str) -> M
 
 def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:
     """Return a session's text with an exchange, and whether it changed; a reworded exchange stays."""
-    found = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
+    present = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
     offline = render(one.exchange)
-    if found is None:
+    if present is None:
         return put_entry(
             body, SECTION, render(better)._replace(id=one.exchange.id) if better else offline, newline
         ), True
-    if better is None or found.entry.text != offline.text:
+    if better is None or present.entry.text != offline.text:
         return body, False
-    return replace_entry(body, found, render(better)._replace(id=found.entry.id), newline), True
+    return replace_entry(body, present, render(better)._replace(id=present.entry.id), newline), True
 
 
 def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, Exchange]) -> bytes:
@@ -212,19 +212,19 @@ def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, E
     document = Document.parse(data)
     body = document.body
     for one in changed:
-        found = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
-        if found is None or found.entry.label != LABEL:
+        present = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
+        if present is None or present.entry.label != LABEL:
             continue
-        now, offline = found.entry.text, one.exchange
+        now, offline = present.entry.text, one.exchange
         raw = took_the_place(now, one.captured)
-        if not raw and now != render(_with_files_of(one.exchange, parse(found.entry))).text:
+        if not raw and now != render(_with_files_of(one.exchange, parse(present.entry))).text:
             continue
         new = better.get(offline.id[TIME_LENGTH:], offline)
         if raw:  # the live entry keeps its files and errors, which may be of a longer turn
             _, _, files, failed = parts_of_turn(now)
             new = new._replace(files=files, failed=failed)
-        entry = render(new)._replace(id=found.entry.id, time=found.entry.time)
-        body = replace_entry(body, found, entry, document.newline)
+        entry = render(new)._replace(id=present.entry.id, time=present.entry.time)
+        body = replace_entry(body, present, entry, document.newline)
     return document.with_body(body).render()
 
 

@@ -98,8 +98,8 @@ def adopt_if_changed(store: Store, folder: str) -> None:
 def fingerprint(folder: str) -> str:
     """Return names, times and sizes of a folder's documents, "" if there is no folder."""
     try:
-        with os.scandir(folder) as found:
-            files = [(file.name, file.stat(follow_symlinks=False)) for file in found if file.name.endswith(".md")]
+        with os.scandir(folder) as entries:
+            files = [(file.name, file.stat(follow_symlinks=False)) for file in entries if file.name.endswith(".md")]
     except OSError:
         return ""
     return "\n".join(f"{name}\t{status.st_mtime_ns}\t{status.st_size}" for name, status in sorted(files)) + "\n"
@@ -111,12 +111,12 @@ def read_folder(folder: str, now: datetime) -> list[HostMemory] | None:
         names = sorted(os.listdir(folder))[:MAX_FILES]
     except OSError:
         return None
-    found = []
+    memories = []
     for name in names:
         if name.endswith(".md") and name != _INDEX and (data := _read(os.path.join(folder, name))) is not None:
             memory = _parse(name, *data, now)
-            found += [memory] if memory else []
-    return found
+            memories += [memory] if memory else []
+    return memories
 
 
 def _read(path: str) -> tuple[bytes, float] | None:

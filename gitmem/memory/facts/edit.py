@@ -35,14 +35,14 @@ def find_fact(store: Store, identifier: str) -> Fact:
     """
     bare = identifier.strip().removeprefix("^").rpartition("/")[2].removesuffix(".md")
     facts = known_facts(store)
-    found = [fact for fact in facts if fact.id == bare]
-    found = found or [fact for fact in facts if bare and (fact.id.startswith(bare) or _name(fact) == bare)]
-    if not found:
+    matches = [fact for fact in facts if fact.id == bare]
+    matches = matches or [fact for fact in facts if bare and (fact.id.startswith(bare) or _name(fact) == bare)]
+    if not matches:
         raise NotFoundError(f"There is no fact {identifier[:80]!r}.", "'gitmem facts list' lists them.")
-    if len(found) > 1:
-        names = ", ".join(fact.id for fact in found[:_MAX_LISTED])
+    if len(matches) > 1:
+        names = ", ".join(fact.id for fact in matches[:_MAX_LISTED])
         raise NotFoundError(f"More than one fact begins with {identifier[:80]!r}: {names}.", "Give more of its id.")
-    return found[0]
+    return matches[0]
 
 
 def read_fact(store: Store, known: Fact) -> Fact:

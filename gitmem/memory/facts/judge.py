@@ -82,7 +82,7 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
 
 
 def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
-    """Yield the pairs to judge, the older fact first: those in review, those that share words, similar ones."""
+    """Yield the pairs to judge, the older fact first: in review, with common words, similar."""
     kinds = [kind.value for kind in WEIGHED]
     facts = sorted((fact for fact in in_force(known_facts(store)) if fact.kind in kinds), key=lambda fact: fact.created)
     in_review = [(one, other) for one in facts for other in facts if other.id in one.review]

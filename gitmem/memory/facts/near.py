@@ -37,8 +37,8 @@ def near_pairs(store: Store, facts: Sequence[Fact]) -> list[tuple[Fact, Fact]]:
     by_id = {fact.id: fact for fact in facts}
     near = {one: names for one, names in _read(path).items() if one in by_id}
     new = [fact.id for fact in facts if fact.id not in near][-_MAX_NEW:]
-    if new and (found := _compare(store, facts, new)):
-        near |= found
+    if new and (compared := _compare(store, facts, new)):
+        near |= compared
         with contextlib.suppress(OSError):
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:

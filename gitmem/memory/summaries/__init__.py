@@ -1,1 +1,1 @@
-"""Summaries of archives."""
+"""Summaries of archives: offline, by a model, or by an agent."""

@@ -1,6 +1,6 @@
-"""Better summaries than the offline ones: by a model that is asked, or an agent that hands one over (spec R5, R6).
+"""Replace an archive's offline summary by one that a model or an agent wrote (spec R5, R6).
 
-An archive has its offline summary from the moment it was made; nothing here takes it away unless there is a better one.
+The offline summary is made with the archive and stays if this fails.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-MOST_RAW = 64_000  # characters that are kept of a reply that was no summary
+MAX_RAW = 64_000  # characters kept of an unusable reply
 
 
 class Improved(Value):
-    """What became of an archive's summary: who made it, and where it is still the offline one, `why`."""
+    """The result for an archive: the method of its summary and, if it is still the offline one, `why`."""
 
     archive: str
     method: str
@@ -40,9 +40,9 @@ class Improved(Value):
 
 
 def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
-    """Have the model of the settings sum up an archive; where that fails there is the offline summary (spec R6).
+    """Have the model of the settings summarize an archive; if that fails, keep or make the offline summary (spec R6).
 
-    What it replied that was no summary is kept beside the archive. A summary that is not offline stays, if not `over`.
+    An unusable reply is kept beside the archive. A summary that is not offline is replaced only with `over`.
 
     Raises:
         NotFoundError: there is no such archive.
@@ -53,8 +53,8 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
     question = Question("summary", read_resource("templates", "prompts", "summary.md").decode(), text, SCHEMA)
     asked = ask(store, question, archive, lambda given: read_answer(store, archive, text, given, ""), tries)
     if asked.value is not None:
-        found = asked.value._replace(method=asked.model, provider=asked.provider, cost=asked.dollars)
-        return _put(store, found, over=over)
+        summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=asked.dollars)
+        return _put(store, summary, over=over)
 
     def plan(transaction: Transaction) -> None:
         if transaction.read(archive) is not None:
@@ -66,10 +66,10 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
 
 
 def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
-    """Return the summary that an answer gives, without secrets.
+    """Return the summary of a reply, redacted.
 
     Raises:
-        ReplyError: it says hardly anything.
+        ReplyError: the summary is too short.
 
     """
     try:
@@ -79,11 +79,11 @@ def read_answer(store: Store, archive: str, text: str, given: Mapping[str, objec
 
 
 def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str, session: str = "") -> Improved:
-    """Commit the summary that an agent hands over as JSON, in place of what is there (spec R6, the host's path).
+    """Commit the summary that an agent wrote, as JSON, over the existing one (spec R6).
 
     Raises:
         NotFoundError: there is no such archive.
-        RefusedError: it is no summary; it is kept beside the archive, and the message says what it lacks.
+        RefusedError: it is unusable; it is kept beside the archive, and the message says what it lacks.
         GitmemError: it could not be committed.
 
     """
@@ -100,7 +100,7 @@ def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str,
 
 
 def _put(store: Store, summary: Summary, session: str = "", *, over: bool = False) -> Improved:
-    """Commit a summary, unless the archive is gone meanwhile; `over` one that is not offline, too."""
+    """Commit a summary, unless the archive was removed; with `over`, replace one that is not offline."""
 
     def plan(transaction: Transaction) -> None:
         there = transaction.read(summary_path(summary.archive))
@@ -112,19 +112,17 @@ def _put(store: Store, summary: Summary, session: str = "", *, over: bool = Fals
 
 
 def _keep_raw(transaction: Transaction, archive: str, raw: str, model: str) -> None:
-    """Add what a model replied that was no summary, bounded and without secrets."""
+    """Add an unusable reply to the transaction, truncated and redacted."""
     if not raw.strip():
         return
-    data = (clean_text(redact(raw[:MOST_RAW]).text) + "\n").encode()
+    data = (clean_text(redact(raw[:MAX_RAW]).text) + "\n").encode()
     name = archive.rpartition("/")[2]
     trailers = (
         (Trailer.OP.value, Op.SUMMARIZE.value),
         (Trailer.ARCHIVE.value, archive),
         (Trailer.MODEL.value, model),
     )
-    transaction.commit(
-        Message(f"Keep a reply that is no summary of {name} ({model})", trailers), {raw_path(archive): data}
-    )
+    transaction.commit(Message(f"Keep an unusable reply about {name} ({model})", trailers), {raw_path(archive): data})
 
 
 def _text_of(store: Store, archive: str) -> str:

@@ -1,4 +1,4 @@
-"""Summaries of archives (spec R5, R6): the offline one made with each rotation, and which is still offline."""
+"""The offline summary made with each rotation, and the summaries that archives have (spec R5, R6)."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _DAYS = re.compile(
     rf"^date_range:[ \t]*(?:\r?\n)?[^\n]{{0,40}}?first: ?[\"']?{_DAY}[\"']?,?\s{{1,10}}last: ?[\"']?{_DAY}",
     re.MULTILINE,
 )
-_HEADER_BYTES = 1 << 17  # of a summary's document, in which its header is
+_HEADER_BYTES = 1 << 17  # at the beginning of a summary's document, which hold its header
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
 
 
 class ArchiveSummary(Value):
-    """An archive of the work tree and what its summary was made by, None where it has none."""
+    """An archive of the work tree and the method of its summary, None if it has none."""
 
     archive: str
     method: str | None
 
     @property
     def pending(self) -> bool:
-        """Whether a summary is still to be made: it is missing, or only extractive (spec R6)."""
+        """Whether the summary is missing or only extractive (spec R6)."""
         return self.method in (None, OFFLINE)
 
 
 def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
     """Add the offline summary of an archive to a transaction, a commit of its own; returns its path.
 
-    One that a model or a person has made is left as it is. Raises as `Transaction.commit` does.
+    A summary by a model or a person is left as it is. Raises as `Transaction.commit` does.
     """
     if SUMMARIES in transaction.names("") and not transaction.is_folder(SUMMARIES):
         raise RefusedError(f"There is a file where the folder {SUMMARIES} should be.", "Remove or rename it.")
@@ -55,9 +55,9 @@ def summarize_archive(transaction: Transaction, archive: str, text: str) -> str:
 
 
 def put_summary(transaction: Transaction, summary: Summary, session: str = "") -> bool:
-    """Add a summary to a transaction, in place of one that is there; False where it is there already.
+    """Add or replace a summary in a transaction; False if it is there already.
 
-    What a model had replied that was none goes with it.
+    An unusable reply kept beside the archive is removed, except by an offline summary.
     """
     name = summary.archive.rpartition("/")[2]
     message = Message(f"Summarize {name} ({summary.method})", _trailers(summary, session))
@@ -79,45 +79,42 @@ def _trailers(summary: Summary, session: str = "") -> tuple[tuple[str, str], ...
 
 
 def method_of(data: bytes) -> str:
-    """Return what made a summary's document, "" where it does not say; reads no YAML."""
-    found = _METHOD.search(Document.parse(data).header or "")
-    return found[1] if found else ""
+    """Return the method in the header of a summary, or ""; parses no YAML."""
+    match = _METHOD.search(Document.parse(data).header or "")
+    return match[1] if match else ""
 
 
 def days_of(data: bytes) -> tuple[str, str]:
-    """Return first and last day of a summary's document, "" where it does not say; reads no YAML."""
-    found = _DAYS.search(Document.parse(data).header or "")
-    return (found[1], found[2]) if found else ("", "")
+    """Return first and last day in the header of a summary, or "" and ""; parses no YAML."""
+    match = _DAYS.search(Document.parse(data).header or "")
+    return (match[1], match[2]) if match else ("", "")
 
 
-@lru_cache(maxsize=1)  # a plan runs again when the branch has moved meanwhile; the archive is the same then
+@lru_cache(maxsize=1)  # a plan that runs again asks for the same archive
 def offline_summary(archive: str, text: str) -> Summary:
     """Return the extractive summary of an archive, whose whole text is given."""
-    from gitmem.offline.summary import summarise  # not for who only asks what is pending
+    from gitmem.offline.summary import summarise  # slow to import
 
     return summarise(archive, text)
 
 
 def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
-    """Return the archives of the work tree, or the last few, the oldest first, each with what made its summary."""
-    found = []
+    """Return the archives of the work tree, or the `last` ones, the oldest first, with their summaries' methods."""
+    summaries = []
     for name in sorted(filter(ARCHIVE_NAME.fullmatch, store.files.names(ARCHIVE)))[-last:]:
         archive = f"{ARCHIVE}/{name}"
         data = store.glance(summary_path(archive), _HEADER_BYTES)
-        found.append(ArchiveSummary(archive, None if data is None else method_of(data)))
-    return found
+        summaries.append(ArchiveSummary(archive, None if data is None else method_of(data)))
+    return summaries
 
 
 def pending_archives(store: Store, last: int = 0) -> list[str]:
-    """Return the archives whose summary is missing or only extractive (spec R6), the oldest first.
-
-    Of the work tree, or of the `last` few archives in it.
-    """
-    return [found.archive for found in archive_summaries(store, last) if found.pending]
+    """Return the archives, or those of the `last` ones, whose summary is missing or only extractive (spec R6)."""
+    return [summary.archive for summary in archive_summaries(store, last) if summary.pending]
 
 
 def read_summary(store: Store, archive: str) -> Summary | None:
-    """Return the summary of an archive in the work tree, None where it has none."""
+    """Return the summary of an archive in the work tree, None if it has none."""
     data = store.read(summary_path(archive))
     if data is None:
         return None

@@ -1,7 +1,7 @@
-"""Clearing (spec P6): what is old, or all, leaves the tree in one commit; history keeps it, and an undo brings it back.
+"""Clear old memory, or all of it, from the tree in one commit (spec P6); `gitmem undo` restores it.
 
-Of what is old go logs, archives and what sessions were; summaries, facts and `memory.md` are small, and say what still
-holds. Raw transcripts are on a branch of their own, and are not touched.
+Of old memory, logs, archives and session files go; summaries, facts and `memory.md` stay. Raw transcripts are not
+touched.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-OLD_DAYS = 30  # as spec P4 has it of what is no longer told day by day
+OLD_DAYS = 30  # as for consolidated days (spec P4)
 _STAYS = frozenset({FORMAT, CONFIG, ".gitattributes", ".gitignore", MEMORY})
 _DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
 _WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})(?:_[0-9]+)?\.md")
@@ -34,7 +34,7 @@ _STAMPED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Cleared:
-    """What was cleared, or would be: the files, their bytes in all, and the commit (None where nothing was done)."""
+    """The cleared files, their bytes in all, and the commit; None if nothing was cleared, or in a dry run."""
 
     files: tuple[str, ...]
     size: int
@@ -43,9 +43,9 @@ class Cleared:
 
 
 def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
-    """Take what is older than so many days out of the tree, or with None all of it.
+    """Remove files older than so many days from the tree, or with None all memory.
 
-    What a person has not committed yet is committed first, as their edit, so that history has it.
+    A person's uncommitted edits are committed first, so that history has them.
 
     Raises:
         GitmemError: it could not be committed.
@@ -65,9 +65,9 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
             from gitmem.store.setup.init import new_memory
 
             changes[MEMORY] = new_memory(transaction.now)
-        what = "all memory" if days is None else f"what is older than {days} days"
+        scope = "all memory" if days is None else f"memory older than {days} days"
         count = "1 file" if len(files) == 1 else f"{len(files)} files"
-        message = Message(f"Clear {what} ({count})", ((Trailer.OP.value, Op.CLEAR.value),))
+        message = Message(f"Clear {scope} ({count})", ((Trailer.OP.value, Op.CLEAR.value),))
         return bool(files) and transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="clear")
@@ -76,38 +76,38 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
 
 
 def _chosen(store: Store, days: int | None) -> dict[str, int]:
-    """Return the files that go, with their sizes; links are nobody's memory and stay, and so do records of purges."""
+    """Return the files to clear, with their sizes; links and purge records stay."""
     tip = store.repository.resolve(store.repository.branch())
     sizes = {file.path: file.size for file in store.repository.files(tip) if file.mode.startswith("100")}
     sizes = {path: size for path, size in sizes.items() if not path.startswith(f"{PURGED}/")}
     if days is None:
-        memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and _says_something(store) else {}
+        memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and _has_text(store) else {}
         return {**memory, **{path: size for path, size in sizes.items() if path not in _STAYS}}
     return {path: sizes[path] for path in old_files(sizes, store.context.clock().date(), days)}
 
 
-def _says_something(store: Store) -> bool:
+def _has_text(store: Store) -> bool:
     return re.search(r"^[^#\s]", Document.parse(store.read(MEMORY) or b"").body, re.MULTILINE) is not None
 
 
 def old_files(paths: Iterable[str], today: date, days: int) -> list[str]:
-    """Return those of these paths of which all is older than so many days."""
+    """Return the paths whose last day is more than so many days ago."""
     dated = ((path, last_day(path)) for path in sorted(paths))
     return [path for path, last in dated if last is not None and (today - last).days > days]
 
 
 def last_day(path: str) -> date | None:
-    """Return the last day that a log, an archive or a session's document is of; None for other documents."""
+    """Return the last day of a log, an archive or a session file; None for other files."""
     try:
-        if found := _DAY.fullmatch(path):
-            return date.fromisoformat(found[1])
-        if found := _WEEK.fullmatch(path):
-            return date.fromisocalendar(int(found[1]), int(found[2]), 7)
-        if found := _MONTH.fullmatch(path):
-            year, month = int(found[1]), int(found[2])
+        if match := _DAY.fullmatch(path):
+            return date.fromisoformat(match[1])
+        if match := _WEEK.fullmatch(path):
+            return date.fromisocalendar(int(match[1]), int(match[2]), 7)
+        if match := _MONTH.fullmatch(path):
+            year, month = int(match[1]), int(match[2])
             return date(year + month // 12, month % 12 + 1, 1) - timedelta(days=1)
-        if found := _STAMPED.fullmatch(path):
-            return date(int(found[1]), int(found[2]), int(found[3]))
+        if match := _STAMPED.fullmatch(path):
+            return date(int(match[1]), int(match[2]), int(match[3]))
     except ValueError:
         pass
     return None

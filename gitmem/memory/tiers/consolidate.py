@@ -1,8 +1,8 @@
-"""Consolidation (spec P4): days that are old become part of their week, weeks of their month, one commit a step.
+"""Consolidation (spec P4): old days become a week, old weeks a month, one commit a step.
 
-What to do is planned in `gitmem.model.tiers.consolidation`; here it is read, said in a few sentences, and committed. A
-step is one transaction, so a crash leaves it done or not done; what is not done is met again the next time. Nothing
-leaves history: `gitmem at DATE` shows a day as it was, and `gitmem undo` of a step brings its days back, for good.
+`gitmem.model.tiers.consolidation` plans the steps; here files are read, summarized and committed. A step is one
+transaction, so a crash leaves it done or to be done again. History keeps everything: `gitmem at DATE` shows a day as it
+was, and `gitmem undo` of a step restores its days, which are then never consolidated again.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-SENTENCES = {WEEKLY: 5, "monthly": 8}  # that a day has in its week, a week in its month
+SENTENCES = {WEEKLY: 5, "monthly": 8}  # of a day in its week, of a week in its month
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A step that was done, or would be; `commit` is None where it was only planned."""
+    """A step and its commit, None in a dry run."""
 
     step: Step
     commit: str | None
@@ -37,9 +37,9 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Consolidated:
-    """What was consolidated; `kept` are files that are due and stay, since their consolidation was undone.
+    """The result of a consolidation; `kept` are due files that stay because their consolidation was undone.
 
-    `finished` says that no step was put off for it was late.
+    `finished` is False if steps are left because it was late.
     """
 
     done: tuple[Done, ...]
@@ -49,7 +49,7 @@ class Consolidated:
 
 
 def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], bool] = lambda: False) -> Consolidated:
-    """Do every step that is due, the oldest first; once it is `late` no further one is begun.
+    """Do all due steps, the oldest first; begin none once it is `late`.
 
     Raises:
         GitmemError: a step could not be committed; those before it are.
@@ -64,14 +64,14 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
         if dry_run:
             return Consolidated(tuple(Done(step, None) for step in steps), _due_of(store, kept), (), finished=True)
         if not steps or late():
-            told = tuple(dict.fromkeys(notices))
-            return Consolidated(tuple(done), _due_of(store, kept), told, finished=not steps)
+            unique = tuple(dict.fromkeys(notices))
+            return Consolidated(tuple(done), _due_of(store, kept), unique, finished=not steps)
         for step in steps:
             if late():
                 break
             try:
                 outcome = transact(store, partial(_add, step=step), purpose="consolidate")
-            except RefusedError as error:  # of this one: a link in the place of a log, for one
+            except RefusedError as error:  # such as a link in place of a log; other steps go on
                 refused.add(step.target)
                 notices.append(f"{step.period} is not consolidated: {error.message} {error.remedy}".strip())
                 continue
@@ -79,11 +79,11 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
             if outcome.value:
                 done.append(Done(step, outcome.commits[-1]))
             else:
-                refused.add(step.target)  # another process did it; and should that ever be wrong, this loop ends
+                refused.add(step.target)  # another process did it; not tried again, so that the loop ends
 
 
 def due(store: Store, kept: frozenset[str] = frozenset()) -> tuple[Step, ...]:
-    """Return the steps that are due now, but for these files; reads a few folders, and no file."""
+    """Return the due steps without the files in `kept`; lists folders, reads no file."""
     config = store.config.tiers
     paths = [path for tier in (DAILY, WEEKLY) for path in _files(store, tier) if path not in kept]
     return plan_consolidation(
@@ -105,7 +105,7 @@ def _files(store: Store, folder: str) -> Iterator[str]:
 
 
 def _kept(store: Store) -> frozenset[str]:
-    """Return the files that a consolidation took out of the tree and whose undo brought back."""
+    """Return the files that an undone consolidation had removed."""
     from gitmem.store.history.undo import undone_with
 
     return frozenset(
@@ -117,12 +117,12 @@ def _kept(store: Store) -> frozenset[str]:
 
 
 def _add(transaction: Transaction, step: Step) -> bool:
-    """Add the commit of a step to a transaction; False where nothing of it is there any more."""
+    """Add the commit of a step to a transaction; False if its files are gone."""
     documents: dict[str, bytes] = {}
     for path in step.sources:
         try:
             data = transaction.read(path)
-        except RefusedError as error:  # a link in the place of a day's log; the other days go on
+        except RefusedError as error:  # such as a link in place of a day's log; the other days go on
             transaction.notices.append(f"{path} stays: {error.message}")
             continue
         if data is not None:
@@ -138,7 +138,7 @@ def _add(transaction: Transaction, step: Step) -> bool:
 
 
 def sentences(text: str, most: int) -> str:
-    """Say a part of memory in a few sentences, a line each; the one place to change where a model is to do it."""
+    """Summarize a part of memory in a few sentences, a line each, offline."""
     from gitmem.offline.summary import digest
 
     return "\n".join(f"- {sentence}" for sentence in digest(text, most))
@@ -151,9 +151,9 @@ def _subject(step: Step) -> str:
 
 
 def log_before(store: Store, transaction: Transaction, day: date) -> bytes | None:
-    """Return the log of a day that was consolidated, as it last was; None where none was.
+    """Return the last version of a consolidated day's log, None if there is none.
 
-    What is delivered late, or replayed, is compared with it, so that nothing is saved twice.
+    Late deliveries and replays are compared with it, so that nothing is saved twice.
     """
     held: Sequence[bytes] = [data for path in holders_of(day) if (data := transaction.read(path)) is not None]
     return _last(store, tuple(held), daily_path(day.isoformat())) if held else None

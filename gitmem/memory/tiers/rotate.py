@@ -23,7 +23,7 @@ _STAMP = "%Y%m%d_%H%M%S"
 
 
 class Check(Value):
-    """What a check found: the size of `memory.md` before it, its threshold, and the archive if it was rotated."""
+    """The result of a check: the size of `memory.md` before it, the threshold, and the archive if it was rotated."""
 
     tokens: int
     threshold: int
@@ -32,7 +32,7 @@ class Check(Value):
 
 
 def check(store: Store) -> tuple[Check, tuple[str, ...]]:
-    """Rotate the store's `memory.md` if it is time; returns what was found and notices for the user."""
+    """Rotate `memory.md` if it has reached the threshold; returns the result and notices for the user."""
     outcome = transact(
         store, lambda transaction: rotate(transaction, store.config.rotation), purpose="check", scan=True
     )
@@ -40,7 +40,7 @@ def check(store: Store) -> tuple[Check, tuple[str, ...]]:
 
 
 def rotate(transaction: Transaction, config: RotationConfig) -> Check:
-    """Add a rotation to a transaction if `memory.md` has reached the threshold, as one commit (spec R3)."""
+    """Add the commit of a rotation to a transaction if `memory.md` has reached the threshold (spec R3)."""
     limits = Limits(config.threshold_tokens, config.carryover_tokens)
     data = transaction.read(MEMORY) or b""
     tokens = tokens_of_size(len(data))
@@ -68,23 +68,23 @@ def rotate(transaction: Transaction, config: RotationConfig) -> Check:
 
 
 def _summarize(transaction: Transaction, archive: str, text: str) -> None:
-    """Add the summary of the archive; should that fail, the rotation stands, and the archive is pending (R6, R12)."""
+    """Add the archive's summary; if that fails, the rotation stands and the summary is pending (spec R6, R12)."""
     from gitmem.memory.summaries.offline import summarize_archive
 
     try:
         summarize_archive(transaction, archive, text)
-    except Exception as error:  # noqa: BLE001  # whatever it is, it must not keep a save from being saved
+    except Exception as error:  # noqa: BLE001  # no failure may stop a save
         why = getattr(error, "message", None) or f"{type(error).__name__}: {error}"
         transaction.notices.append(f"{archive} has no summary yet: {why}")
 
 
 def retain(transaction: Transaction, config: RotationConfig) -> tuple[str, ...]:
-    """Take archives beyond `max_archives` or `archive_retention_days` out of the tree; history keeps them (R13)."""
+    """Remove archives beyond the configured retention from the tree; history keeps them (spec R13)."""
     days = config.archive_retention_days
     oldest = transaction.now.replace(tzinfo=None) - timedelta(days=days) if days else None
     over = outdated_archives(transaction.names(ARCHIVE), config.max_archives, oldest)
     if over:
-        what = over[0] if len(over) == 1 else f"{len(over)} archives"
-        message = Message(f"Take {what} out of the tree, as configured", ((Trailer.OP.value, Op.RETAIN.value),))
+        which = over[0] if len(over) == 1 else f"{len(over)} archives"
+        message = Message(f"Take {which} out of the tree, as configured", ((Trailer.OP.value, Op.RETAIN.value),))
         transaction.commit(message, {f"{ARCHIVE}/{name}": None for name in over})
     return tuple(f"{ARCHIVE}/{name}" for name in over)

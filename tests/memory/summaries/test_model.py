@@ -12,7 +12,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.llm.http import Patience
 from gitmem.memory.ask.ask import is_worth_asking, patience
 from gitmem.memory.ask.ledger import Ledger, day_of
-from gitmem.memory.summaries.model import MOST_RAW, improve, put_reply
+from gitmem.memory.summaries.model import MAX_RAW, improve, put_reply
 from gitmem.memory.summaries.offline import pending_archives, put_summary, read_summary
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.paths import raw_path, summary_path
@@ -180,7 +180,7 @@ def test_a_reply_that_is_no_summary_is_kept_beside_the_archive(asking, model_ser
     assert "the reply of" in done.why
     assert done.method == "offline"
     said = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
-    assert asking.text(raw_path(asking.archive)).strip() == said[:MOST_RAW]
+    assert asking.text(raw_path(asking.archive)).strip() == said[:MAX_RAW]
     assert pending_archives(asking.store) == [asking.archive]
     model_server.reply = lambda _: GOOD
     assert improve(asking.store, asking.archive, Waits().patience).why == ""

@@ -71,7 +71,7 @@ def test_old_days_go_and_come_back(autumn, bare_git):
     assert autumn.decision.id in autumn.text("memory.md")
     assert bare_git(root(autumn), "status", "--porcelain") == ""
     assert bare_git(root(autumn), "log", "-1", "--format=%s %(trailers:key=Gitmem-Op,valueonly,separator=)") == (
-        "Clear what is older than 30 days (3 files) clear"
+        "Clear memory older than 30 days (3 files) clear"
     )
     assert clear(autumn.store, days=30).commit is None
     undo(autumn.store)
