@@ -1,6 +1,8 @@
 """Ask a model: redact and fence the question, keep the day's limits, retry, and check the reply (spec R6).
 
 A failure is no exception but the `why` of the result: the caller has an offline answer.
+
+Tested through `tests/memory/summaries/test_model.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Pending turns and sessions: the events in the spool of the hooks, parsed. Changes nothing."""
+"""Pending turns and sessions: the events in the spool of the hooks, parsed. Changes nothing.
+
+Tested through `tests/memory/test_background.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The end of a transcript: how full the model's context is, and whether it still holds gitmem's start text."""
+"""The end of a transcript: how full the model's context is, and whether it still holds gitmem's start text.
+
+Tested through `tests/memory/capture/test_session_end.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The concepts of a store's work tree: read from a cache (`gitmem.memory.headers`), without YAML."""
+"""The concepts of a store's work tree: read from a cache (`gitmem.memory.headers`), without YAML.
+
+Tested through `tests/memory/concepts/test_group.py`.
+"""
 
 from __future__ import annotations
 

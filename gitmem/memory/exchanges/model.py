@@ -2,6 +2,8 @@
 
 If a model is named, the end of a session writes a request into the private folder, a file each. A failed request is
 repeated for two days.
+
+Tested through `tests/memory/exchanges/test_offline.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The facts of a store's work tree, without their texts: read from a cache (`gitmem.memory.headers`), without YAML."""
+"""The facts of a store's work tree, without their texts: read from a cache (`gitmem.memory.headers`), without YAML.
+
+Tested through `tests/memory/facts/test_learn.py`.
+"""
 
 from __future__ import annotations
 

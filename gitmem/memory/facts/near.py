@@ -3,6 +3,8 @@
 Nothing is embedded here: a fact is compared once it has a vector. Similarity is a hint and no verdict: with the local
 model two wordings of one fact have cosines of 0.88 to 0.98, "use tabs" and "use spaces" 0.95, a rule and its contrary
 0.92 to 0.998. No threshold separates them, so `gitmem.memory.facts.judge` asks a model.
+
+Tested through `tests/memory/facts/test_judge.py`.
 """
 
 from __future__ import annotations

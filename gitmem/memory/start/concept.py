@@ -1,4 +1,7 @@
-"""The concept of the last exchange (spec V3, R8): what older sessions did about the same."""
+"""The concept of the last exchange (spec V3, R8): what older sessions did about the same.
+
+Tested through `tests/memory/start/test_facts.py`.
+"""
 
 from __future__ import annotations
 
