@@ -2,6 +2,8 @@
 
 Texts go to a model only if the user named a provider in their own settings: neither a key in the environment nor the
 settings of a store that came from elsewhere are permission to send memory.
+
+Tested through `tests/llm/test_protocol.py`.
 """
 
 from __future__ import annotations

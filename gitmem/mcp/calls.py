@@ -1,4 +1,7 @@
-"""Run a call in a thread on a store of its own, report progress, and turn errors into messages for agents."""
+"""Run a call in a thread on a store of its own, report progress, and turn errors into messages for agents.
+
+Tested through `tests/mcp/test_server.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The documents of a store, and the layer of memory that each belongs to (docs/spec.md R9)."""
+"""The documents of a store, and the layer of memory that each belongs to (docs/spec.md R9).
+
+Tested through `tests/search/scan/test_base.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A hit: a unit with its date, session, entry id, label and tags."""
+"""A hit: a unit with its date, session, entry id, label and tags.
+
+Tested through `tests/search/test_engine.py`.
+"""
 
 from __future__ import annotations
 

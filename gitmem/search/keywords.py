@@ -1,4 +1,7 @@
-"""The keywords of a store: the words of most entries, counted on each call (docs/spec.md P5, V5)."""
+"""The keywords of a store: the words of most entries, counted on each call (docs/spec.md P5, V5).
+
+Tested through `tests/cli/commands/test_search.py`.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@
 
 An entry of a conversation often shares its topic with its neighbours, so `tf` counts a share of their terms. The share
 is smaller for units of several lines.
+
+Tested through `tests/search/test_engine.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Recall: the best hits as context for an agent, whole entries within a token budget, fenced as data."""
+"""Recall: the best hits as context for an agent, whole entries within a token budget, fenced as data.
+
+Tested through `tests/cli/commands/test_search.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Anthropic's Messages API.
 
 https://platform.claude.com/docs/en/api/messages, structured outputs by `output_config.format`.
+
+Tested through `tests/llm/test_protocol.py`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ It runs without tools, settings, skills, plugins and servers (`--safe-mode`), wi
 folder, and with `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run (hooks/deliver.sh). Texts are
 passed by standard input, which keeps them out of the list of processes. Tested with Claude Code 2.1.330
 (https://code.claude.com/docs/en/headless).
+
+Tested through `tests/llm/test_protocol.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Embeddings by Google's Gemini (https://ai.google.dev/api/embeddings)."""
+"""Embeddings by Google's Gemini (https://ai.google.dev/api/embeddings).
+
+Tested through `tests/llm/test_embedders.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """OpenAI's chat completions, and any server with the same API: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
 
 https://platform.openai.com/docs/api-reference/chat/create
+
+Tested through `tests/llm/test_protocol.py`.
 """
 
 from __future__ import annotations

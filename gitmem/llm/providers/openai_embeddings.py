@@ -1,6 +1,8 @@
 """Embeddings by OpenAI, and by any server that speaks like it: Ollama, llama.cpp, LM Studio, vLLM, a proxy.
 
 https://platform.openai.com/docs/api-reference/embeddings
+
+Tested through `tests/llm/test_embedders.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Split a word into runs of one script, which are searched for in different ways."""
+"""Split a word into runs of one script, which are searched for in different ways.
+
+Tested through `tests/search/query/test_query.py`.
+"""
 
 from __future__ import annotations
 

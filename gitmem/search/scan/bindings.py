@@ -4,6 +4,8 @@ Version 0.1.0 stops reading a file at a line that is not UTF-8, skips files that
 `path:line:text` as one string, mangles names that are not UTF-8, returns lines in random order, takes patterns as
 regular expressions, and searches hidden files and `.git`. So literals are escaped, only the store's folders are passed
 to it, never the root, and `PythonScanner` searches the files that the bindings would miss.
+
+Tested through `tests/search/scan/test_base.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Choose the best scanner of this machine."""
+"""Choose the best scanner of this machine.
+
+Tested through `tests/search/scan/test_base.py`.
+"""
 
 from __future__ import annotations
 

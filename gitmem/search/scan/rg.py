@@ -1,4 +1,7 @@
-"""The scanner on the `rg` binary, for large stores and where the ripgrep bindings have no wheel."""
+"""The scanner on the `rg` binary, for large stores and where the ripgrep bindings have no wheel.
+
+Tested through `tests/search/scan/test_base.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A passage of a document: some lines, or the entry or section around a line (docs/spec.md J5)."""
+"""A passage of a document: some lines, or the entry or section around a line (docs/spec.md J5).
+
+Tested through `tests/mcp/test_read.py`.
+"""
 
 from __future__ import annotations
 

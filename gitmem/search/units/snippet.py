@@ -1,4 +1,7 @@
-"""The snippet of a hit: the part of its text with most of the terms."""
+"""The snippet of a hit: the part of its text with most of the terms.
+
+Tested through `tests/search/test_fuzz.py`.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 Text between entries and before the first heading is in units, too. A search reads a megabyte to rank a few units, so
 files are cut when a unit is first needed, and a unit is two positions until then.
+
+Tested through `tests/search/units/test_cut.py`.
 """
 
 from __future__ import annotations

@@ -4,6 +4,8 @@ Each model has two files. NAME.vec has the vectors by the hash of the embedded t
 batches are appended in one write. NAME.map has, for a version of each file, the vectors of its chunks; it is replaced
 as a whole, and holds the number of its NAME.vec. Writers hold a lock; readers need none. The folder can be deleted at
 any time.
+
+Tested through `tests/search/vectors/test_file.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Fuse the ranking by words with the ranking by vectors."""
+"""Fuse the ranking by words with the ranking by vectors.
+
+Tested through `tests/search/vectors/test_near.py`.
+"""
 
 from __future__ import annotations
 
