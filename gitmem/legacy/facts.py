@@ -74,10 +74,10 @@ def plan_facts(kind: Kind, file: SourceFile) -> Found:
 
 
 def _item(kind: Kind, file: SourceFile, fact: Fact) -> FileItem:
-    said = render_fact(fact)
+    content = render_fact(fact)
     subject = f"fact: {fact.description}"
     # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
-    return FileItem(file.path, fact.created, item_key(kind, file.path, fact.id), fact.path, said, subject)
+    return FileItem(file.path, fact.created, item_key(kind, file.path, fact.id), fact.path, content, subject)
 
 
 def _fact(kind: Kind, file: SourceFile, what: FactKind, given: Mapping[str, object]) -> Fact | None:

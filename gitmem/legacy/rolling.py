@@ -39,8 +39,8 @@ def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> list[Item]:
         key = item_key(kind, file.path, "part", str(number), part.data)
         archives.append(ArchiveItem(file.path, when, key, stamp_of(when), part.data))
     key = item_key(kind, file.path, file.data)
-    told = moment_in(last_day(file.data), zone)
-    when = min(told, file.modified) if told else file.modified
+    last = moment_in(last_day(file.data), zone)
+    when = min(last, file.modified) if last else file.modified
     if len(archives) == 1:
         return [MemoryItem(file.path, when, key, file.data, archives[0])]
     return [*archives, MemoryItem(file.path, when, key, file.data, None)]

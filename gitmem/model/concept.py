@@ -98,14 +98,14 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = ""
     last = concepts.get(before)
     soon = last is not None and milliseconds_of(exchange.id) - milliseconds_of(last.exchanges[-1]) < _SOON
     best, score = None, 0.0
-    for one in concepts.values():
-        common = affinity(exchange, one)
-        if one is last:
+    for concept in concepts.values():
+        common = affinity(exchange, concept)
+        if concept is last:
             common += _GOES_ON if soon else _GOES_ON / 2
-        elif _shared(exchange, one) < _FEWEST:
+        elif _shared(exchange, concept) < _FEWEST:
             continue
-        if (common, one.updated) > (score, best.updated if best else ""):
-            best, score = one, common
+        if (common, concept.updated) > (score, best.updated if best else ""):
+            best, score = concept, common
     if score >= JOINS:
         return best
     return last if soon and not exchange.files and score < _SAYS_LITTLE + _GOES_ON else None

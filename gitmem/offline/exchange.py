@@ -105,10 +105,10 @@ def _without_sentence(request: str, files: Sequence[str], runs: Sequence[Run], *
     ends = [changed.format(_listed([_base(name) for name in files]))] if files else []
     ends += [ran.format(_listed(named[-_NAMED:]))] if named and not files else []
     ends += [] if answered else [broken_off]
-    said = ", ".join(ends)
+    result = ", ".join(ends)
     if not request:
-        return said
-    return f"{request.rstrip(' .:')} → {said}" if said else request
+        return result
+    return f"{request.rstrip(' .:')} → {result}" if result else request
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -144,9 +144,9 @@ def _decision(text: str, day: str) -> KeyDecision:
     for sentence in rest:
         if reason := _REASON.match(sentence):
             return KeyDecision(shorten(first, _LONGEST_ITEM), shorten(reason[1].rstrip(" ."), _LONGEST_ITEM), day)
-    said = first[: 2 * _LONGEST_ITEM]
-    reason = _REASON.search(said)
-    korean = None if reason else _REASON_KOREAN.match(said)
+    opening = first[: 2 * _LONGEST_ITEM]
+    reason = _REASON.search(opening)
+    korean = None if reason else _REASON_KOREAN.match(opening)
     why = reason[1] if reason else korean[1] if korean else ""
     whole = " ".join([first, *rest[:1]])
     return KeyDecision(shorten(whole, _LONGEST_ITEM), shorten(why.rstrip(" .)]"), _LONGEST_ITEM), day)
@@ -222,13 +222,13 @@ def _themes(reading: Reading) -> tuple[Theme, ...]:
     themes: list[Theme] = []
     names: list[set[str]] = []
     for named in _named(words):
-        told = [items[index] for index in named.members]
+        members = [items[index] for index in named.members]
         name = _name(named.stem, [words[index] for index in named.members], counts, len(words))
-        text = _theme_text(told, weight)
+        text = _theme_text(members, weight)
         if utf8_size(text) < _SHORTEST_THEME or any(len(other.intersection(name)) > 1 for other in names):
             continue
         names.append(set(name))
-        sessions = tuple(dict.fromkeys(item.session for item in told if item.session))
+        sessions = tuple(dict.fromkeys(item.session for item in members if item.session))
         themes.append(Theme(", ".join(shown.get(word, word) for word in name), text, sessions))
     return tuple(themes[:MAX_ITEMS])
 

@@ -152,8 +152,8 @@ def _readable_errors() -> Iterator[None]:
         raise
     except yaml.MarkedYAMLError as error:
         line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        what = ": ".join(filter(None, (error.context, error.problem)))
-        raise YamlTextError(f"it is not valid YAML: {what}{line}") from error
+        reason = ": ".join(filter(None, (error.context, error.problem)))
+        raise YamlTextError(f"it is not valid YAML: {reason}{line}") from error
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, TypeError, OverflowError) as error:
         raise YamlTextError(f"it is not valid YAML: {' '.join(str(error).split())}") from error
 

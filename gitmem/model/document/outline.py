@@ -92,7 +92,7 @@ class _Reader:
             return self._alias(event, depth)
         node = self._scalar(event) if isinstance(event, self.yaml.ScalarEvent) else self._collection(event, depth)
         if node.size > MAX_BYTES:
-            raise YamlTextError("its aliases multiply it beyond measure")
+            raise YamlTextError("its aliases expand it too far")
         if event.anchor in self.anchors:  # libyaml refuses it, PyYAML's own parser does not
             raise YamlTextError(f"the anchor &{event.anchor} is there twice")
         if event.anchor:
@@ -102,7 +102,7 @@ class _Reader:
     def _alias(self, event: Any, depth: int) -> Node:
         target = self.anchors.get(event.anchor)
         if target is None:
-            raise YamlTextError(f"*{event.anchor} stands for nothing, or for itself")
+            raise YamlTextError(f"*{event.anchor} refers to no anchor, or to itself")
         if depth + target.height - 1 > MAX_DEPTH:
             raise YamlTextError(f"its aliases nest more than {MAX_DEPTH} levels deep")
         end = event.end_mark.index

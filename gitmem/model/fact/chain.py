@@ -24,12 +24,12 @@ def circle_ends(after: Mapping[str, str], age: Callable[[str], object]) -> set[s
     walked: set[str] = set()
     for start in after:
         path: dict[str, int] = {}
-        one = start
-        while one in after and one not in walked and one not in path:
-            path[one] = len(path)
-            one = after[one]
-        if one in path:
-            circle = [member for member, place in path.items() if place >= path[one]]
+        fact = start
+        while fact in after and fact not in walked and fact not in path:
+            path[fact] = len(path)
+            fact = after[fact]
+        if fact in path:
+            circle = [member for member, place in path.items() if place >= path[fact]]
             ends.add(max(circle, key=lambda member: (age(member), member)))
         walked.update(path)
     return ends
@@ -67,9 +67,9 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
 def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
     """Return a fact and its successors in order; of a circle, each member once."""
     chain = {start: None}  # an ordered set
-    one = start
-    while (one := facts[one].superseded_by) in facts and one not in chain:
-        chain[one] = None
+    successor = start
+    while (successor := facts[successor].superseded_by) in facts and successor not in chain:
+        chain[successor] = None
     return [*chain]
 
 

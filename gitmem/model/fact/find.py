@@ -68,12 +68,14 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
     found: dict[tuple[FactKind, str], Finding] = {}
     for turn in turns:
         files = relative_files(turn.files, (*roots, turn.cwd))
-        for one in (*_of_prompt(turn, files), *_of_answer(turn, files)):
-            if not is_restated(one.text, boot_lines):
-                found.setdefault((one.kind, one.text.casefold()), one)
-    for told in command_facts(turns):
-        turn = turns[told.turn]
-        found[FactKind.PATTERN, told.text] = Finding(FactKind.PATTERN, told.text, _COMMAND, turn.ended, turn.entry_id())
+        for finding in (*_of_prompt(turn, files), *_of_answer(turn, files)):
+            if not is_restated(finding.text, boot_lines):
+                found.setdefault((finding.kind, finding.text.casefold()), finding)
+    for command in command_facts(turns):
+        turn = turns[command.turn]
+        found[FactKind.PATTERN, command.text] = Finding(
+            FactKind.PATTERN, command.text, _COMMAND, turn.ended, turn.entry_id()
+        )
     return list(found.values())
 
 
@@ -133,13 +135,13 @@ def _of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
     prompt = human_text(turn.prompt)
     if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
         return
-    said = [
+    sentences = [
         sentence
         for block in blocks(prompt)
         if block.kind in (Kind.PARAGRAPH, Kind.ITEM)
         for sentence in sentences_of(block)
     ]
-    for sentence in said[:_MOST_SENTENCES]:
+    for sentence in sentences[:_MOST_SENTENCES]:
         kind = _stated(sentence)
         if kind is not None:
             text = as_statement(sentence)
@@ -150,11 +152,11 @@ def _stated(sentence: str) -> FactKind | None:
     """Return the kind of fact that a person's sentence states, None if it states none that stands alone."""
     if not _SHORTEST <= len(sentence) <= _LONGEST or sentence.endswith((":", "\uff1a")):
         return None
-    said = _quoted().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
-    kind = next((kind for kind, form in factwords.SAID_BY_A_PERSON.items() if _re(form).search(said)), None)
-    if kind is None or _re(factwords.NOT_A_FACT).search(said) or _re(factwords.DEICTIC).search(said):
+    masked = _quoted().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
+    kind = next((kind for kind, form in factwords.SAID_BY_A_PERSON.items() if _re(form).search(masked)), None)
+    if kind is None or _re(factwords.NOT_A_FACT).search(masked) or _re(factwords.DEICTIC).search(masked):
         return None
-    if _re(cue_patterns.CODE).search(said) or len(_WORD.findall(sentence)) < _FEWEST_WORDS:
+    if _re(cue_patterns.CODE).search(masked) or len(_WORD.findall(sentence)) < _FEWEST_WORDS:
         return None
     return kind
 
@@ -180,8 +182,8 @@ def _solution(answer: str, cues: Sequence[Cue]) -> str:
         return ""
     wrong = next((cue.text for cue in cues if cue.type is MemoryType.LEARNING), "")
     if not wrong:
-        said = (sentence for block in blocks(answer) for sentence in sentences_of(block))
-        labelled = (_re(factwords.WRONG).sub("", one, count=1) for one in said if _re(factwords.WRONG).match(one))
+        sentences = (sentence for block in blocks(answer) for sentence in sentences_of(block))
+        labelled = (_re(factwords.WRONG).sub("", one, count=1) for one in sentences if _re(factwords.WRONG).match(one))
         wrong = next((one for one in labelled if len(list(keywords(one))) >= _FEWEST_KEYWORDS), "")
     shared = {stem for stem, _ in keywords(wrong)} & {stem for stem, _ in keywords(fix)}
     return f"{as_statement(shorten(wrong, _PROBLEM))}\n\n**How:** {as_statement(fix)}" if shared else ""

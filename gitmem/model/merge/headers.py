@@ -124,11 +124,11 @@ def _by_line(base: str | None, older: str | None, newer: str | None) -> str | No
 
 def _written(text: str, wanted: Mapping[str, object], newline: str) -> str:
     """Return a header with the wanted values; lines of other fields stay."""
-    said = load_mapping(text)
-    for key in said:
+    present = load_mapping(text)
+    for key in present:
         if key not in wanted:
             text = remove_value(text, (key,))
     for key, value in wanted.items():
-        if key not in said or repr(said[key]) != repr(value):
+        if key not in present or repr(present[key]) != repr(value):
             text = set_value(text, (key,), value, newline=newline)
     return text

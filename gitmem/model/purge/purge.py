@@ -61,8 +61,8 @@ class Record:
     def render(self) -> bytes:
         """Return the record as it is stored (docs/format.md, "Purging")."""
         texts = [{"length": one.length, "sums": list(one.sums), "scrypt": one.digest.hex()} for one in self.prints]
-        said = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
-        return json.dumps(said, indent=1).encode() + b"\n"
+        record = {"v": 1, "id": self.id, "created": self.created, "salt": self.salt.hex(), "texts": texts}
+        return json.dumps(record, indent=1).encode() + b"\n"
 
     @cached_property
     def key(self) -> str:
@@ -81,9 +81,9 @@ def read_record(data: bytes, identifier: str) -> Record | None:
     if len(data) > MAX_BYTES or not _ID.fullmatch(identifier):
         return None
     try:
-        said = json.loads(data)
-        prints = tuple(_print(text) for text in said["texts"])
-        record = Record(identifier, str(said["created"]), bytes.fromhex(said["salt"]), prints)
+        fields = json.loads(data)
+        prints = tuple(_print(text) for text in fields["texts"])
+        record = Record(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints)
         dated = datetime.fromisoformat(record.created).tzinfo is not None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

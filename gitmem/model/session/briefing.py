@@ -26,13 +26,13 @@ class Part(Value):
 def compose(lead: str, parts: Iterable[Part], close: str, budget: int) -> str:
     """Return the text of these parts between two lines, of at most `budget` tokens; "" if nothing fits."""
     left = budget - estimate_tokens(lead + close) - 2
-    told = []
+    texts = []
     for part in parts:
         text = _part(part, min(left, budget * part.share // 100))
         if text:
-            told.append(text)
+            texts.append(text)
             left -= estimate_tokens(text) + 1
-    return "\n\n".join([lead, *told, close]) if told else ""
+    return "\n\n".join([lead, *texts, close]) if texts else ""
 
 
 def _part(part: Part, budget: int) -> str:

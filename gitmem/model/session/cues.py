@@ -56,8 +56,8 @@ def without_label(text: str) -> str:
 
 def is_resolved(text: str) -> bool:
     """Say whether the text of an issue says that it is resolved."""
-    said = mask_code(" ".join(text[:_LOOK_AT].split()))
-    return bool(_re(cue_patterns.RESOLVED).search(said)) and not _re(cue_patterns.UNRESOLVED).search(said)
+    masked = mask_code(" ".join(text[:_LOOK_AT].split()))
+    return bool(_re(cue_patterns.RESOLVED).search(masked)) and not _re(cue_patterns.UNRESOLVED).search(masked)
 
 
 def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) -> Iterator[Cue]:
@@ -90,9 +90,9 @@ def _stated(sentence: str, after: str) -> MemoryType | None:
     """Return the cue of a sentence without a label, None unless it is certain."""
     if len(sentence) > _LONGEST or sentence.endswith(_LEADS_ON):
         return None
-    said = _quotes().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
-    kind = next((kind for kind, form in cue_patterns.CUES.items() if _re(form).search(said)), None)
-    if kind is None or _re(cue_patterns.NOT_AT_START).match(said) or _re(cue_patterns.UNSURE).search(said):
+    masked = _quotes().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
+    kind = next((kind for kind, form in cue_patterns.CUES.items() if _re(form).search(masked)), None)
+    if kind is None or _re(cue_patterns.NOT_AT_START).match(masked) or _re(cue_patterns.UNSURE).search(masked):
         return None
     if kind is MemoryType.ISSUE and _re(cue_patterns.WORKING_ON_IT).match(after):
         return None
@@ -101,13 +101,13 @@ def _stated(sentence: str, after: str) -> MemoryType | None:
 
 def _says_something(cue: Cue) -> bool:
     """Say whether a cue's text is a statement that is understood without its context."""
-    said = mask_code(cue.text)
-    wide = sum("\u1100" <= character <= "\uffdc" for character in said[:_SHORTEST])  # Hangul needs fewer characters
-    if not _SHORTEST - wide <= len(said) <= _LONGEST or " " not in said or said.endswith(_LEADS_ON):
+    masked = mask_code(cue.text)
+    wide = sum("\u1100" <= character <= "\uffdc" for character in masked[:_SHORTEST])  # Hangul needs fewer characters
+    if not _SHORTEST - wide <= len(masked) <= _LONGEST or " " not in masked or masked.endswith(_LEADS_ON):
         return False
-    if _re(cue_patterns.CODE).search(said) or _re(cue_patterns.NOT_AT_END).search(said):
+    if _re(cue_patterns.CODE).search(masked) or _re(cue_patterns.NOT_AT_END).search(masked):
         return False
-    if _re(cue_patterns.DENIED[cue.type]).search(said):
+    if _re(cue_patterns.DENIED[cue.type]).search(masked):
         return False
     return cue.type is not MemoryType.ISSUE or not is_resolved(cue.text)
 

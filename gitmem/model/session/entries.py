@@ -357,10 +357,10 @@ def _error(text: str) -> str:
         lines = lines[1:]
     if lines and lines[0].startswith(_NOT_FAILED):
         return ""
-    said = [line for line in lines if not any(words in line.casefold() for words in _SAYS_NOTHING)]
+    meaningful = [line for line in lines if not any(words in line.casefold() for words in _SAYS_NOTHING)]
     telling = (
         line
-        for some in (said, lines)
+        for some in (meaningful, lines)
         for words in _TELLING
         for line in some
         if any(w in line.casefold() for w in words)

@@ -87,7 +87,7 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
     """
     name, session = _string(payload, "hook_event_name"), _string(payload, "session_id", _MAX_NAME)
     if not name or not session.strip():
-        raise ValueError("a hook's payload has a hook_event_name and a session_id")
+        raise ValueError("the payload has no hook_event_name or no session_id")
     try:
         kind = HookKind(name)
     except ValueError:

@@ -105,9 +105,9 @@ def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None
         period = path.rpartition("/")[2].removesuffix(".md")
         place = find_section(body, period)
         known = body[place.body : place.end] if place else ""  # a day that came again: keep both
-        said = digest(known + _to_digest(source), period)
-        if said:
-            body = _put_section(body, period, said, document.newline)
+        sentences = digest(known + _to_digest(source), period)
+        if sentences:
+            body = _put_section(body, period, sentences, document.newline)
         body = restore_entries(body, _kept(source, period, keeps), document.newline)
         for title, text in _by_hand(source, period):
             body = _put_by_hand(body, title, text, document.newline)
@@ -137,8 +137,8 @@ def replaced_lines(path: str, data: bytes, holders: Mapping[str, bytes], today: 
     body, period = Document.parse(data).body, path.rpartition("/")[2].removesuffix(".md")
     for target, section, keeps in _tellers(path, period):
         held = Document.parse(holders.get(target, b"")).body
-        told = find_section(held, section)
-        if told is not None and held[told.body : told.end].strip():
+        place = find_section(held, section)
+        if place is not None and held[place.body : place.end].strip():
             kept = {entry.id for _, entry in _kept(body, period, keeps)}
             entries = [body[one.start : one.end] for one in find_entries(body) if one.entry.id not in kept]
             return "\n".join([*entries, *_sentences(body)])
@@ -218,9 +218,9 @@ def _to_digest(body: str) -> str:
     """
     entries = [found.entry for found in find_entries(body) if found.entry.label not in (*_NO_PROSE, *_ALWAYS)]
     done = [entry for entry in entries if entry.label != _ASKED]
-    told = [render_entry(entry) for entry in done or entries]
+    texts = [render_entry(entry) for entry in done or entries]
     periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
-    return "".join([*told, *(body[part.body : part.end] for part in periods)])
+    return "".join([*texts, *(body[part.body : part.end] for part in periods)])
 
 
 def _by_hand(body: str, period: str) -> list[tuple[str, str]]:

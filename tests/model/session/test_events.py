@@ -63,10 +63,10 @@ def test_an_event_that_means_nothing(name):
 @pytest.mark.parametrize("value", [*WRONG[:5], "", [], {}])
 def test_no_payload_of_a_hook(missing, value):
     payload = {**PROMPT, missing: value}
-    with pytest.raises(ValueError, match="hook_event_name and a session_id"):
+    with pytest.raises(ValueError, match="no hook_event_name or no session_id"):
         parse(**payload)
     del payload[missing]
-    with pytest.raises(ValueError, match="hook_event_name and a session_id"):
+    with pytest.raises(ValueError, match="no hook_event_name or no session_id"):
         parse(**payload)
 
 
