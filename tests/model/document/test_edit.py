@@ -92,7 +92,7 @@ def bomb(levels: int, width: int) -> str:
         ("a: 1\n---\nb: 2\n", "not valid YAML"),
         ("a: \x00\n", "not valid YAML"),
         ("a: *nowhere\n", "refers to no anchor"),
-        ("a: &a [*a]\n", "or for itself"),
+        ("a: &a [*a]\n", "or to itself"),
         ("a: &x 1\nb: &x 2\n", "the anchor &x is there twice"),
         ("[a]: 1\n", "where a key should"),
         ("a: \udc80\n", "UTF-8"),
