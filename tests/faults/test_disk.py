@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import ExitCode
+from tests.as_root import PAGE, give, root_needed, small_disk
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 WAITS = "waits in the spool"
 ROTATES_SOON = "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
-NOBODY = 65534
-PAGE = 4096
 
 is_root = hasattr(os, "geteuid") and os.geteuid() == 0
 
@@ -57,15 +56,8 @@ class Disk:
 def disk(tmp_path: Path) -> Iterator[Disk]:
     if sys.platform != "linux" or not is_root:
         pytest.skip("only root on Linux can mount a small disk")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=4m", "gitmem-tests", str(folder)], capture_output=True, check=False
-    )
-    if mounted.returncode:
-        pytest.skip(f"no file system can be mounted here: {mounted.stderr.decode().strip()}")
-    yield Disk(folder)
-    subprocess.run(["umount", str(folder)], check=True)
+    with small_disk(tmp_path / "disk", "4m") as folder:
+        yield Disk(folder)
 
 
 def attempt(project: Project, text: str, run: Callable[[list[str]], Done]) -> Done:
@@ -220,14 +212,13 @@ def test_a_folder_that_is_not_ours_to_write(project: Project, folder: str, outco
     mend(project)
 
 
-@needs_modes
-@pytest.mark.skipif(not is_root, reason="only root can make a store that belongs to another user")
+@root_needed
 def test_a_store_of_another_user(project: Project):
-    for path in (*project.store.rglob("*"), project.store):
-        os.chown(path, NOBODY, NOBODY, follow_symlinks=False)
-    done = attempt(project, project.text(), lambda args: project.gitmem(*args, bound=True))
-    assert done.code == ExitCode.NOT_SAVED
-    assert "ermission denied" in done.err
+    give(project.store)
+    done = attempt(project, project.text(), lambda args: project.gitmem(*args))
+    assert done.code == ExitCode.REFUSED
+    assert "belongs to another user" in done.err
+    give(project.store, 0)
     mend(project)
 
 
