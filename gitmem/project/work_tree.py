@@ -8,7 +8,7 @@ from gitmem.git.layout import linked_git_dir
 
 
 def work_tree_of(folder: str) -> tuple[str, str]:
-    """Return the top of the work tree that a folder is in and its git dir, "" and "" where it is in none."""
+    """Return the top of the work tree that a folder is in and its git dir, or "" and ""."""
     folder = os.path.realpath(folder)
     while True:
         dot_git = os.path.join(folder, ".git")

@@ -1,1 +1,1 @@
-"""Facts: what sessions teach, and what a person, an agent or a model makes of it."""
+"""Facts: learned from sessions, edited by people, adopted from agents, judged by models."""

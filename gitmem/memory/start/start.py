@@ -85,7 +85,7 @@ def session_start(
 
 
 def _glance(store: Store, path: str, most: int) -> bytes:
-    """Return at most so many bytes of a file, its beginning and end; none if it cannot be read."""
+    """Return at most `most` bytes of a file, its beginning and end; none if it cannot be read."""
     try:
         return store.glance(path, most) or b""
     except (GitmemError, OSError):

@@ -43,7 +43,7 @@ class Cleared:
 
 
 def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
-    """Remove files older than so many days from the tree, or with None all memory.
+    """Remove files older than `days` from the tree, or with None all memory.
 
     A person's uncommitted edits are committed first, so that history has them.
 
@@ -91,7 +91,7 @@ def _has_text(store: Store) -> bool:
 
 
 def old_files(paths: Iterable[str], today: date, days: int) -> list[str]:
-    """Return the paths whose last day is more than so many days ago."""
+    """Return the paths whose last day is more than `days` ago."""
     dated = ((path, last_day(path)) for path in sorted(paths))
     return [path for path, last in dated if last is not None and (today - last).days > days]
 
