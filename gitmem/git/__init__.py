@@ -1,1 +1,1 @@
-"""The only room that starts git, imports GitPython or touches a `.git` folder."""
+"""The only package that starts git, imports GitPython or touches a `.git` folder."""

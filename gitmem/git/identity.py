@@ -1,4 +1,4 @@
-"""Who the user is, as git knows them."""
+"""The user's name and address, as git knows them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ GITMEM = Identity("gitmem", "gitmem@localhost")
 
 
 class IdentityLookup:
-    """Asks git for `user.name` and `user.email` while something else is being done; `result` waits for the answer.
+    """Ask git for `user.name` and `user.email` in the background; `result` waits for the answer.
 
-    The user's own configuration counts, for this one question only. What is missing comes from `GITMEM`.
+    Read with the user's own configuration; `GITMEM` fills in what is missing.
     """
 
     def __init__(self, git_dir: str, work_tree: str, environ: Mapping[str, str]) -> None:
@@ -36,7 +36,7 @@ class IdentityLookup:
         self.expired = False  # no answer came in time
 
     def result(self) -> Identity:
-        """Return the identity; a configuration that git cannot read counts as none."""
+        """Return the identity; ignore a configuration that git cannot read."""
         if self._result is None:
             self._result = self._read()
         return self._result

@@ -1,4 +1,4 @@
-"""Refs of gitmem's own, and the memory branch where no commit is made: read in one go, moved by compare-and-swap."""
+"""Read refs with one git, move them by compare-and-swap."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
     from gitmem.git.process.run import Git
 
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
-_ATTEMPTS = 20  # a tenth of a second each, where another git holds the ref's lock
+_ATTEMPTS = 20  # of a tenth of a second, while another git holds the ref's lock
 _MOVED = ("but expected", "already exists", "unable to resolve reference")
 
 
 def read_refs(git: Git, *patterns: str) -> dict[str, str]:
-    """Return the refs of these names, or below these folders, and the object each points to."""
-    said = git.run("for-each-ref", "--format=%(objectname) %(refname)", *patterns).decode("utf-8", "surrogateescape")
-    pairs = (line.split(" ", 1) for line in said.splitlines())
+    """Return the refs with these names or prefixes, and the object each points to."""
+    output = git.run("for-each-ref", "--format=%(objectname) %(refname)", *patterns).decode("utf-8", "surrogateescape")
+    pairs = (line.split(" ", 1) for line in output.splitlines())
     return {name: oid for oid, name in pairs}
 
 
 def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "gitmem") -> bool:
-    """Have a ref point to `new` (None: nowhere) if it points to `old` (None: nowhere); False where it does not.
+    """Move a ref from `old` to `new` (None: missing); return False if it is not at `old`.
 
     Raises:
         GitFailedError: git failed in another way.
@@ -35,7 +35,7 @@ def move_ref(git: Git, ref: str, new: str | None, old: str | None, why: str = "g
 
 
 def move_refs(git: Git, moves: Mapping[str, tuple[str | None, str | None]], why: str = "gitmem") -> bool:
-    """Move several refs at once or not at all, each from and to what `move_ref` is given."""
+    """Move several refs in one transaction, as `move_ref` moves one."""
     lines = [_line(ref, old, new) for ref, (old, new) in moves.items() if old != new]
     for attempt in range(_ATTEMPTS if lines else 0):
         try:

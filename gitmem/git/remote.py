@@ -1,8 +1,8 @@
-"""Talking to another repository: fetch and push of single refs, each with an expected value, never forced.
+"""Fetch and push single refs of another repository, by compare-and-swap, never forced.
 
 The user's own configuration counts here, and only here: it says how to reach a remote and with which credentials.
-Nothing is asked unless there is a person (`asks`), no configured refspec, hook, tag or pruning takes part, and what
-comes is checked by git before it is stored.
+Git prompts only if there is a person (`asks`). Configured refspecs, hooks, tags and pruning are off, and git checks
+objects before it stores them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PUSH = (
     *("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no", "--no-progress"),
 )
 _NO_SUCH_REF = "couldn't find remote ref"
-# What a server says of a ref that is not where the pusher saw it: another one was quicker.
+# What a server says if another push came first.
 _RACES = (
     *("stale info", "fetch first", "non-fast-forward", "failed to update ref", "cannot lock ref", "failed to lock"),
     *("incorrect old value", "reference already exists", "is at ", "Unable to create", "unable to update"),
@@ -55,7 +55,7 @@ _OFFLINE = (
     *("unable to connect", "Couldn't connect", "did not finish within", "Connection closed", "early EOF"),
     *("unexpected disconnect", "hung up unexpectedly", "RPC failed", "Name or service not known", "error: 50"),
 )
-# How a URL may begin; `ext::`, which starts any program, is none of them, and an option is no URL.
+# Allowed schemes: not `ext::`, which starts any program.
 _SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
 # Settings by which reaching a remote starts a program, allows one, or writes a file (git-config).
 _PROGRAMS = (
@@ -65,12 +65,12 @@ _PROGRAMS = (
 
 
 class PushRacedError(Exception):
-    """The remote's ref is not where it was expected: another machine was quicker."""
+    """The remote's ref is not where it was expected: another machine pushed first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A repository elsewhere: its name here, where to fetch from, and where to push to."""
+    """A remote: its name, and its URLs for fetch and push."""
 
     name: str
     url: str
@@ -78,16 +78,16 @@ class Remote:
 
     @property
     def shown(self) -> str:
-        """Where it is, without a password."""
+        """The URL without a password."""
         return mask_urls(self.url)
 
 
 @dataclass(frozen=True, slots=True)
 class Connection:
-    """A way to other repositories: from a repository here, and whether a person is there to be asked for a password.
+    """How a repository here reaches its remotes; `asks`: a person can be asked for a password.
 
-    `unattended`: no person began it, as behind a hook. The repository may have come from elsewhere with its
-    configuration, and nobody has yet run a git command in it: no program that it names is started.
+    `unattended`: no person started it, as behind a hook. The repository may have come with its configuration from
+    elsewhere before anybody ran git in it, so no program that the configuration names is started.
     """
 
     layout: Layout
@@ -98,12 +98,12 @@ class Connection:
     seconds: float = SECONDS
 
     def fetch(self, remote: Remote, ref: str, into: str) -> str | None:
-        """Fetch a ref of a remote into one here, wherever that was; returns its commit, None where there is none.
+        """Fetch a ref of a remote into `into`, overwriting it; return its commit, or None if it does not exist.
 
         Raises:
             UnreachableError: the remote could not be reached.
-            GitmemError: it let nobody in, is no repository, or sent what git does not take.
-            RefusedError: its URL is none, or the repository's configuration names a program (`unattended`).
+            GitmemError: it denied access, is no repository, or sent broken objects.
+            RefusedError: its URL is invalid, or the repository's configuration names a program (`unattended`).
 
         """
         self._check(remote, remote.url)
@@ -116,19 +116,19 @@ class Connection:
                 return None
             raise _explained(error, remote, "fetch from") from error
         fetched = read_text(os.path.join(self.layout.common_dir, into)).strip()
-        if is_object_id(fetched):  # as it is, unless refs are kept elsewhere
+        if is_object_id(fetched):  # unless refs are kept elsewhere (reftable)
             return fetched
         return git.run("rev-parse", "--verify", "--end-of-options", f"{into}^{{commit}}").decode().strip()
 
     def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
-        """Have a ref of a remote, which must be at `expected` (None: not there), point to a commit of this repository.
+        """Move a ref of a remote from `expected` (None: missing) to a commit of this repository.
 
-        Whether that is a fast-forward is the caller's to know. Serves a lease as well as a branch.
+        The caller decides whether that must be a fast-forward: a lease is none.
 
         Raises:
             PushRacedError: the ref was elsewhere.
             UnreachableError: the remote could not be reached; whether it took the push is not known.
-            GitmemError: it let nobody in, or did not take it.
+            GitmemError: it denied access, or refused the push.
             RefusedError: as `fetch`.
 
         """
@@ -137,8 +137,8 @@ class Connection:
         try:
             self._run(self._git(), remote.push_url, *_PUSH, lease, "--", remote.push_url, f"{oid}:{ref}")
         except GitFailedError as error:
-            said = f"{error.stdout}\n{error.stderr}"
-            line = next((line for line in said.splitlines() if line.startswith("!")), "")
+            output = f"{error.stdout}\n{error.stderr}"
+            line = next((line for line in output.splitlines() if line.startswith("!")), "")
             if line and any(words in line for words in _RACES):
                 raise PushRacedError(mask_urls(line)) from None
             if line:
@@ -161,8 +161,10 @@ class Connection:
 
     def _named_programs(self) -> list[str]:
         """Return the settings in the repository's own configuration by which reaching a remote starts a program."""
-        said = self._git().run("config", "--show-scope", "--null", "--name-only", "--get-regexp", _PROGRAMS, ok=(0, 1))
-        words = said.decode("utf-8", "replace").split("\0")[:-1]
+        output = self._git().run(
+            "config", "--show-scope", "--null", "--name-only", "--get-regexp", _PROGRAMS, ok=(0, 1)
+        )
+        words = output.decode("utf-8", "replace").split("\0")[:-1]
         found = zip(words[::2], words[1::2], strict=True)
         return sorted({ascii(name)[1:-1] for scope, name in found if scope in {"local", "worktree"}})
 
@@ -174,17 +176,17 @@ class Connection:
         return git.run(*args, timeout=self.seconds, env=self._surroundings(git, url))
 
     def _surroundings(self, git: Git, url: str) -> dict[str, str]:
-        """Return what has git, and whatever it starts, ask nobody, or a person on the terminal."""
+        """Return the variables that let git prompt on the terminal, or not at all."""
         if self.asks:
             return {"GIT_TERMINAL_PROMPT": "1"}
         quiet = {"GIT_TERMINAL_PROMPT": "0", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
-        if os.name == "posix":  # set and empty: no program asks; elsewhere a variable cannot be empty
+        if os.name == "posix":  # empty: no program prompts; elsewhere variables cannot be empty
             quiet["GIT_ASKPASS"] = ""
         command = self._ssh(git) if is_ssh(url) else None
         return {**quiet, "GIT_SSH_COMMAND": command} if command else quiet
 
     def _ssh(self, git: Git) -> str | None:
-        """Return the user's ssh command with the options that keep it from asking; None where it is no ssh we know."""
+        """Return the user's ssh command with options against prompts, or None if it is not OpenSSH."""
         command = self.environ.get("GIT_SSH_COMMAND")
         if command is None:
             command = (
@@ -203,14 +205,14 @@ class Connection:
 
 
 def is_ssh(url: str) -> bool:
-    """Say whether git goes to a URL by ssh: `ssh://…`, or `host:path`, which is no drive of Windows."""
+    """Return whether git reaches a URL by ssh: `ssh://…`, or `host:path` that is no Windows drive."""
     if "://" in url:
         return url.startswith(("ssh://", "git+ssh://"))
     return bool(re.match(r"[^/\\:]{2,}:(?!:)", url))
 
 
 def check_url(url: str) -> str:
-    """Return a URL, or path, that git may be given.
+    """Return a URL or path that is safe to pass to git.
 
     Raises:
         RefusedError: it is an option, would start a program, or holds control characters.
@@ -228,23 +230,23 @@ def check_url(url: str) -> str:
 
 
 def _explained(error: GitFailedError, remote: Remote, what: str) -> GitmemError:
-    said = f"{error.message}\n{error.stderr}"
+    output = f"{error.message}\n{error.stderr}"
     name = f"{remote.name} ({remote.shown})"
-    if any(words in said for words in _UNSAFE):
+    if any(words in output for words in _UNSAFE):
         return RefusedError(
             f"What {name} has was not taken: git finds it unsafe or damaged. {_last_line(error)}",
             "Run 'git fsck' in that repository.",
         )
-    if any(words in said for words in _DENIED):
+    if any(words in output for words in _DENIED):
         return GitmemError(
             f"{name} let nobody in: {_last_line(error)}",
             f"See that 'git ls-remote {remote.shown}' works without a question: an ssh agent or a credential helper.",
         )
-    if any(words in said for words in _OFFLINE):
+    if any(words in output for words in _OFFLINE):
         return UnreachableError(
             f"{name} cannot be reached: {_last_line(error)}", "Nothing is lost; sync again when you are online."
         )
-    if any(words in said for words in _MISSING):
+    if any(words in output for words in _MISSING):
         return GitmemError(
             f"{name} is no repository that can be read: {_last_line(error)}",
             "See that the address is right and the repository exists: 'gitmem remote list'.",
@@ -253,7 +255,7 @@ def _explained(error: GitFailedError, remote: Remote, what: str) -> GitmemError:
 
 
 def _last_line(error: GitFailedError) -> str:
-    """Return the line of what git said that tells most."""
+    """Return the most telling line of git's messages."""
     lines = [line for line in error.stderr.splitlines() if line.strip()]
     telling = next((line for line in lines if line.startswith(("fatal:", "error:", "ssh:", "remote:"))), "")
     return mask_urls(telling or (lines[-1] if lines else error.message))

@@ -1,4 +1,4 @@
-"""A repository on disk: where it is, what its branches point to, and what stood in it at any revision."""
+"""Read a repository: its branches, and its files at any revision."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 _OBJECT_ID_LENGTHS = (40, 64)
 _HEX = frozenset("0123456789abcdef")
 LEFT_BEHIND_SECONDS = 10.0
-# What git says of a lock that is there already: of a ref's, which it names, and of its settings, which it does not.
+# What git says of an existing lock: it names that of a ref, and not that of its settings.
 _LOCKED = (("Unable to create '", "': File exists", ""), ("could not lock config file ", ": File exists", ".lock"))
 _MOMENT = 0.1
 MEMORY_BRANCH = "gitmem"
-# What git leaves in its folder while an operation of the user's waits for them, what it is called, and what ends it.
+# Files that mark an unfinished operation of the user's, its name, and how to end it.
 _CONTINUE = "Finish it with 'git {0} --continue' or give it up with 'git {0} --abort' there."
 _UNFINISHED = {
     "MERGE_HEAD": ("A merge", _CONTINUE.format("merge")),
@@ -42,12 +42,12 @@ _UNFINISHED = {
 
 
 def is_object_id(text: str) -> bool:
-    """Say whether `text` is a full object id in hexadecimal (SHA-1 or SHA-256)."""
+    """Return whether `text` is a full object id in hexadecimal (SHA-1 or SHA-256)."""
     return len(text) in _OBJECT_ID_LENGTHS and _HEX.issuperset(text)
 
 
 def lock_in_the_way(stderr: str) -> str:
-    """Return the lock file that git says is there already, "" where it says something else."""
+    """Return the lock file that git found in its way, "" for another error."""
     for before, after, suffix in _LOCKED:
         lock, found, _ = stderr.partition(before)[2].partition(after)
         if found:
@@ -56,9 +56,9 @@ def lock_in_the_way(stderr: str) -> str:
 
 
 def clear_left_behind(lock: str) -> None:
-    """Give a git command that is moving a ref a moment, and remove its lock file if that command was killed.
+    """Wait a moment, then remove a lock file that is stale.
 
-    Git holds such a lock for milliseconds; one that is old and stays as it is has lost its git.
+    Git holds such a lock for milliseconds; one that is old and does not change was left by a killed git.
     """
     with contextlib.suppress(OSError):
         seen = os.lstat(lock)
@@ -79,7 +79,7 @@ class TreeEntry(Value):
 
 
 class Repository:
-    """Reads of a repository, each at an explicit revision."""
+    """Reads a repository, each time at an explicit revision."""
 
     def __init__(self, layout: Layout, environ: Mapping[str, str]) -> None:
         self.layout = layout
@@ -88,15 +88,15 @@ class Repository:
 
     @cached_property
     def git(self) -> Git:
-        """The way to start git; made when it is asked for, as a search, for one, gets by without."""
+        """The git of this repository, made on first use: a search, for example, needs none."""
         from gitmem.git.process.run import Git
 
         return Git(self.layout.git_dir, self.layout.work_tree, self._environ)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[Objects]:
-        """Have one git read all objects that are asked for in the block: for what reads more than one or two."""
-        if self._objects is not None:  # of a block around this one
+        """Share one `git cat-file --batch-command` for all objects read in the block."""
+        if self._objects is not None:  # in an outer block
             yield self._objects
             return
         from gitmem.git.objects.reader import Objects
@@ -130,7 +130,7 @@ class Repository:
 
     def _head(self) -> str | None:
         head = read_text(os.path.join(self.layout.git_dir, "HEAD")).rstrip("\n")
-        if head == "ref: refs/heads/.invalid":  # the format reftable keeps HEAD elsewhere
+        if head == "ref: refs/heads/.invalid":  # reftable keeps HEAD elsewhere
             try:
                 head = "ref: " + self.git.run("symbolic-ref", "--quiet", "HEAD").decode().strip()
             except GitFailedError:
@@ -138,12 +138,12 @@ class Repository:
         return head[5:] if head.startswith("ref: refs/heads/") else None
 
     def tip(self, ref: str) -> str | None:
-        """Return the commit a branch points to, None where it does not exist yet.
+        """Return the commit a branch points to, None if it does not exist yet.
 
-        A loose ref is read as the file it is; everything else is asked of git.
+        Read a loose ref from its file; ask git for everything else.
 
         Raises:
-            GitmemError: the branch is damaged, as a power failure can leave it; it is not taken for unborn.
+            GitmemError: the branch is damaged, as after a power failure.
 
         """
         path = os.path.join(self.layout.common_dir, ref)
@@ -172,17 +172,17 @@ class Repository:
             peeled = f"{revision}^{{commit}}"
             found = self.git.run("rev-parse", "--verify", "--quiet", "--end-of-options", peeled, ok=(0, 1, 128))
             oid = found.decode().strip()
-            if is_object_id(oid):  # and not `^ID`, which excludes it
+            if is_object_id(oid):  # not `^ID`, which excludes it
                 return oid
         raise NotFoundError(f"There is no revision {revision!r} in the store.", "'gitmem log' lists what there is.")
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """Return the content of a file in a commit, None where it has none of this name (but a folder, or a link)."""
+        """Return the content of a file in a commit, None if there is none, or a folder or link."""
         entry = next((entry for entry in self.files(commit, path) if entry.path == path), None)
         return None if entry is None or not entry.mode.startswith("100") else self.blob(entry.oid)
 
     def rest(self) -> None:
-        """End the git that reads objects, until one is read again: it keeps open what is about to be removed."""
+        """End the git that reads objects until the next read: it keeps packs open that are about to be removed."""
         if self._objects is not None:
             self._objects.close()
 
@@ -192,7 +192,7 @@ class Repository:
         return data
 
     def blobs(self, oids: Sequence[str]) -> Iterator[bytes]:
-        """Yield the contents of blobs, in the order asked for; a few at a time are in memory.
+        """Yield the contents of blobs in the given order, a few at a time in memory.
 
         Raises:
             GitFailedError: one is missing or damaged.
@@ -205,7 +205,7 @@ class Repository:
                 yield data
 
     def sizes(self, oids: Sequence[str]) -> list[int]:
-        """Return the sizes of blobs in bytes, in the order asked for. Raises as `blobs`."""
+        """Return the sizes of blobs in bytes, in the given order. Raises as `blobs`."""
         with self.reading() as objects:
             sizes = []
             for oid, info in zip(oids, objects.infos(oids), strict=True):
@@ -217,7 +217,7 @@ class Repository:
     def files(self, commit: str, *under: str) -> list[TreeEntry]:
         """Return the files of a commit, or those of the paths and folders in `under`, in git's order.
 
-        Symbolic links are among them, with mode `120000`; submodules are not.
+        Includes symbolic links (mode `120000`), not submodules.
         """
         listing = self.git.run("--literal-pathspecs", "ls-tree", "-r", "-z", "-l", "--full-tree", commit, "--", *under)
         entries = []
@@ -229,7 +229,7 @@ class Repository:
         return entries
 
     def changes(self, old: str, new: str, *paths: str) -> list[PathChange]:
-        """Return what differs between two commits (or trees), in git's order, without guessing renames."""
+        """Return the paths that differ between two commits (or trees), in git's order, without renames."""
         from gitmem.git.objects import treediff
 
         if self._objects is not None and not paths:
@@ -262,7 +262,7 @@ class Repository:
         return changes
 
     def is_ancestor(self, old: str, new: str) -> bool:
-        """Say whether commit `new` contains commit `old`; False where either is missing."""
+        """Return whether `old` is an ancestor of `new`; False if either is missing."""
         try:
             self.git.run("merge-base", "--is-ancestor", old, new)
         except GitFailedError:

@@ -1,4 +1,4 @@
-"""Making repositories and linked work trees for stores."""
+"""Create repositories and linked work trees for stores."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ _ROOT_IDENTITY = {
 }
 # For the user's own git commands in the store: no surprise jobs, readable names.
 _BUILDING = ".git.new-"
-_ATTEMPTS = 20  # a tenth of a second each, to change what another git is changing
+_ATTEMPTS = 20  # of a tenth of a second, while another git holds the lock
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
 
 
 def make_repository(path: str, environ: Mapping[str, str]) -> None:
-    """Make a repository with a work tree at `path` whose branch holds the root commit: whole, or not at all.
+    """Create a repository at `path` with the root commit on its branch, completely or not at all.
 
-    Of several processes that do it at once one succeeds, and makes the others fail.
+    Of several processes at once one succeeds and the others fail.
 
     Raises:
         OSError: the folder cannot be made.
@@ -57,7 +57,7 @@ def make_repository(path: str, environ: Mapping[str, str]) -> None:
 
 
 def clear_building(path: str) -> None:
-    """Remove the repositories that were cut off, or came too late, before they became the one of this work tree."""
+    """Remove unfinished repositories from a work tree."""
     for name in os.listdir(path):
         if name.startswith(_BUILDING):
             shutil.rmtree(os.path.join(path, name), ignore_errors=True)
@@ -74,7 +74,7 @@ def _begin_branch(git: Git, ref: str, start: str) -> None:
 
 
 def run_past_lock(git: Git, *args: str) -> None:
-    """Run a git command that changes a ref or a setting, past the lock of one that was killed when it was about to.
+    """Run a git command that changes a ref or a setting, removing a stale lock if one is in the way.
 
     Raises:
         BusyError: another git command holds the lock, or was killed a moment ago.
@@ -105,10 +105,9 @@ def make_root(git: Git) -> str:
 def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str], start: str | None = None) -> None:
     """Add a linked work tree at `path`, on the memory branch of the repository at `common_dir`.
 
-    A branch that is missing begins at the commit `start`, by default the root commit. What an earlier attempt that was
-    cut off has left is removed; a work tree that was copied or moved with its project is connected with this
-    repository, its files as they are. Not for two processes at once. If it is cut off itself, there is no layout at
-    `path`, or the branch is checked out and some of its files are missing.
+    A missing branch begins at the commit `start`, by default the root commit. Remove what an unfinished attempt left;
+    connect a work tree that was copied or moved with its project, without touching its files. Not for two processes at
+    once. After a crash there is no layout at `path`, or the branch is checked out and some files are missing.
 
     Raises:
         GitmemError: the repository has a branch of this name that is no memory, or it is checked out elsewhere.
@@ -124,7 +123,7 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     if is_linked(path):
         _connect(common_dir, path, environ)
         return
-    # Its files come in a second step: what is cut off then can be told from a work tree whose files were removed.
+    # Files come in a second step, so that a crash in it can be told from a work tree whose files were removed.
     git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, BRANCH)
     layout = find_layout(path)
     if layout is not None:
@@ -144,7 +143,7 @@ def remote_memory(git: Git) -> str | None:
 
 
 def _begin_memory(git: Git, start: str | None) -> None:
-    """Make the memory branch unless it is there."""
+    """Create the memory branch if it is missing."""
     root = make_root(git)
     if _MEMORY not in _memory_refs(git, root):
         _begin_branch(git, _MEMORY, start or root)
@@ -152,8 +151,8 @@ def _begin_memory(git: Git, start: str | None) -> None:
 
 def _memory_refs(git: Git, root: str) -> dict[str, str]:
     """Return the commits of the memory branch and of `origin/gitmem`, those of the two that exist."""
-    said = git.run("for-each-ref", "--format=%(refname) %(objectname)", _MEMORY, _REMOTE_MEMORY).decode()
-    refs = dict(line.split(" ") for line in said.splitlines())
+    output = git.run("for-each-ref", "--format=%(refname) %(objectname)", _MEMORY, _REMOTE_MEMORY).decode()
+    refs = dict(line.split(" ") for line in output.splitlines())
     for name in refs:
         if root not in git.run("rev-list", "--max-parents=0", name, "--").decode().split():
             raise GitmemError(
@@ -164,10 +163,9 @@ def _memory_refs(git: Git, root: str) -> dict[str, str]:
 
 
 def check_out(git: Git, commit: str) -> None:
-    """Fill a work tree and its index with what a commit, given by its full id, holds: bytes as they are, and no links.
+    """Check out a commit, given by its full id, into a work tree and its index: no filters, no links.
 
-    Where the commit has a link, there is a file that names its target. Git does all at once, where files that come one
-    by one would take minutes.
+    A link becomes a file that names its target. One git writes all files; one by one they would take minutes.
     """
     safe = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.symlinks=false")
     git.unfiltered.run(*safe, "read-tree", "--reset", "-u", commit, timeout=600.0)
@@ -180,7 +178,7 @@ def _connect(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
     `git worktree repair` is of no use here: in a copy it rewrites the record of the original.
     """
     record = _record_of_memory(common_dir, path)
-    if being_added(record):  # copied before it was whole
+    if being_added(record):  # copied while it was being added
         shutil.rmtree(record)
     os.makedirs(record, exist_ok=True)
     link = os.path.join(path, ".git")
@@ -189,7 +187,7 @@ def _connect(common_dir: str, path: str, environ: Mapping[str, str]) -> None:
     _write_text(os.path.join(record, "commondir"), "../..\n")
     _write_text(os.path.join(record, "HEAD"), f"ref: refs/heads/{BRANCH}\n")
     _write_text(os.path.join(building, ".git"), f"gitdir: {record}\n")
-    os.replace(os.path.join(building, ".git"), link)  # at once: half a link would not be known as one
+    os.replace(os.path.join(building, ".git"), link)  # atomically: a truncated link is not recognized
     if not os.path.exists(os.path.join(record, "index")):
         Git(record, path, environ).run("read-tree", BRANCH)
 
@@ -200,7 +198,7 @@ def _write_text(path: str, text: str) -> None:
 
 
 def _record_of_memory(common_dir: str, path: str) -> str:
-    """Return the folder of git's record of the work tree that is on the memory branch, a new one where there is none.
+    """Return the folder of git's record of the work tree on the memory branch; create it if missing.
 
     Raises:
         GitmemError: the branch is checked out elsewhere.
@@ -223,7 +221,7 @@ def _record_of_memory(common_dir: str, path: str) -> str:
 
 
 def _is_in_another_repository(place: str, common_dir: str) -> bool:
-    """Say whether a work tree is inside a project of another repository than its own, as a copied store is.
+    """Return whether a work tree is inside a project of another repository, as a copied store is.
 
     Git notes such a copy in place of the original when a person uses git in it.
     """
@@ -239,7 +237,7 @@ def _checked_out(place: str) -> GitmemError:
 
 
 def _forget_unfinished(common_dir: str, path: str) -> None:
-    """Remove a linked work tree at `path` that git did not live to make, and the record of one that was deleted."""
+    """Remove an unfinished linked work tree at `path`, and the record of a deleted one."""
     folder = os.path.join(common_dir, "worktrees")
     for name in os.listdir(folder) if os.path.isdir(folder) else ():
         record = os.path.join(folder, name)
@@ -255,7 +253,7 @@ def _forget_unfinished(common_dir: str, path: str) -> None:
 
 
 def exclude(common_dir: str, pattern: str) -> None:
-    """Have a repository ignore `pattern`, by one line in its `info/exclude`, which is not part of the project."""
+    """Add `pattern` to the `info/exclude` of a repository."""
     path = os.path.join(common_dir, "info", "exclude")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path):

@@ -1,8 +1,8 @@
-"""Whether a repository may be used: whose it is, and whether the link to it is its own.
+"""Decide whether a repository may be used: who owns it, and whether the link to it is genuine.
 
-Git refuses a repository of another user, whose configuration would act as the one who opens it (git-config,
-`safe.directory`), but only where it finds the repository itself; gitmem names the git dir. So the owners are compared
-here, and where they differ git is asked, whose rules then decide.
+Git refuses a repository of another user, whose configuration could run programs as the current user (git-config,
+`safe.directory`), but only if it discovers the repository itself; gitmem passes the git dir. So owners are compared
+here, and if they differ git is asked, whose rules decide.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     from gitmem.git.layout import Layout
 
-_agreed: set[str] = set()  # folders of others, or on a system without owners, that git uses: asked once in a process
+_agreed: set[str] = set()  # folders that git accepted, asked once a process
 _SECONDS = 10.0
 _REMEDY = "git config --global --add safe.directory "
 
 
 def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
-    """Refuse a store's repository that is another user's, or that is linked to the work tree of another store.
+    """Refuse a store's repository that belongs to another user, or is linked to the work tree of another store.
 
     Raises:
         RefusedError: it is.
@@ -39,16 +39,16 @@ def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
             f"'gitmem init' in {os.path.dirname(layout.work_tree)} connects it with its project again.",
         )
     check_owner(environ, layout.git_dir, layout.work_tree)
-    if layout.common_dir != layout.git_dir:  # its configuration counts, and the private folder is in it
+    if layout.common_dir != layout.git_dir:  # it has the configuration and the private folder
         beside = os.path.basename(layout.common_dir) == ".git"
         check_owner(environ, layout.common_dir, os.path.dirname(layout.common_dir) if beside else "")
 
 
 def check_owner(environ: Mapping[str, str], git_dir: str, work_tree: str = "") -> None:
-    """Refuse a repository that git refuses because it belongs to another user; `work_tree` is "" where it has none.
+    """Refuse a repository of another user unless git accepts it; `work_tree` is "" for a bare one.
 
     Raises:
-        RefusedError: it does; git's remedy is in it.
+        RefusedError: git refuses it; the remedy is git's.
 
     """
     if not _is_ours((git_dir, work_tree, os.path.join(work_tree, ".git")) if work_tree else (git_dir,)):
@@ -56,7 +56,7 @@ def check_owner(environ: Mapping[str, str], git_dir: str, work_tree: str = "") -
 
 
 def _is_ours(paths: tuple[str, ...]) -> bool:
-    """Say whether all of these belong to the effective user; where it is not known, git has to be asked."""
+    """Return whether all of these belong to the effective user; False if unknown."""
     if os.name != "posix":
         return False
     user = os.geteuid()
@@ -67,10 +67,10 @@ def _is_ours(paths: tuple[str, ...]) -> bool:
 
 
 def ask_git(environ: Mapping[str, str], folder: str) -> None:
-    """Have git find the repository in a folder by itself, with the person's own configuration.
+    """Let git discover the repository in a folder, with the user's own configuration.
 
     Raises:
-        RefusedError: git does not use it.
+        RefusedError: git refuses it.
 
     """
     if folder in _agreed:
@@ -92,21 +92,21 @@ def ask_git(environ: Mapping[str, str], folder: str) -> None:
 
 
 def recorded_link(git_dir: str) -> str:
-    """Return the file `.git` that a linked work tree's git dir belongs to by git's own record, "" where it has none."""
+    """Return the path of the `.git` file that git recorded for a linked work tree, or ""."""
     named = read_text(os.path.join(git_dir, "gitdir")).rstrip("\r\n")
     return os.path.normpath(os.path.join(git_dir, named)) if named else ""
 
 
 def is_linked(work_tree: str) -> bool:
-    """Say whether the file `.git` here is that of a linked work tree, whether or not it leads anywhere."""
+    """Return whether `.git` here is the file of a linked work tree, even a broken one."""
     git_dir = linked_git_dir(work_tree)
     return git_dir is not None and os.path.basename(os.path.dirname(git_dir)) == "worktrees"
 
 
 def is_at_its_place(layout: Layout) -> bool:
-    """Say whether a work tree that is linked to its repository is the one the repository has a record of.
+    """Return whether a linked work tree is the one its repository has recorded.
 
-    Files are compared, not names: links, mounts and the case of letters make several names for one.
+    Compare files, not paths: links, mounts and letter case give one file several paths.
     """
     if layout.git_dir == layout.common_dir:
         return True
@@ -115,7 +115,7 @@ def is_at_its_place(layout: Layout) -> bool:
 
 
 def check_link(work_tree: str, git_dir: str) -> None:
-    """Refuse to follow the file `.git` of a project's linked work tree if it is not this work tree's own.
+    """Refuse a project's linked work tree whose `.git` file is a copy or another user's.
 
     Raises:
         RefusedError: the work tree is a copy of another one, or the file belongs to another user than the repository.
@@ -132,7 +132,7 @@ def check_link(work_tree: str, git_dir: str) -> None:
 
 
 def is_copy(work_tree: str, git_dir: str) -> bool:
-    """Say whether another work tree than this one, elsewhere, is linked to this git dir and is the one on record."""
+    """Return whether the work tree recorded for this git dir exists and is not this one."""
     link = recorded_link(git_dir)
     if _same(link, os.path.join(work_tree, ".git")):
         return False

@@ -1,1 +1,1 @@
-"""What the machine gives: files beneath a folder, programs, time."""
+"""The machine: files beneath a folder, processes, programs, shipped files, time."""

@@ -1,8 +1,8 @@
-"""Files beneath a folder, opened so that no link on the way is followed (docs/format.md, "Links").
+"""Open files beneath a folder without following links on the way (docs/format.md, "Links").
 
-A path that is looked at and then opened by its name can change in between. So each folder on the way is opened from
-the one above it, by a call that follows no link, and a file from the last folder. Windows has no such calls: there
-each folder is looked at first, which a swap in the same moment can still pass.
+A path that is checked and then opened by its name can change in between. So each folder on the way is opened relative
+to the one above it, without following links, and the file relative to the last. Windows has no such calls: there each
+folder is checked first, and a swap in the same moment can still succeed.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ HANDLES = (
     and {os.listdir, os.scandir} <= os.supports_fd
 )
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-# A pipe would keep its reader waiting for a writer.
+# O_NONBLOCK: opening a pipe would wait for a writer.
 READ = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_NONBLOCK", 0)
 CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW
 _LIST = os.O_RDONLY | _NO_FOLLOW | getattr(os, "O_DIRECTORY", 0)
 _PASS = getattr(os, "O_PATH", 0) | _LIST  # needs no permission to read the folder, where the system has it
-_NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # what systems say of a link, or a file, opened as a folder
+_NO_FOLDER = {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}  # errors of a link, or a file, opened as a folder
 MAX_FILE_BYTES = 100 * 1024 * 1024  # a larger one is not read into memory; hosting sites refuse it, too
 _MOST_TEXT = 65536  # bytes
-# Parts of names that would lead out of the folder or into git's own, or that a system reads as more than a name.
+# Parts of names that lead out of the folder or into git's own, or are special to a system.
 _UNSAFE_PARTS = frozenset(("", ".", "..", ".git"))
 _UNSAFE_CHARACTERS = "\0\\:" if os.name == "nt" else "\0"
 
 
 class Folder:
-    """A folder that is open for work on the files in it; used as a context manager, which closes it."""
+    """An open folder; the context manager closes it."""
 
     __slots__ = ("_handle", "path")
 
@@ -64,7 +64,7 @@ class Folder:
         return os.stat(self._at(name), dir_fd=self._handle, follow_symlinks=False)
 
     def names(self) -> list[str]:
-        """Return the names of all that is in the folder, unsorted."""
+        """Return the names in the folder, unsorted."""
         if self._handle is None:
             return os.listdir(self.path)
         with self._listed() as handle:
@@ -72,7 +72,7 @@ class Folder:
 
     @contextlib.contextmanager
     def scan(self) -> Iterator[Iterator[os.DirEntry[str]]]:
-        """Give the entries of the folder while it is open."""
+        """Yield an iterator over the folder's entries."""
         if self._handle is None:
             with os.scandir(self.path) as entries:
                 yield entries
@@ -81,7 +81,7 @@ class Folder:
                 yield entries
 
     def make(self, name: str) -> None:
-        """Make a folder in this one, unless there is something of this name."""
+        """Create a folder in this one, unless the name exists."""
         with contextlib.suppress(FileExistsError):
             os.mkdir(self._at(name), dir_fd=self._handle)
 
@@ -94,7 +94,7 @@ class Folder:
         os.rmdir(self._at(name), dir_fd=self._handle)
 
     def move(self, name: str, other: Folder, new: str) -> None:
-        """Rename a file into another folder, in the place of what has the name there."""
+        """Rename a file into another folder, replacing a file with that name."""
         os.replace(self._at(name), other._at(new), src_dir_fd=self._handle, dst_dir_fd=other._handle)
 
     def link(self, name: str, other: Folder, new: str) -> None:
@@ -139,14 +139,14 @@ class Folder:
 
 
 def in_the_way(path: str) -> RefusedError:
-    """Return what is raised where a folder of the store is none."""
+    """Return the error for a link or file where the store has a folder."""
     return RefusedError(
         f"{path} is not a folder of the store but a link or a file.", "Remove it: gitmem follows no links."
     )
 
 
 def enter(root: str, parts: Sequence[str], *, make: bool = False) -> Folder:
-    """Open a folder beneath the folder `root`, by the names on the way; with `make` those that are missing are made.
+    """Open a folder beneath `root`, by the names on the way; `make` creates missing ones.
 
     Raises:
         RefusedError: one of them is a link.
@@ -170,7 +170,7 @@ def split(path: str) -> list[str]:
     """Return the names in a path of the store.
 
     Raises:
-        RefusedError: it would lead out of the store, or the system cannot have such a name.
+        RefusedError: it leads out of the store, or is no valid name on this system.
 
     """
     parts = path.split("/")
@@ -185,7 +185,7 @@ def split(path: str) -> list[str]:
 
 
 def read_regular(path: str, most: int, *, follow: bool = True) -> bytes | None:
-    """Return at most so many bytes of a file; None where there is no regular file. A pipe keeps nobody waiting.
+    """Return up to `most` bytes of a file; None if it is missing or not regular. Never blocks on a pipe.
 
     Raises:
         OSError: it cannot be read.
@@ -200,7 +200,7 @@ def read_regular(path: str, most: int, *, follow: bool = True) -> bytes | None:
 
 
 def read_open(file: BinaryIO, most: int) -> bytes | None:
-    """Return at most so many bytes of an open file, None of one that is not regular."""
+    """Return up to `most` bytes of an open file; None if it is not regular."""
     status = os.fstat(file.fileno())
     return file.read(min(most, status.st_size)) if stat.S_ISREG(status.st_mode) else None
 

@@ -1,4 +1,4 @@
-"""What a store needs to know of the machine, given by a door: nothing below reads it from the process."""
+"""Environment, home, machine name and clock, passed in by a door: nothing below reads them from the process."""
 
 from __future__ import annotations
 

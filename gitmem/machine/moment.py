@@ -1,4 +1,4 @@
-"""`datetime`, from where it is written in C: Python 3.11 makes all classes of that module in Python first, for 2 ms."""
+"""Import `datetime` from its C module: the module in Python costs 2 ms in Python 3.11."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ else:
 
 
 def local(moment: datetime) -> datetime:
-    """Return a moment in this machine's time zone, in UTC where `TZ` is more than a day off, which Python refuses."""
+    """Return a moment in this machine's time zone, or in UTC if Python refuses `TZ`."""
     try:
         return moment.astimezone()
     except (OSError, OverflowError, ValueError):

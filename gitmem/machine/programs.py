@@ -1,7 +1,7 @@
-"""Programs that gitmem starts: found on the `PATH`, and never in a folder that a project or a remote filled.
+"""Find programs on the `PATH`, never in a folder that a project or a remote filled.
 
-A relative or empty entry of `PATH` or `PYTHONPATH` means the current folder of whoever reads it, and Windows looks
-there in any case. gitmem works in folders whose files came from elsewhere, so such entries do not count.
+A relative or empty entry of `PATH` or `PYTHONPATH` means the reader's current folder, and Windows always searches that.
+gitmem works in folders whose files came from elsewhere, so it ignores such entries.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# What `claude` may be called on Windows, where npm makes a script of it.
+# Endings of `claude` on Windows, where npm makes it a script.
 SCRIPTS_TOO = (".exe", ".cmd", ".bat")
 
 
 def find_program(name: str, environ: Mapping[str, str], endings: Sequence[str] = (".exe",)) -> str | None:
-    """Return the absolute path of a program on the `PATH` of `environ`, None where there is none.
+    """Return the absolute path of a program on the `PATH` of `environ`, or None.
 
-    `endings` are what its file may end with on Windows.
+    `endings` are the file's possible endings on Windows.
     """
     for folder in absolute_entries(environ.get("PATH", os.defpath)):
         for ending in endings if sys.platform == "win32" else ("",):
@@ -36,7 +36,7 @@ def absolute_entries(folders: str) -> list[str]:
 
 
 def with_absolute(environ: Mapping[str, str], *names: str) -> dict[str, str]:
-    """Copy an environment, without the relative and empty entries of these lists of folders."""
+    """Copy an environment without relative and empty entries in these lists of folders."""
     lists = {name: os.pathsep.join(absolute_entries(environ[name])) for name in names if name in environ}
     return {**environ, **lists}
 
@@ -44,14 +44,13 @@ def with_absolute(environ: Mapping[str, str], *names: str) -> dict[str, str]:
 def own_command(*words: str) -> tuple[str, ...]:
     """Return the command line of another gitmem, by the Python that runs this one.
 
-    Started so, Python does not put the current folder on the path of modules (`-P`), and reads no variables (`-E`) and
-    no packages of the user's (`-s`) where this one does not. Start it in `neutral_folder`: `PYTHONPATH` may be
-    relative.
+    Python then leaves the current folder off the module path (`-P`), and ignores variables (`-E`) and the user's
+    packages (`-s`) if this one does. Start it in `neutral_folder`, since `PYTHONPATH` may be relative.
     """
     flags = "-P" + "E" * sys.flags.ignore_environment + "s" * sys.flags.no_user_site
     return (sys.executable, flags, "-m", "gitmem", *words)
 
 
 def neutral_folder() -> str:
-    """Return a folder to start a process in: that of Python's own installation, whose code runs in any case."""
+    """Return a folder to start a process in: Python's installation, whose code runs anyway."""
     return sys.prefix

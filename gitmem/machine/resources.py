@@ -1,4 +1,4 @@
-"""Where the files that ship with gitmem are: templates for stores, hooks for hosts.
+"""Locate the files that ship with gitmem: templates for stores, hooks for hosts.
 
 In the source tree, which an editable install uses, `hooks/` and `templates/` stand beside the package; a wheel
 carries them inside it.
@@ -15,7 +15,7 @@ def resource(*parts: str) -> str:
     """Return the absolute path of a shipped file or folder, as in `resource("templates", "memory.md")`.
 
     Raises:
-        FileNotFoundError: the installation lacks it.
+        FileNotFoundError: the installation has no such file.
 
     """
     for root in (os.path.join(_PACKAGE, "_data"), os.path.dirname(_PACKAGE)):

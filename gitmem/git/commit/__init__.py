@@ -1,1 +1,1 @@
-"""Writing commits and moving the branch."""
+"""Write commits and move the branch."""

@@ -33,22 +33,22 @@ if TYPE_CHECKING:
 REGULAR = "100644"
 EXECUTABLE = "100755"
 _MODES = (REGULAR, EXECUTABLE)
-_EPOCH = datetime(1970, 1, 1)  # counted from without a zone, so that no year is out of range
+_EPOCH = datetime(1970, 1, 1)  # without a zone, so that no year is out of range
 _FURTHEST_ZONE = 14 * 60  # minutes
-_MAX_AWAITED = 1000  # commits whose ids have not been read: fewer than fill a pipe, or both sides would wait
+_MAX_AWAITED = 1000  # unread ids of commits: they must fit into a pipe, or both sides would block
 _SYNC = ("-c", "core.fsync=committed,reference", "-c", "core.fsyncMethod=fsync")
-# What maintenance will look at again is not worth a second's thought now: half of the time of a drain.
+# Maintenance compresses again; compressing well now takes half of the time of a drain.
 _QUICK = ("-c", "pack.compression=1")
-# No deltas: fast-import makes them against the blob it stored before, which is another file's. Maintenance would keep
-# such a delta instead of looking for a good one, and end with ten times the size.
+# No deltas: fast-import makes them against the previous blob, which is another file's. Maintenance would keep such a
+# delta instead of searching a good one, for ten times the size.
 _FAST_IMPORT = ("fast-import", "--quiet", "--done", "--date-format=raw", "--depth=0")
-# What a commit brings stays the small pack fast-import writes. Unpacking it into loose objects, git's default below 100
-# objects, takes another process and a sync for each object: 5 of the 8 ms of a commit; and nothing can keep a loose
-# object from `git gc`. Maintenance joins the packs.
+# Keep the small pack of a commit. Unpacking it into loose objects, git's default below 100 objects, takes another
+# process and a sync for each object: 5 of the 8 ms of a commit; and nothing protects a loose object from `git gc`.
+# Maintenance joins the packs.
 _KEEP_PACK = ("-c", "fastimport.unpackLimit=0")
-_FINISHED = b"progress gitmem"  # what fast-import says again once the pack is there
-# What fast-import says when `git gc --prune=now` took the unfinished pack for what a killed git left; and when another
-# one has made the same pack, and has not ended yet, or died then.
+_FINISHED = b"progress gitmem"  # fast-import repeats this once the pack is written
+# What fast-import says when `git gc --prune=now` removed the unfinished pack; and when another fast-import wrote the
+# same pack, and has not ended yet, or was killed.
 _MISSING = "No such file or directory"
 _AGAIN = (
     (_MISSING, "cannot store pack file"),
@@ -57,13 +57,13 @@ _AGAIN = (
     ("cannot create keep file", "File exists"),
 )
 _UPDATE_REF = ("update-ref", "-m", "gitmem", "--stdin")
-# What update-ref says when the branch is not where it was: elsewhere, there after all, gone.
+# What update-ref says if the branch moved, was created or was deleted.
 _MOVED = (b"but expected", b"already exists", b"unable to resolve reference")
 _UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')
 _VERBATIM = _UNQUOTED - frozenset(b"\\")
-CRASH_REPORT = "fast_import_crash_"  # a file in the git dir, ending in the number of the process
-_GRACE = 60.0  # seconds for a process that has nothing left to do
-# What git says when the disk, not gitmem, is the trouble; most words are the C library's in the C locale.
+CRASH_REPORT = "fast_import_crash_"  # a file in the git dir, followed by the process id
+_GRACE = 60.0  # seconds for an idle process to end
+# What git says of disk errors; most words are the C library's in the C locale.
 _DISK_TROUBLES = {
     "No space left on device": "no space left on device",
     "Out of diskspace": "no space left on device",
@@ -78,11 +78,11 @@ _DISK_TROUBLES = {
 
 
 class TipMovedError(Exception):
-    """The branch has moved since its tip was read: build again on the new one."""
+    """The branch has moved since its tip was read: build the commits again."""
 
 
 class TipLockedError(TipMovedError):
-    """Another git process is moving the branch, or one that was killed has left its lock, the file `lock`."""
+    """Another git holds the lock file `lock` of the branch, or a killed one left it."""
 
     def __init__(self, lock: str) -> None:
         super().__init__(lock)
@@ -90,18 +90,18 @@ class TipLockedError(TipMovedError):
 
 
 class PrunedError(TipMovedError):
-    """Another git command has removed the pack while it was being written, or is writing the same one."""
+    """Another git command removed the unfinished pack, or is writing the same one."""
 
 
 class Signature(Value):
-    """Who did something, and when; a time without a zone is taken for UTC."""
+    """A name, an address and a time; one without a zone is UTC."""
 
     name: str
     email: str
     when: datetime
 
     def render(self) -> bytes:
-        """Return it as git writes it; characters git takes for its own are left out of the names."""
+        """Return it as git writes it, without the characters that git reserves."""
         offset = self.when.utcoffset()
         seconds = (self.when.replace(tzinfo=None) - _EPOCH).total_seconds()
         minutes = 0
@@ -123,10 +123,10 @@ class Blob(Value):
 
 
 class NewCommit(Value):
-    """A commit to be made: `changes` maps a path to its new content, or to None where it goes.
+    """A commit to write: `changes` maps a path to its new content, or to None to remove it.
 
-    `entries` are files whose content is stored already: path, mode and object id. `parents` are those of a merge, whose
-    changes are counted from the first; without them it stands on the tip, or on the commit before it.
+    `entries` are files with stored content: path, mode and object id. `parents` are those of a merge, whose changes are
+    relative to the first; the default is the tip, or the commit before.
     """
 
     message: str
@@ -139,25 +139,25 @@ class NewCommit(Value):
 
 
 class Writer:
-    """One fast-import process on one branch, whose tip (None: not born yet) was read before.
+    """One fast-import process on a branch with a given tip (None: not born yet).
 
-    Used as a context manager; leaving it without `finish` changes nothing. What was written is safe from a `git gc`
-    until it is left. In a repository that is the user's, `listed_in` is the file that gets the names of the packs.
+    Used as a context manager; without `finish` nothing changes. Its objects are safe from a `git gc` until it is
+    left. In a repository of the user's, `listed_in` is the file that gets the names of the packs.
     """
 
     def __init__(
         self, git: Git, ref: str, tip: str | None, *, listed_in: str = "", first: str = "", holds: bool = False
     ) -> None:
-        """Start it; `first` is the path that is read first, if that is known: it is asked for while git starts.
+        """Start git; `first` is the path to be read first, if known: it is requested while git starts.
 
-        With `holds` the ref is a new one, which `write` makes: it keeps what was written until somebody removes it.
+        With `holds` the ref is a new one that `write` creates, to keep the objects until it is deleted.
         """
         self._git = git
         self._ref = ref
         self._base = tip
         self._own = not listed_in
         self._holds = holds
-        self._started = time.time() - 1  # by a file system's clock, which may be a little behind
+        self._started = time.time() - 1  # by the file system's clock, which may be a little behind
         self._ids: list[str] = []
         self._awaited = 0
         self._begun = self._sealed = self._written = self._dismissed = self._broke = False
@@ -179,10 +179,10 @@ class Writer:
         self._end()
 
     def read(self, path: str, held: bytes | None = None) -> Blob | None:
-        """Return the file at `path` in the tip, None where there is none.
+        """Return the file at `path` in the tip, or None.
 
-        `held` is what the work tree has there: where the tip has the same, as mostly, its id says so, and git is not
-        asked for the content.
+        `held` is its content in the work tree: if its id is the tip's, as it usually is, git is not asked for the
+        content.
 
         Raises:
             RefusedError: there is a folder, a symbolic link or a submodule under this name.
@@ -212,15 +212,15 @@ class Writer:
             self._asked.append(path)
 
     def _pass_over(self, number: int) -> None:
-        """Take so many answers that nobody waits for, and the next one as taken, if it comes."""
+        """Skip so many answers, and drop them and the next from those expected."""
         for _ in range(number):
             self._line()
         del self._asked[: number + 1]
 
     def commit(self, commit: NewCommit) -> None:
-        """Add a commit on top of the tip or the one before; the branch does not move yet.
+        """Add a commit on top of the tip or the one before, without moving the branch.
 
-        It returns while fast-import still works on it; that it failed is found out in `finish` at the latest.
+        Returns before fast-import is done; `finish` reports a failure at the latest.
         """
         message = commit.message.replace("\0", "").encode("utf-8", "replace")
         parts = [
@@ -241,20 +241,20 @@ class Writer:
             self._read_ids()
 
     def seal(self, *, moves: bool = True) -> None:
-        """Say that there are no more commits: their objects are being synced when it returns."""
+        """End the commits and start syncing their objects."""
         if self._begun and not self._sealed:
             self._sealed = True
-            # A branch is not fast-import's to move.
+            # fast-import must not move a branch.
             reset = b"" if self._holds else b"reset %s\n" % self._ref.encode()
             self._send(b"%scheckpoint\n%s\n" % (reset, _FINISHED))
             if moves:  # it starts while the objects are synced
                 self._mover = self._git.spawn(*_SYNC, *_UPDATE_REF)
 
     def finish(self) -> tuple[str, ...]:
-        """Sync all objects, then move the branch; returns the commits' ids, oldest first. Without one nothing happens.
+        """Sync all objects, then move the branch; return the commits' ids, oldest first.
 
         Raises:
-            TipMovedError: the branch is not where it was, or another process is moving it, or has removed the objects.
+            TipMovedError: the branch has moved, is locked, or the objects were removed.
             NotSavedError: the disk is full, read-only or not ours to write.
             GitFailedError: git failed in another way.
 
@@ -267,16 +267,16 @@ class Writer:
         return ids
 
     def _dismiss(self) -> None:
-        """Let fast-import end while the caller goes on: the branch holds what it wrote."""
+        """Let fast-import end in the background: the branch now points to its commits."""
         stdin = self._process.stdin
         assert stdin is not None
-        with contextlib.suppress(OSError):  # it is gone, and has left its `.keep`: recovery removes that
+        with contextlib.suppress(OSError):  # it died and left its `.keep`, which recovery removes
             stdin.write(b"done\n")
             stdin.flush()
         self._dismissed = True
 
     def write(self) -> tuple[str, ...]:
-        """Sync all objects and return the commits' ids as `finish` does; the branch stays where it is."""
+        """Sync all objects and return the commits' ids as `finish` does, without moving the branch."""
         self.seal(moves=False)
         if not self._begun:
             return ()
@@ -338,7 +338,7 @@ class Writer:
 
     def _failure(self, command: tuple[str, ...], status: int, stderr: bytes) -> Exception:
         error: GitFailedError = failure(command, status, stderr)
-        if any(all(said in error.stderr for said in words) for words in _AGAIN):
+        if any(all(word in error.stderr for word in words) for words in _AGAIN):
             return PrunedError()
         reason = _disk_trouble(error.stderr)
         return error if reason is None else self._not_saved(reason)
@@ -362,10 +362,10 @@ class Writer:
                         os.unlink(path)
 
     def _end(self) -> None:
-        """End what still runs, and leave no trace of it.
+        """End the processes, and remove what they left.
 
-        A fast-import that is killed leaves its unfinished pack behind for ever; one whose input ends only leaves a
-        report, and objects that nothing points to. An update-ref that is told nothing does nothing.
+        A killed fast-import would leave its unfinished pack; one whose input ends leaves a crash report and unreachable
+        objects. An update-ref without input does nothing.
         """
         try:
             over = self._dismissed or (self._begun and not self._written)
@@ -381,7 +381,7 @@ class Writer:
 
 
 def _disk_trouble(stderr: str) -> str | None:
-    """Return what was wrong with the disk, as a message says it, None if git complains of something else."""
+    """Return the disk error in a message of git's, or None."""
     return next((reason for words, reason in _DISK_TROUBLES.items() if words in stderr), None)
 
 
@@ -391,7 +391,7 @@ def _let_end(process: Running, last_words: bytes = b"") -> bytes:
         return b""
     try:
         return process.communicate(last_words, timeout=_GRACE)[1]
-    except BaseException:  # an interrupt, too: nothing is left running
+    except BaseException:  # an interrupt, too
         process.kill()
         process.wait()
         raise
@@ -400,21 +400,21 @@ def _let_end(process: Running, last_words: bytes = b"") -> bytes:
 
 
 def _file_commands(changes: Mapping[str, bytes | None], modes: Mapping[str, str]) -> list[bytes]:
-    # What goes, goes first: a file may take the place of a folder, and a folder that of a file.
+    # Removals first: a file may replace a folder, and a folder a file.
     parts = [b"D %s\n" % quote_path(path) for path, content in changes.items() if content is None]
     for path, content in changes.items():
         if content is not None:
             mode = modes.get(path, REGULAR).encode()
             head = b"M %s inline %s\ndata %d\n" % (mode, quote_path(path), len(content))
-            parts += (head, content, b"\n")  # as it is: joined, a large file would be copied again and again
+            parts += (head, content, b"\n")  # separate parts, since joining would copy a large file
     return parts
 
 
 def quote_path(path: str) -> bytes:
-    """Return a path as fast-import reads it: in C quotes where it could be misread.
+    """Return a path for fast-import, in C quotes if necessary.
 
     Raises:
-        RefusedError: no file can have this name.
+        RefusedError: it is no valid file name.
 
     """
     raw = os.fsencode(path)

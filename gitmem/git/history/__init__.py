@@ -1,1 +1,1 @@
-"""Commits and who wrote a line."""
+"""Commits, and which of them wrote a line."""

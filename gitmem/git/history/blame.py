@@ -1,10 +1,9 @@
-"""Which commit wrote a line: `git blame`, parsed by GitPython.
+"""Find the commit that wrote a line: `git blame`, parsed by GitPython.
 
 GitPython starts git with the caller's environment, and its `Repo(...)` reads `GIT_DIR`, `GIT_COMMON_DIR` and others
-before it looks at the path it was given: inside a hook it finds another repository, or none. So its
-parser is used on a repository object that was never searched for, and whose every git process is started by
-`gitmem.git.process.run`. Importing it takes 85 ms: this module is imported where a line is to be blamed, and nowhere
-else.
+before it looks at the path it was given: inside a hook it finds another repository, or none. So only its parser is
+used, on a repository object that skips this search and starts git through `gitmem.git.process.run`. Importing
+GitPython takes 85 ms, so only a command that blames imports this module.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from gitmem.errors import GitmemError
 from gitmem.git.process.unfiltered import head_at
 
 try:
-    from git import Repo  # noqa: TID251  # this is the room that may
+    from git import Repo  # noqa: TID251  # only gitmem.git may
     from git.cmd import Git as PythonGit  # noqa: TID251
-except ImportError as error:  # it looks for git itself when it is imported, and obeys GIT_PYTHON_GIT_EXECUTABLE
+except ImportError as error:  # its import looks for git, by GIT_PYTHON_GIT_EXECUTABLE
     raise GitmemError(
         f"GitPython cannot be used: {error}.", "Unset GIT_PYTHON_GIT_EXECUTABLE, or install gitpython again."
     ) from error
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
     from gitmem.git.process.run import Git
 
 _SECONDS = 300.0
-# GitPython knows ids of 20 bytes. A longer one (SHA-256) is handed to it by its beginning, and given back whole.
+# GitPython takes ids of 20 bytes. It gets the first 20 of a SHA-256 id; the result has the whole id again.
 _LONGER_ID = re.compile(rb"^(?P<known>[0-9a-f]{40})[0-9a-f]{24}(?= [0-9]+ [0-9]+ [0-9]+$)", re.MULTILINE)
 
 
 class _WalledGit(PythonGit):
-    """GitPython's way to call git, led to ours."""
+    """Replace GitPython's git command by ours."""
 
     def __init__(self, git: Git, variables: Mapping[str, str]) -> None:
         super().__init__()
@@ -44,20 +43,20 @@ class _WalledGit(PythonGit):
         self._longer: dict[str, str] = {}
 
     def execute(self, command: Any, *_: Any, **options: Any) -> bytes:  # type: ignore[override]
-        """Run a command as `Git.run` does; only what reads bytes to the end is provided for."""
+        """Run a command with `Git.run`; other modes of GitPython's are not supported."""
         if options != {"stdout_as_string": False}:
             raise NotImplementedError(f"GitPython was used in a way that is not walled off: {sorted(options)}")
-        said = self._walled.run(*command[1:], timeout=_SECONDS, env=self._variables)
-        self._longer |= {found["known"].decode(): found[0].decode() for found in _LONGER_ID.finditer(said)}
-        return _LONGER_ID.sub(rb"\g<known>", said)
+        output = self._walled.run(*command[1:], timeout=_SECONDS, env=self._variables)
+        self._longer |= {found["known"].decode(): found[0].decode() for found in _LONGER_ID.finditer(output)}
+        return _LONGER_ID.sub(rb"\g<known>", output)
 
     def whole(self, oid: str) -> str:
-        """Return the id that git gave, for the one GitPython knows."""
+        """Return the whole id for a truncated one of GitPython's."""
         return self._longer.get(oid, oid)
 
 
 class _History(Repo):
-    """A repository that is not looked for: see above."""
+    """A GitPython repository that skips the search for one."""
 
     def __init__(self, git: Git, variables: Mapping[str, str]) -> None:
         self.git = _WalledGit(git, variables)
@@ -66,9 +65,9 @@ class _History(Repo):
 def blame(git: Git, revision: str | None, path: str, lines: tuple[int, int] | None = None) -> dict[int, str]:
     """Return the id of the commit that wrote each line of a file, by line number; `lines` is a range, both inclusive.
 
-    With no revision the file of the work tree is asked about; the id of a line that is in no commit yet is all zeros.
-    Lines that a commit moved or copied from a file it also changed (`-C`) are followed to where they came from: those
-    of an archive through the rotation to the commits that wrote them.
+    Without a revision blame the file of the work tree; an uncommitted line has an id of zeros. Follow lines that a
+    commit moved or copied from a file it also changed (`-C`): those of an archive lead to the commits before its
+    rotation.
 
     Raises:
         GitFailedError: there is no such file in the revision, or it has fewer lines.

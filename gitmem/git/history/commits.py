@@ -1,6 +1,6 @@
-"""What history says: commits with their trailers, and which of them added a file. One git process a question.
+"""Read history: commits, their trailers, the files they added. One git process for each function.
 
-Reads are at explicit revisions that the caller has resolved; a date is the commit's own, with its own offset.
+The caller resolves revisions; dates are the commit's own, with its own offset.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _PATCH = ("--patch", "--no-color", "--no-ext-diff", "--no-textconv")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_370_764_800  # 9999-01-01: Python's years end there, git's do not
 _DAY = 24 * 60  # minutes; an offset is less than that
-_SECONDS = 300.0  # for a walk through all of history on a busy machine
-_BLOBS = 64  # read at a time: some 6 MB, where they are archives
+_SECONDS = 300.0  # for all of history, on a busy machine
+_BLOBS = 64  # read at a time: some 6 MB of archives
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
     """A commit; `authored` is when it happened, `committed` when it was committed, each with its zone.
 
-    `trailers` are those git itself finds in the message, unfolded, in order; a key may come more than once.
+    `trailers` are as git parses them, unfolded and in order; a key may occur more than once.
     """
 
     oid: str
@@ -42,17 +42,17 @@ class Commit:
     trailers: tuple[tuple[str, str], ...]
 
     def values(self, key: str) -> tuple[str, ...]:
-        """Return the values of every trailer with this key; case does not matter, as to git."""
+        """Return the values of all trailers with this key, ignoring case."""
         return tuple(value for name, value in self.trailers if name.casefold() == key.casefold())
 
     def value(self, key: str) -> str | None:
-        """Return the value of the first trailer with this key, None where there is none."""
+        """Return the value of the first trailer with this key, or None."""
         return next(iter(self.values(key)), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Addition:
-    """A file that a commit added: where, and the id of its first content."""
+    """A file that a commit added: its path, and the id of its first content."""
 
     commit: Commit
     path: str
@@ -61,7 +61,7 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class LineChange:
-    """A commit that changed some lines of a file: those it took away and those it put there."""
+    """A commit that changed lines of a file: those it removed and those it added."""
 
     commit: Commit
     before: tuple[str, ...]
@@ -80,20 +80,20 @@ def log(
 ) -> list[Commit]:
     """Return the commits of a revision, newest first, as `git log` orders them.
 
-    `paths` keeps those that changed one of these files or folders, `trailers` those that have, for every key, a
-    trailer whose value begins so; `since` and `until`, both inclusive, look at when it happened: git's own options of
-    that name look at the commit date, and stop at the first one out of order. `limit` is the most that are returned.
+    `paths` keeps those that changed one of these files or folders, `trailers` those that have a trailer with this
+    prefix for every key. `since` and `until`, both inclusive, compare the author date; git's own options of that name
+    compare the commit date, and stop at the first one out of order. `limit` is the largest number returned.
     """
     wanted = dict(trailers or {})
-    # git keeps most of the others away; that it was a trailer, and not a subject that reads like one, is seen here.
+    # git's `--grep` also matches a subject that reads like a trailer; that is filtered here.
     greps = [f"--grep={key}: {value}" for key, value in wanted.items()]
     options = ["--fixed-strings", "--all-match", *greps] if greps else []
 
     def read(count: int | None) -> list[Commit]:
         bound = [] if count is None else [f"--max-count={count}"]
         command = ("log", *_FORMAT, *options, *bound, "--end-of-options", revision, "--", *paths)
-        said = git.run("--literal-pathspecs", *command, timeout=_SECONDS)
-        return list(_commits(said))
+        output = git.run("--literal-pathspecs", *command, timeout=_SECONDS)
+        return list(_commits(output))
 
     def keep(commit: Commit) -> bool:
         return (
@@ -111,9 +111,9 @@ def log(
 
 def messages(git: Git, revision: str, limit: int) -> list[tuple[str, str]]:
     """Return the ids and the whole messages of the newest commits of a revision."""
-    said = git.run("log", "-z", "--format=%H %B", f"--max-count={limit}", "--end-of-options", revision, "--")
+    output = git.run("log", "-z", "--format=%H %B", f"--max-count={limit}", "--end-of-options", revision, "--")
     return [
-        (one[:at], one[at + 1 :]) for one in said.decode("utf-8", "replace").split("\0") if (at := one.find(" ")) > 0
+        (one[:at], one[at + 1 :]) for one in output.decode("utf-8", "replace").split("\0") if (at := one.find(" ")) > 0
     ]
 
 
@@ -122,12 +122,12 @@ def commits(git: Git, oids: Iterable[str]) -> dict[str, Commit]:
     names = "".join(f"{oid}\n" for oid in dict.fromkeys(oids))
     if not names:
         return {}
-    said = git.run("log", *_FORMAT, "--no-walk=unsorted", "--stdin", stdin=names.encode())
-    return {commit.oid: commit for commit in _commits(said)}
+    output = git.run("log", *_FORMAT, "--no-walk=unsorted", "--stdin", stdin=names.encode())
+    return {commit.oid: commit for commit in _commits(output)}
 
 
 def count_commits(git: Git, commit: str, *, without: str | None) -> int:
-    """Count the commits, merges apart, that one commit has and another has not."""
+    """Count the commits of `commit` that `without` does not have; merges do not count."""
     if commit == without:
         return 0
     excluded = [f"^{without}"] if without else []
@@ -136,10 +136,10 @@ def count_commits(git: Git, commit: str, *, without: str | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fork:
-    """How two commits stand to each other: the commits that only one of them holds, and what both share.
+    """Where two histories fork: the commits that only one of them has, and those both have.
 
-    `alone` are the ids of those that only the first, and only the second one holds, with whether each is a merge;
-    `bases` their best common ancestors, sorted, and `shared` those and others that both hold, as far as they were seen.
+    `alone` are the ids that only the first and only the second has, each with whether it is a merge; `bases` the best
+    common ancestors, sorted; `shared` those and other common commits, as far as git listed them.
     """
 
     tips: tuple[str, str]
@@ -149,16 +149,16 @@ class Fork:
     commits: tuple[Commit, ...]
 
     def is_in_second(self, commit: str) -> bool:
-        """Say whether the second one is known to hold a commit; False also where that is not known."""
+        """Return whether the second is known to have a commit; False if unknown."""
         return commit == self.tips[1] or commit in self.alone[1] or commit in self.shared
 
     def count(self, side: int) -> int:
-        """Count the commits, merges apart, that one of the two alone holds."""
+        """Count the commits that only one of the two has, without merges."""
         return sum(not merge for merge in self.alone[side].values())
 
 
 def fork(git: Git, one: str, other: str) -> Fork:
-    """Return how two commits, given by their full ids, stand to each other; one process, where histories do not cross.
+    """Return where two commits, given by full ids, fork; one process unless their histories cross.
 
     Raises:
         GitFailedError: one of them is missing.
@@ -167,8 +167,8 @@ def fork(git: Git, one: str, other: str) -> Fork:
     if one == other:
         return Fork((one, other), ({}, {}), (one,), frozenset((one,)), ())
     options = ("--left-right", "--boundary", "--date=raw", "--no-color", "-z", "--format=%m%x00" + "%x00".join(_FIELDS))
-    said = git.run("log", *options, "--end-of-options", f"{one}...{other}", "--", timeout=_SECONDS)
-    fields, width = said.split(b"\0")[:-1], len(_FIELDS) + 1
+    output = git.run("log", *options, "--end-of-options", f"{one}...{other}", "--", timeout=_SECONDS)
+    fields, width = output.split(b"\0")[:-1], len(_FIELDS) + 1
     sides: dict[bytes, dict[str, bool]] = {b"<": {}, b">": {}, b"-": {}}
     tips = []
     for start in range(0, len(fields), width):
@@ -178,9 +178,9 @@ def fork(git: Git, one: str, other: str) -> Fork:
             tips.append(_commit(fields[start + 1 : start + width]))
     ours, theirs, edge = sides[b"<"], sides[b">"], sides[b"-"]
     bases: tuple[str, ...]
-    if not (ours and theirs):  # one holds the other
+    if not (ours and theirs):  # one is an ancestor of the other
         bases = (one,) if not ours else (other,)
-    elif len(edge) > 1:  # all of the best are at the edge, but not all there are the best
+    elif len(edge) > 1:  # every best ancestor is at the edge, but not every one at the edge is best
         bases = tuple(sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split()))
     else:
         bases = tuple(edge)
@@ -190,14 +190,13 @@ def fork(git: Git, one: str, other: str) -> Fork:
 def additions(git: Git, revision: str, folder: str) -> list[Addition]:
     """Return which commits of a revision added the files that are or were in a folder, newest first.
 
-    A file that was removed and added again comes twice. Side branches count in full: git would leave out one whose
-    files a merge did not keep.
+    A file that was removed and added again occurs twice. All side branches count (`--full-history`).
     """
     options = ("--raw", "--no-abbrev", "--no-renames", "--full-history", "--diff-filter=A")
-    said = git.run(
+    output = git.run(
         "--literal-pathspecs", "log", *_FORMAT, *options, "--end-of-options", revision, "--", folder, timeout=_SECONDS
     )
-    tokens = iter(said.split(b"\0")[:-1])
+    tokens = iter(output.split(b"\0")[:-1])
     found: list[Addition] = []
     commit: Commit | None = None
     for token in tokens:
@@ -211,7 +210,7 @@ def additions(git: Git, revision: str, folder: str) -> list[Addition]:
 
 
 def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], limit: int) -> list[LineChange]:
-    """Return the commits that changed a range of lines (both inclusive) of a file, newest first; git follows the lines.
+    """Return the commits that changed a range of lines (both inclusive) of a file, newest first (`git log -L`).
 
     The revision is a full id.
 
@@ -219,13 +218,13 @@ def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], lim
         GitFailedError: there is no such file in the revision, or it has fewer lines.
 
     """
-    mark = os.urandom(16).hex()  # which stands in no file
+    mark = os.urandom(16).hex()  # that no file contains
     place = f"-L{lines[0]},{lines[1]}:{path}"
-    said = git.unfiltered.run(
+    output = git.unfiltered.run(
         "log", *_PATCH, place, f"--max-count={limit}", f"--format={mark}%H%x00", "--end-of-options", revision, "--",
         timeout=_SECONDS,
     )  # fmt: skip
-    parts = re.split(f"{mark}([0-9a-f]+)\0".encode(), said)
+    parts = re.split(f"{mark}([0-9a-f]+)\0".encode(), output)
     found = list(zip(parts[1::2], parts[2::2], strict=True))
     known = commits(git, (oid.decode() for oid, _ in found))
     changes = []
@@ -240,26 +239,25 @@ def blobs(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
     """Yield the contents of blobs, in the order asked for; a few at a time are in memory."""
     for start in range(0, len(oids), _BLOBS):
         wanted = oids[start : start + _BLOBS]
-        said = git.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode())
+        output = git.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode())
         position = 0
         for _ in wanted:
-            header, _, _ = said[position : position + 200].partition(b"\n")
+            header, _, _ = output[position : position + 200].partition(b"\n")
             begin = position + len(header) + 1
             position = begin + int(header.rsplit(b" ", 1)[1])
-            yield said[begin:position]
+            yield output[begin:position]
             position += 1
 
 
 def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
-    """Return the newest commit of a revision that was committed by `machine.moment`, None where all are younger.
+    """Return the newest commit of a revision that was committed by `moment`, or None.
 
-    Newest is what comes first in history: behind a commit whose clock was ahead, the one before it is found; a commit
-    whose clock was behind brings what was committed before it.
+    Newest means first in history, so a commit whose clock was ahead is skipped for the one before it.
     """
     seconds = max(int(moment.timestamp()), 0)
-    until = f"--until=@{seconds} +0000"  # in git's own form: what it cannot read, it would take for now
-    said = git.run("rev-list", "--max-count=1", until, "--end-of-options", revision, "--", timeout=_SECONDS)
-    return said.decode().strip() or None
+    until = f"--until=@{seconds} +0000"  # in git's own form: git takes what it cannot parse for now
+    output = git.run("rev-list", "--max-count=1", until, "--end-of-options", revision, "--", timeout=_SECONDS)
+    return output.decode().strip() or None
 
 
 def diff(git: Git, old: str, new: str, *paths: str) -> bytes:
@@ -275,12 +273,12 @@ def show(git: Git, commit: str) -> bytes:
 
 
 def empty_tree(git: Git) -> str:
-    """Return the id of the tree that holds nothing: what a first commit is compared with."""
+    """Return the id of the empty tree."""
     return git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
 
 
-def _commits(said: bytes) -> Iterator[Commit]:
-    fields = said.split(b"\0")[:-1]
+def _commits(output: bytes) -> Iterator[Commit]:
+    fields = output.split(b"\0")[:-1]
     for start in range(0, len(fields), len(_FIELDS)):
         yield _commit(fields[start : start + len(_FIELDS)])
 
@@ -301,7 +299,7 @@ def _commit(fields: Sequence[bytes]) -> Commit:
 
 
 def _moment(raw: str) -> datetime:
-    """Return the time of git's `SECONDS +HHMM`; what no calendar holds is brought to its end, 1970 for no time."""
+    """Parse git's `SECONDS +HHMM`; clamp it to what Python can hold, 1970 if it is no time."""
     seconds, _, zone = raw.partition(" ")
     try:
         moment = _EPOCH + timedelta(seconds=min(max(int(seconds), 0), _LAST_SECOND))

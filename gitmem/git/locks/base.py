@@ -1,4 +1,4 @@
-"""What the two locks have in common: waiting, the record of the holder, and when a holder has lost its lock (R11)."""
+"""Base of the two locks: waiting, the holder's record, and when a holder loses its lock (docs/spec.md, R11)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Self
 
-STALE_SECONDS = 60.0  # spec R11: a holder that is silent for so long has lost the lock
+STALE_SECONDS = 60.0  # without a heartbeat for so long a holder loses the lock (docs/spec.md, R11)
 _NEVER = float("inf")
-RECORD_LIMIT = 4096  # bytes; what is longer was not written by a holder
+RECORD_LIMIT = 4096  # bytes; a longer one is no record
 
-_QUEUE = "lock.queue"  # since when the one who has waited longest waits; it says so again and again
-_QUEUE_SECONDS = 0.2  # for which that is believed
+_QUEUE = "lock.queue"  # since when the longest waiter waits, rewritten by it regularly
+_QUEUE_SECONDS = 0.2  # after which that is stale
 
 
 class Clock(Value):
@@ -77,12 +77,12 @@ class Holder(Value):
 class Lock(ABC):
     """A lock that one process at a time holds; acquired with `with lock.acquire(timeout):` or released by hand.
 
-    First come, first served, as far as courtesy goes: of those who wait, only the one who waits longest tries. One
-    who stops waiting, or is stopped, is passed over after a moment; no order depends on `lock.queue` being right.
+    First come, first served as a rule: only the longest waiter tries. One that stops is skipped after a moment;
+    correctness does not depend on `lock.queue`.
     """
 
     _PAUSE = 0.001  # seconds between two attempts, about
-    _PAUSE_IN_QUEUE = 0.005  # between two looks at whose turn it is
+    _PAUSE_IN_QUEUE = 0.005  # between two reads of the queue
 
     def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
         self._folder = folder
@@ -105,7 +105,7 @@ class Lock(ABC):
         end = self._clock.monotonic() + timeout
         self._token = os.urandom(8).hex()
         self._seen = None
-        since, shown = round(self._clock.wall(), 6), -_NEVER  # as `lock.queue` will have it
+        since, shown = round(self._clock.wall(), 6), -_NEVER  # as in `lock.queue`
         while True:
             left = end - self._clock.monotonic()
             turn = left <= 0 or not self._others_wait_longer(since)
@@ -117,7 +117,7 @@ class Lock(ABC):
                 shown = self._clock.monotonic()
                 self._show_waiting(since)
             pause = self._PAUSE if turn else self._PAUSE_IN_QUEUE
-            self._clock.sleep(min(left, pause * (0.5 + os.urandom(1)[0] / 255)))  # so that they do not march in step
+            self._clock.sleep(min(left, pause * (0.5 + os.urandom(1)[0] / 255)))  # so that waiters do not try in step
         if shown > -_NEVER:
             self._show_waiting(_NEVER)
         return self
@@ -131,26 +131,26 @@ class Lock(ABC):
             return False
 
     def _show_waiting(self, since: float) -> None:
-        """Tell the others since when this one waits; infinity: no more."""
+        """Write since when this one waits; infinity: no longer."""
         file = os.open(os.path.join(self._folder, _QUEUE), os.O_WRONLY | os.O_CREAT, 0o600)
-        os.write(file, b"%20.6f" % since)  # in place: ext4 takes a file cut to nothing for one to be synced
+        os.write(file, b"%20.6f" % since)  # in place: ext4 would sync a truncated file on close
         os.close(file)
 
     @abstractmethod
     def _attempt(self) -> bool:
-        """Take the lock if it is free or its holder has lost it; leave the holder's record in `_seen` if not."""
+        """Take the lock if it is free or stale, else keep the holder's record in `_seen`."""
 
     @abstractmethod
     def release(self) -> None:
-        """Give the lock back; without effect for one that is not, or no longer, held."""
+        """Release the lock if this object holds it."""
 
     @abstractmethod
     def heartbeat(self) -> None:
-        """Show that the holder lives; to be called more often than every `STALE_SECONDS`. Never takes a lock back."""
+        """Renew the lock; call it more often than every `STALE_SECONDS`. Never retakes a lost one."""
 
     @abstractmethod
     def held(self) -> bool:
-        """Tell whether this object still has the lock."""
+        """Return whether this object still has the lock."""
 
     def __enter__(self) -> Self:
         return self
@@ -170,7 +170,7 @@ class Lock(ABC):
         return holder.to_bytes()
 
     def _silent(self, text: bytes, beat: float | None) -> bool:
-        """Tell whether the holder with this record gave no sign for `STALE_SECONDS`; `beat` is None if incomparable."""
+        """Return whether a holder's lock is stale; `beat` is None if its clock is not comparable."""
         now = self._clock.monotonic()
         if text != self._seen:
             self._seen, self._seen_at = text, now

@@ -1,7 +1,7 @@
-"""The store's lock: a lock of the operating system's where that can be trusted, a git ref elsewhere (spec G4, R11).
+"""Choose the store's lock: a file lock of the system where it is reliable, else a git ref (docs/spec.md, G4, R11).
 
-A lock saves wasted work; what makes a commit correct is that the branch moves by compare-and-swap. Either lock can be
-lost by a holder that gives no sign of life for `STALE_SECONDS`, so it asks `held()` before it writes the work tree.
+The lock only saves wasted work; commits are correct because the branch moves by compare-and-swap. A holder without a
+heartbeat for `STALE_SECONDS` loses either lock, so it checks `held()` before it writes the work tree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class LockKind(Enum):
 
 
 def choose_kind(kind: LockKind, folder: str) -> LockKind:
-    """Return which of the two locks is used in a private folder; for `AUTO` it is tried out."""
+    """Return the kind of lock for a private folder; `AUTO` tests its file system."""
     if kind is LockKind.AUTO:
         return LockKind.FILE if file_locks_serve(folder) else LockKind.REF
     return kind
@@ -45,7 +45,7 @@ def open_lock(
 ) -> Lock:
     """Return the lock of the store whose private folder is `folder`, not acquired yet.
 
-    `purpose` and `machine` (the host's name) are what others read when they have to wait.
+    `purpose` and `machine` (the host's name) are shown to those who wait.
     """
     place, time_source = os.fspath(folder), clock or Clock()
     if choose_kind(kind, place) is LockKind.REF:

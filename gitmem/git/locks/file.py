@@ -1,9 +1,9 @@
-"""The lock of the operating system's, for what one machine has to itself.
+"""A file lock of the operating system, for a folder that one machine has to itself.
 
-The file `lock` in the private folder, locked by the kernel, which releases it when the holder dies. A silent holder
-cannot be made to let go, so its file is retired: the next one is `lock.1`, and so on; the highest number is the lock.
-(Renaming a new file over it, the obvious way, fails on Windows while the holder has it open.) Whoever takes or retires
-a file does so under `lock.guard`, for microseconds, so that what is seen about a holder is true until it is acted on.
+The kernel locks the file `lock` in the private folder and releases it when the holder dies. A holder without a
+heartbeat cannot be forced to release it, so its file is retired: the next one is `lock.1`, and so on; the highest
+number is the lock. (Renaming a new file over it fails on Windows while the holder has it open.) Files are taken and
+retired under `lock.guard`, for microseconds, so that a check of the holder stays true until it is acted on.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ else:
     import fcntl
 
 _LOCKED_BYTE = 1 << 30  # Windows keeps others from reading what is locked: lock a byte the record never reaches
-# Where another machine, or the other side of a virtual one, may hold what this kernel calls free. Everything that
-# FUSE serves is among them but `fuseblk`, a disk.
+# Another machine, or the host of a virtual one, may hold a lock that this kernel calls free. All of FUSE, except
+# `fuseblk`, a disk.
 _SHARED_FILE_SYSTEMS = {
     *("9p", "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fuse", "gpfs", "lustre", "ncpfs", "nfs", "nfs4"),
     *("orangefs", "prl_fs", "pvfs2", "smb3", "smbfs", "vboxsf", "virtiofs", "vmhgfs"),
@@ -36,7 +36,7 @@ _NO_FILE_LOCKS = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, e
 
 
 class FileLock(Lock):
-    """The lock of the operating system's; see the module's docstring."""
+    """A file lock; see the module's docstring."""
 
     def __init__(self, folder: str, *, purpose: str, machine: str, clock: Clock) -> None:
         super().__init__(folder, purpose=purpose, machine=machine, clock=clock)
@@ -67,7 +67,7 @@ class FileLock(Lock):
             return True
 
     def _retires(self, text: bytes) -> bool:
-        # The kernel says that the holder lives, so its monotonic clock is ours.
+        # The kernel holds the lock, so the holder lives on this machine and shares its monotonic clock.
         holder = Holder.from_bytes(text)
         return self._silent(text, holder.beat if holder else None)
 
@@ -90,7 +90,7 @@ class FileLock(Lock):
         try:
             same = os.path.samestat(os.fstat(self._file), os.stat(self._path(self._number)))
             return same and self._current() == self._number
-        except OSError:  # somebody removed the file, or the folder
+        except OSError:  # the file or the folder was removed
             return False
 
     def _path(self, number: int) -> str:
@@ -111,7 +111,7 @@ class FileLock(Lock):
 
 
 def file_locks_serve(folder: str) -> bool:
-    """Tell whether the system's file locks can be trusted in `folder`: not on what another machine may share."""
+    """Return whether file locks are reliable in `folder`: not on a shared file system."""
     kind = _file_system(folder)
     if kind in _SHARED_FILE_SYSTEMS or kind.startswith("fuse."):
         return False
@@ -125,7 +125,7 @@ def file_locks_serve(folder: str) -> bool:
 
 
 def _file_system(folder: str) -> str:
-    """Return the type of the file system `folder` is on; "" for a disk's, and where the system does not tell."""
+    """Return the file system's type; "" for a disk or if unknown."""
     if sys.platform == "linux":
         device = os.stat(folder).st_dev
         name = f"{os.major(device)}:{os.minor(device)}"
@@ -176,7 +176,7 @@ if sys.platform == "win32":
             msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
 
     def _try_out(folder: str) -> None:
-        """Do nothing: what Windows locks is locked, on a network drive by its server."""
+        """Do nothing: Windows locks are mandatory, on a network drive by its server."""
 
 else:
 
@@ -188,11 +188,11 @@ else:
         return True
 
     def _unlock(file: int) -> None:
-        # Closing is not enough: a process forked meanwhile has the same file open.
+        # Closing is not enough: a forked process has the same file open.
         fcntl.flock(file, fcntl.LOCK_UN)
 
     def _try_out(folder: str) -> None:
-        """Lock the folder itself, which nobody else does, so that nobody's lock looks taken for it."""
+        """Test file locks on the folder itself, which nobody else locks."""
         file = os.open(folder, os.O_RDONLY)
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""Shows that the holder of a lock lives, while it does something that takes long."""
+"""Renew a lock during long work."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     from gitmem.git.locks.choose import Lock
 
-_BEAT_SECONDS = 15.0  # well under what makes a lock's holder seem dead
+_BEAT_SECONDS = 15.0  # well under `STALE_SECONDS`
 
 
 @contextlib.contextmanager
 def beating(lock: Lock) -> Iterator[None]:
-    """Show that the holder of a lock lives, for as long as it takes."""
+    """Renew a lock in the background while the block runs."""
     done = threading.Event()
     heart = threading.Thread(target=_beat, args=(lock, done), daemon=True)
     heart.start()

@@ -1,8 +1,8 @@
-"""The lock that is a git ref, for what several machines share.
+"""A lock that is a git ref, for a folder that several machines share.
 
 The ref `refs/gitmem/lock` moves by compare-and-swap from a blob that says "free" to a blob that names the holder, and
-back. It is never deleted: git removes the empty folder of a deleted ref under the feet of others. The next
-holder replaces a dead or silent one by the same compare-and-swap.
+back. It is never deleted: git would remove its empty folder while others write there. The next holder replaces a dead
+or stale one by the same compare-and-swap.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from gitmem.git.process.run import Git
 
 LOCK_REF = "refs/gitmem/lock"
-_BLOB_SECONDS = 1.0  # for which a waiter offers the same blob, instead of a process for a new one at each attempt
-_LOOK_SECONDS = 0.25  # between two looks at who holds the lock
-LEFT_BEHIND_SECONDS = 10.0  # git holds `lock.lock` for milliseconds; one of this age has lost its git
+_BLOB_SECONDS = 1.0  # for which a waiter reuses its blob, which takes a process to write
+_LOOK_SECONDS = 0.25  # between two reads of the holder
+LEFT_BEHIND_SECONDS = 10.0  # git holds `lock.lock` for milliseconds; an older one is stale
 
 _FREE = {  # object id of the blob "free\n", by the length of the repository's object ids
     40: "7f2b810e2e03bf62e8aa7aa05adf5b1e1b71c188",
@@ -32,7 +32,7 @@ _FREE = {  # object id of the blob "free\n", by the length of the repository's o
 
 
 class RefLock(Lock):
-    """The lock that is a git ref; see the module's docstring. `folder` is on the file system of the repository."""
+    """A lock that is a git ref; see the module's docstring. `folder` is on the repository's file system."""
 
     _PAUSE = 0.010  # each attempt is a process
 
@@ -52,7 +52,7 @@ class RefLock(Lock):
 
     def _attempt(self) -> bool:
         self._make_blob()
-        # Free, as it nearly always is: three processes for a lock and its release, and one for each time in vain.
+        # Usually free: three processes for a lock and its release, one for each failed attempt.
         self._holding = self._move(self._blob, _FREE[len(self._blob)])
         now = self._clock.monotonic()
         if not self._holding and now - self._looked_at > _LOOK_SECONDS:
@@ -64,14 +64,14 @@ class RefLock(Lock):
         return self._holding
 
     def release(self) -> None:
-        """See `Lock.release`. Where git fails to, the lock is the next one's once this process is gone."""
+        """See `Lock.release`. If git fails, the lock is stale once this process has ended."""
         if not self._holding:
             return
         self._holding = False
         with contextlib.suppress(GitmemError):
             if self._move(_FREE[len(self._blob)], self._blob):
                 return
-            # "free" was never written here, or was pruned or damaged since: write it, in other words if need be.
+            # The blob "free" is missing or damaged: write it, with other words if need be.
             for text in (b"free\n", f"free {self._token}\n".encode()):
                 if self._points_to(self._blob) and self._move(self._write(text), self._blob):
                     return
@@ -88,26 +88,26 @@ class RefLock(Lock):
         return self._holding and self._points_to(self._blob)
 
     def _make_blob(self) -> None:
-        """Have a blob that names this process, made so lately that its beat is not before it becomes the holder."""
+        """Write a blob that names this process, unless the last one is recent."""
         now = self._clock.monotonic()
         if not self._blob or now > self._beat:
             self._beat = now + _BLOB_SECONDS
             self._blob = self._write(self._record(self._beat))
 
     def _takes(self, old: str, text: bytes) -> bool:
-        """Tell whether the lock may be taken from the state `old`, whose blob says `text`."""
+        """Return whether the lock may be taken from the state `old`, whose blob is `text`."""
         if not old.strip("0") or text.startswith(b"free"):
             return True
         holder = Holder.from_bytes(text)
         if holder and holder.token == self._token:
-            return True  # a move of our own that went through although git was stopped, or failed, after it
+            return True  # our own move, after which git was stopped or failed
         if holder and holder.place and holder.place == self._place:
             return self._silent(text, holder.beat) or not alive(holder)
-        # Another machine's, or nobody's: by the clock of the file system that both see, or by what is seen here.
+        # Another machine's, or nobody's: use the shared file system's clock, or our own observation.
         return self._silent(text, None) or self._age(LOCK_REF, "packed-refs") >= STALE_SECONDS
 
     def _look(self) -> tuple[str, bytes]:
-        """Return where the ref points to (zeros: nowhere) and what stands there (nothing, if it cannot be read)."""
+        """Return the ref's value (zeros: missing) and the blob's content (empty if unreadable)."""
         answer = self._git.run("cat-file", "--batch", stdin=LOCK_REF.encode() + b"\n")
         header, _, text = answer.partition(b"\n")
         fields = header.split()
@@ -137,8 +137,7 @@ class RefLock(Lock):
     def _age(self, *names: str) -> float:
         """Return the seconds since the youngest of these files of the repository changed; 0 where there is none.
 
-        By the file system's own clock, which stamped them: clocks of two machines need not agree, and a wall clock
-        that jumped between then and now is the only one that can mislead.
+        By the clock of the file system that stamped them, since the clocks of two machines may differ.
         """
         stamps = []
         for name in names:
@@ -156,13 +155,13 @@ class RefLock(Lock):
                 os.unlink(probe)
 
     def _clear_left_behind(self) -> None:
-        """Remove the `lock.lock` of a git that was killed while it moved the ref."""
+        """Remove a stale `lock.lock` of a killed git."""
         path = os.path.join(self._common, LOCK_REF + ".lock")
         with contextlib.suppress(OSError):
             seen = os.stat(path)
             if self._age(LOCK_REF + ".lock") < LEFT_BEHIND_SECONDS:
                 return
-            self._clock.sleep(0.1)  # in case the clock jumped: a git that lives is done with it by then
+            self._clock.sleep(0.1)  # in case the clock jumped: a living git is done by then
             now = os.stat(path)
             if os.path.samestat(seen, now) and seen.st_mtime_ns == now.st_mtime_ns:
                 os.unlink(path)

@@ -1,1 +1,1 @@
-"""Objects: reading, comparing, packing, checking and removing them."""
+"""Read and compare objects."""

@@ -1,7 +1,7 @@
-"""How many files commits would have, counted without listing them: each tree is read once, wherever it stands.
+"""Count the files of commits without listing them: each tree is read once, however often it occurs.
 
-Ten trees of ten entries that are all the next tree are ten small objects and ten thousand million files. Git lists
-them until the memory is full.
+Ten trees, each with ten entries that are the next tree, are ten small objects and ten thousand million files; git would
+list them until memory is full.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from gitmem.git.objects.reader import Objects
 
-_DEEPEST = 1_000  # folders in folders: no system has paths for more
+_DEEPEST = 1_000  # nested folders: no system has longer paths
 _HEADER = re.compile(rb"(tree|parent) ([0-9a-f]{40,64})\n")
 
 
 def most_files(objects: Objects, tip: str, *, without: Collection[str]) -> int | None:
-    """Return how many files the largest commit has that `tip` holds and that is not reached through `without`.
+    """Return the number of files of the largest commit reachable from `tip` but not from `without`.
 
-    None where a tree is missing, is not as git writes it, or has folders in folders without end.
+    None if a tree is missing, malformed, or nested too deeply.
 
     Raises:
         GitFailedError: an object is damaged.
@@ -43,7 +43,7 @@ def most_files(objects: Objects, tip: str, *, without: Collection[str]) -> int |
 
 
 def _header(commit: bytes) -> list[tuple[bytes, bytes]]:
-    """Return the tree and the parents that a commit begins with."""
+    """Return the tree and the parents in a commit's header."""
     found: list[tuple[bytes, bytes]] = []
     at = 0
     while line := _HEADER.match(commit, at):

@@ -1,7 +1,7 @@
-"""Many reads of objects from one git: `git cat-file --batch-command`, kept open, at some 50 µs a read.
+"""Read objects through one open `git cat-file --batch-command`, at about 50 µs a read.
 
-What takes a process of its own for each question otherwise takes 2 to 4 ms. Objects that came meanwhile (a fetch, a
-commit) are found: git looks for new packs before it says that one is missing. Source: git-cat-file(1), git 2.36.
+A process for each read takes 2 to 4 ms. New objects (of a fetch, a commit) are found, since git looks for new packs
+before it reports one as missing. Source: git-cat-file(1), git 2.36.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from gitmem.git.process.spawn import Running
 
 _COMMAND = ("cat-file", "--batch-command", "--buffer")
-_AT_ONCE = 64  # asked for and held in memory: some 6 MB, where they are archives
+_AT_ONCE = 64  # held in memory: some 6 MB of archives
 _INFOS_AT_ONCE = 4096
-_GRACE = 10.0  # seconds for a process that has nothing left to do
+_GRACE = 10.0  # seconds for an idle process to end
 
 
 class Info(NamedTuple):
@@ -33,9 +33,9 @@ class Info(NamedTuple):
 
 
 class Objects:
-    """Reads a repository's objects, by full ids or what `git rev-parse` takes. Starts git when it is first asked.
+    """Reads objects by full ids or any name `git rev-parse` takes; starts git on the first read.
 
-    Used as a context manager. What is asked for comes in the order of the names, None for what there is not.
+    Used as a context manager. Results are in the order of the names, None for a missing object.
     """
 
     def __init__(self, git: Git) -> None:
@@ -49,13 +49,13 @@ class Objects:
         self.close()
 
     def start(self) -> Running:
-        """Start git now, so that it is ready when it is asked."""
+        """Start git ahead of the first read."""
         if self._process is None:
             self._process = self._git.spawn(*_COMMAND)
         return self._process
 
     def close(self) -> None:
-        """End git; it starts anew where it is asked again."""
+        """End git; the next read starts it again."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -67,7 +67,7 @@ class Objects:
             raise
 
     def infos(self, names: Sequence[str]) -> list[Info | None]:
-        """Return what objects are.
+        """Return id, kind and size of objects.
 
         Raises:
             GitFailedError: an object is damaged.
@@ -79,7 +79,7 @@ class Objects:
         return found
 
     def contents(self, names: Sequence[str]) -> Iterator[bytes | None]:
-        """Yield the contents of objects; a few at a time are in memory. Raises as `infos`."""
+        """Yield the contents of objects, a few at a time in memory. Raises as `infos`."""
         for start in range(0, len(names), _AT_ONCE):
             for _, data in self._ask("contents", names[start : start + _AT_ONCE]):
                 yield data
@@ -112,7 +112,7 @@ class Objects:
             self._process = None
             _, stderr = process.communicate()
             raise failure(_COMMAND, process.wait(), stderr) from None
-        except BaseException:  # an interrupt: the rest of the answer must not be taken for the next one
+        except BaseException:  # an interrupt: nobody may read the rest of the answer
             self._process = None
             process.kill()
             process.communicate()

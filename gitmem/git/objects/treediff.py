@@ -1,7 +1,6 @@
-"""What differs between two trees, found by reading only the folders that differ: `git diff-tree -r` without a process.
+"""Compare two trees by reading only the folders that differ: `git diff-tree -r` without a process.
 
-Whatever is odd, or very much, is git's to say: a tree with a name twice, or not in the form git writes it, and trees
-made to have no end.
+Git does it for malformed trees (a duplicate name, another form than git writes) and for very large ones.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _ENTRY = {size: re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{%d})" % size, re.DOTALL)
 
 
 class PathChange(Value):
-    """A path that differs between two commits; an id is None where the file is missing.
+    """A path that differs between two commits; an id is None if the file is missing.
 
     `mode` is that of the newer version, else of the older one: `100644`, `100755`, `120000` (a symbolic link) or
-    `160000` (a submodule); `old_mode` is that of the older one, `000000` where it is missing.
+    `160000` (a submodule); `old_mode` is that of the older one, `000000` if it is missing.
     """
 
     path: str
@@ -43,7 +42,7 @@ class PathChange(Value):
 
 
 def tree_changes(objects: Objects, old: str, new: str) -> list[PathChange] | None:
-    """Return what differs between two commits (or trees), as `Repository.changes` does; None where git has to say it.
+    """Return what differs between two commits (or trees), or None if git has to compare them.
 
     Raises:
         GitFailedError: an object is damaged.
@@ -71,7 +70,7 @@ def tree_changes(objects: Objects, old: str, new: str) -> list[PathChange] | Non
 
 
 def read_trees(objects: Objects, oids: Collection[str]) -> dict[str, Entries] | None:
-    """Return the entries of trees, with the modes git shows; None where one is not there or is not as git writes it."""
+    """Return the entries of trees, with the modes git shows; None if one is missing or malformed."""
     found = {}
     for oid, data in zip(oids, objects.contents(list(oids)), strict=True):
         entries = None if data is None else _parsed(data, _DIGITS[len(oid)])
@@ -82,7 +81,7 @@ def read_trees(objects: Objects, oids: Collection[str]) -> dict[str, Entries] | 
 
 
 def is_folder(entry: tuple[str, str] | None) -> bool:
-    """Say whether an entry of a tree is a tree."""
+    """Return whether an entry of a tree is a tree."""
     return entry is not None and entry[0] == _FOLDER
 
 
@@ -94,7 +93,7 @@ def _parsed(data: bytes, size: int) -> Entries | None:
 
 
 def _mode(raw: bytes) -> str:
-    """Return a mode as git shows it, whatever an old or odd tool wrote."""
+    """Return a mode as git shows it, whatever another tool wrote."""
     mode = int(raw, 8)
     kind = mode & 0o170000
     if kind == 0o100000:  # noqa: PLR2004
@@ -109,7 +108,7 @@ def _compare(
     changes: list[tuple[bytes, PathChange]],
     deeper: list[tuple[bytes, str | None, str | None]],
 ) -> None:
-    """Note what two entries of one name come to: a change, folders to look into, or both."""
+    """Add what two entries of one name differ in: a change, folders to compare, or both."""
     folders = [entry[1] if entry is not None and is_folder(entry) else None for entry in (one, other)]
     before, after = (None if is_folder(entry) else entry for entry in (one, other))
     if any(folders):

@@ -1,1 +1,1 @@
-"""Starting git."""
+"""Start git."""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _NO_WINDOW = 0
 if sys.platform == "win32":
-    _NO_WINDOW = subprocess.CREATE_NO_WINDOW  # a console that flashes is a known complaint
+    _NO_WINDOW = subprocess.CREATE_NO_WINDOW  # no console window flashes
 
 
 class Child:
@@ -39,7 +39,7 @@ class Child:
 
     @property
     def returncode(self) -> int | None:
-        """How the process ended, None while it was not waited for."""
+        """The exit status, None before `wait`."""
         return self._popen.returncode
 
     def __enter__(self) -> Self:
@@ -61,11 +61,11 @@ class Child:
         return self._popen.wait()
 
     def terminate(self) -> None:
-        """Ask the process to end."""
+        """Send SIGTERM."""
         self._popen.terminate()
 
     def kill(self) -> None:
-        """End the process."""
+        """Send SIGKILL."""
         self._popen.kill()
 
     def close(self) -> None:

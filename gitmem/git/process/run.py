@@ -1,16 +1,16 @@
-"""The one way to start git: nothing of the caller's environment, configuration or hooks can change a result.
+"""The one way to start git: the caller's environment, configuration and hooks cannot change a result.
 
 Three walls:
 
-- the environment: every `GIT_*` variable is dropped but for a short list, and what git must know is set explicitly;
+- the environment: every `GIT_*` variable but a short list is dropped, and what git needs is set explicitly;
 - the user's and the system's configuration are not read (unless asked, for network operations);
 - the repository's own configuration, which in branch mode is the user's project's, is overridden key by key.
 
-Attributes are not configuration. What compares a store's work tree with blobs, or prints a diff, runs as
-`Git.unfiltered`; a project's `status`, of which only the times count, with `filters_off`. Files are stored through
-`fast-import` or `hash-object --stdin`, to which no filter applies.
+Attributes are not configuration. Commands that compare a store's work tree with blobs, or print a diff, run as
+`Git.unfiltered`; a project's `status` runs with `filters_off`. Files are stored through `fast-import` or
+`hash-object --stdin`, to which no filter applies.
 
-On the hot path of a save: plain classes and `os.path`, because `dataclasses` costs 7 ms to import and `pathlib` 4.
+A save imports this: plain classes and `os.path`, since importing `dataclasses` costs 7 ms and `pathlib` 4.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ else:
     from gitmem.git.process.popen import Child
 
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
-STDERR_LIMIT = 4096  # characters of what git said that an error keeps, from the end
-_MOST_CONFIG = 65_536  # bytes of a configuration that are looked at here; git reads a longer one
-_GRACE = 2.0  # seconds between asking git to stop, which lets it remove its lock files, and killing it
+STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps
+_MOST_CONFIG = 65_536  # bytes of a configuration scanned here; git reads a longer one
+_GRACE = 2.0  # seconds between SIGTERM, on which git removes its lock files, and SIGKILL
 _INSTALL = "Install git 2.38 or later (https://git-scm.com/downloads) and see that it is on the PATH."
 
-# A wrapped or portable git finds its own helpers through it, and git sets it to its own for whatever it starts.
+# A wrapped or portable git finds its helpers through it, and git sets it for its children.
 _KEPT = ("GIT_EXEC_PATH",)
-# How to reach a remote, and where the user's configuration is: nothing to a local operation, all to a network one.
+# How to reach a remote, and where the user's configuration is: for network operations only.
 _KEPT_FOR_NETWORK = (
     "GIT_ALLOW_PROTOCOL",
     "GIT_ASKPASS",
@@ -60,10 +60,10 @@ _SET = {
     "GIT_EDITOR": ":",
     "GIT_SEQUENCE_EDITOR": ":",
     "GIT_PAGER": "cat",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # what a tree holds is what its id says
-    "GIT_OPTIONAL_LOCKS": "0",  # a read never makes a person's own git command fail
+    "GIT_NO_REPLACE_OBJECTS": "1",  # objects are what their ids say
+    "GIT_OPTIONAL_LOCKS": "0",  # a read never blocks the user's own git command
     "GIT_TERMINAL_PROMPT": "0",
-    # Who moved a branch, in the reflog. Without it git asks the resolver for this machine's name: seconds, offline.
+    # The identity in reflogs. Without it git resolves this machine's name, which takes seconds offline.
     "GIT_COMMITTER_NAME": "gitmem",
     "GIT_COMMITTER_EMAIL": "gitmem@localhost",
 }
@@ -75,12 +75,12 @@ _SET_LOCAL = {
     "GIT_ALLOW_PROTOCOL": "none",
 }
 
-# What the repository's own configuration may not say. All of it costs a process 0.1 ms; as `-c` arguments it would
-# cost the same but fill the process list, and Windows limits a command line to 32 K.
+# Overrides of the repository's own configuration; 0.1 ms a process. As `-c` arguments they would fill the process
+# list, and Windows limits a command line to 32 K.
 _OVERRIDES = {
     # starts a program
     "core.hooksPath": "/dev/null",  # also for the hooks in .git/hooks: reference-transaction fires on every ref update
-    # Hooks that the configuration itself names stand in no folder; git has them since 2.54, the switches since 2.55.
+    # Hooks named in the configuration: git has them since 2.54, the switches since 2.55.
     "hook.reference-transaction.enabled": "false",
     "hook.post-index-change.enabled": "false",
     "hook.pre-push.enabled": "false",
@@ -89,7 +89,7 @@ _OVERRIDES = {
     "commit.gpgSign": "false",
     "tag.gpgSign": "false",
     "log.showSignature": "false",
-    "gc.auto": "0",  # maintenance is ours, never behind a hook
+    "gc.auto": "0",  # gitmem runs its own maintenance
     "maintenance.auto": "false",
     "submodule.recurse": "false",
     # changes what is stored
@@ -102,7 +102,7 @@ _OVERRIDES = {
     "core.commentChar": "#",
     "i18n.commitEncoding": "UTF-8",
     "trailer.separators": ":",
-    # A reflog for branches, a person's net under every move, and never (`always`) one for the lock's ref.
+    # Reflogs for branches, to recover from any move; `always` would add one for the lock's ref.
     "core.logAllRefUpdates": "true",
     "init.templateDir": "",
     "init.defaultBranch": "main",
@@ -128,7 +128,7 @@ _OVERRIDES = {
 
 
 def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
-    """Name the variables that hand configuration to git (git-config, GIT_CONFIG_COUNT); a `-c` argument still wins."""
+    """Return the variables that set configuration (git-config, GIT_CONFIG_COUNT); `-c` still takes precedence."""
     variables = {"GIT_CONFIG_COUNT": str(len(settings))}
     for index, (key, value) in enumerate(settings.items()):
         variables[f"GIT_CONFIG_KEY_{index}"] = key
@@ -137,10 +137,10 @@ def _as_environment(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) -> dict[str, str]:
-    """Copy `environ` so that git finds in it no repository, no identity and no configuration but gitmem's.
+    """Copy `environ` without any repository, identity or configuration but gitmem's.
 
-    With `user_config` the user's and the system's configuration, and the variables that say how to reach a remote,
-    stay: for network operations.
+    `user_config` keeps the user's and the system's configuration, and the variables for reaching a remote: for
+    network operations.
     """
     kept = _KEPT + _KEPT_FOR_NETWORK if user_config else _KEPT
     clean = {}
@@ -159,8 +159,7 @@ def clean_environment(environ: Mapping[str, str], *, user_config: bool = False) 
 def find_git(environ: Mapping[str, str]) -> str:
     """Return the absolute path of git on the `PATH` of `environ`; raises GitmemError where there is none.
 
-    Relative entries of `PATH` are passed over, and Windows' habit of looking in the current folder first is
-    avoided: a `git` that came with a project is not git.
+    Relative entries of `PATH` and, on Windows, the current folder are skipped: a project could ship a `git` there.
     """
     found = find_program("git", environ)
     if found is None:
@@ -169,12 +168,12 @@ def find_git(environ: Mapping[str, str]) -> str:
 
 
 class Git:
-    """Starts git for one repository, with nothing around it that could change a result. Immutable.
+    """Starts git for one repository, independent of its surroundings. Immutable.
 
     `git_dir` and `work_tree` are absolute paths; commands run with the work tree, else the git dir, as their current
-    folder. `environ` is the caller's environment, as a door read it; it is cleaned here. `user_config` lets the
-    user's and the system's configuration in: for network operations only. `settings` and `variables` are added to the
-    configuration and the environment that git gets, and win.
+    folder. `environ` is the caller's environment, which is cleaned here. `user_config` keeps the user's and the
+    system's configuration: for network operations only. `settings` and `variables` are added to git's configuration and
+    environment, and take precedence.
     """
 
     __slots__ = ("_environment", "_executable", "_folder", "_unfiltered", "git_dir", "work_tree")
@@ -233,19 +232,19 @@ class Git:
         ok: Container[int] = (0,),
         env: Mapping[str, str] | None = None,
     ) -> bytes:
-        """Run `git ARGS` to its end and return what it wrote to stdout.
+        """Run `git ARGS` and return its stdout.
 
-        `stdin` is what git reads (nothing by default, never a terminal), `timeout` is in seconds, `ok` holds the exit
-        statuses that are no failure, `env` is added to the cleaned environment (an identity, an index file).
-        Raises GitFailedError on any other status, and when the time is over: git is then ended and reaped.
+        `stdin` is git's input (empty by default, never a terminal), `timeout` is in seconds, `ok` are the exit statuses
+        that are no failure, `env` is added to the cleaned environment (an identity, an index file).
+        Raises GitFailedError on any other status and on a timeout, after which git is ended and reaped.
         """
         process = self._start(args, env, stdin=stdin is not None)
         try:
             stdout, stderr = process.communicate(stdin, timeout)
         except ExpiredError:
-            said = _end(process)
+            output = _end(process)
             message = f"git {_command(args)} did not finish within {timeout:g} s."
-            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(said)) from None
+            raise GitFailedError(message, status=process.returncode or 0, stderr=_readable(output)) from None
         except BaseException:  # an interrupt, most of all: leave nothing running
             _end(process)
             raise
@@ -255,15 +254,15 @@ class Git:
         return stdout
 
     def spawn(self, *args: str, env: Mapping[str, str] | None = None) -> Running:
-        """Start `git ARGS` with pipes for stdin, stdout and stderr, for callers that talk to it (fast-import).
+        """Start `git ARGS` with pipes for stdin, stdout and stderr, for a dialogue (fast-import).
 
-        The caller reads both outputs to their end, waits, and looks at the status (see `failure`).
+        The caller reads both outputs to their end, waits, and checks the status (see `failure`).
         """
         return self._start(args, env, stdin=True)
 
     def _start(self, args: tuple[str, ...], env: Mapping[str, str] | None, *, stdin: bool) -> Running:
         try:
-            os.stat(self._folder)  # git would say so as well, but as if it had done its work
+            os.stat(self._folder)  # git reports a missing folder with a misleading status
             return Child(
                 (self._executable, "-C", self._folder, *args),
                 self._environment if env is None else {**self._environment, **env},
@@ -274,26 +273,26 @@ class Git:
 
 
 def git_without_repository(environ: Mapping[str, str], *, user_config: bool = False) -> Git:
-    """Return a git that belongs to no repository: `init PATH`, `--version`, or, with `user_config`, `config --global`.
+    """Return a git without a repository, for `init PATH`, `--version` or, with `user_config`, `config --global`.
 
-    Its current folder is the root of the file system: give it absolute paths.
+    Its current folder is the root of the file system: pass absolute paths.
     """
     return Git(None, None, environ, user_config=user_config)
 
 
 def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, str]:
-    """Return variables (`env` of `Git.run`) that take their commands from all filters a configuration names.
+    """Return variables (`env` of `Git.run`) that disable all filters of a configuration.
 
-    Git is asked for the names only where the configuration may hold any, which two small files tell.
+    Ask git for their names only if one of the two configuration files may name any.
 
     Raises:
-        GitmemError: git could not tell them.
+        GitmemError: git could not list them.
 
     """
     if not _may_name_filters(common_dir) and (git.git_dir is None or not _may_name_filters(git.git_dir)):
         return {}
-    said = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", timeout=seconds, ok=(0, 1))
-    keys = said.decode("utf-8", "surrogateescape").split("\0")[:-1]
+    output = git.run("config", "--null", "--name-only", "--get-regexp", r"^filter\.", timeout=seconds, ok=(0, 1))
+    keys = output.decode("utf-8", "surrogateescape").split("\0")[:-1]
     names = {key[len("filter.") : key.rindex(".")] for key in keys if key.count(".") > 1}
     settings = dict(_OVERRIDES)
     for name in names:
@@ -303,7 +302,7 @@ def filters_off(git: Git, common_dir: str, seconds: float = 60.0) -> dict[str, s
 
 
 def _may_name_filters(folder: str) -> bool:
-    """Say whether a configuration file in a git folder has a section of a filter's, or leads to other files."""
+    """Return whether a configuration file in a git folder may have filter sections, or includes."""
     for name in ("config", "config.worktree"):
         try:
             with open(os.path.join(folder, name), "rb") as file:
@@ -321,25 +320,25 @@ def git_version(environ: Mapping[str, str]) -> tuple[int, int]:
     """Return the version of the git on the `PATH`; raises GitmemError if it is missing or older than `OLDEST_GIT`."""
     import re
 
-    said = git_without_repository(environ).run("--version").decode(errors="replace").strip()
-    found = re.search(r"(\d+)\.(\d+)", said)
+    output = git_without_repository(environ).run("--version").decode(errors="replace").strip()
+    found = re.search(r"(\d+)\.(\d+)", output)
     version = (int(found[1]), int(found[2])) if found else (0, 0)
     if version < OLDEST_GIT:
-        raise GitmemError(f"{said!r} is too old for gitmem.", _INSTALL)
+        raise GitmemError(f"{output!r} is too old for gitmem.", _INSTALL)
     return version
 
 
 def failure(args: tuple[str, ...], status: int, stderr: bytes, stdout: bytes = b"") -> GitFailedError:
-    """Make the error for `git ARGS` that ended with `status` and said `stderr`; no password in a URL stays in it."""
-    said = _readable(stderr)
-    lines = said.splitlines() or [""]
+    """Return the error for `git ARGS` that ended with `status` and `stderr`, with URLs masked."""
+    output = _readable(stderr)
+    lines = output.splitlines() or [""]
     reason = next((line for line in lines if line.startswith(("fatal:", "error:"))), lines[-1])
     message = f"git {_command(args)} failed with status {status}" + (f": {reason}" if reason else ".")
-    return GitFailedError(message, status=status, stderr=said, stdout=_readable(stdout[-STDERR_LIMIT:]))
+    return GitFailedError(message, status=status, stderr=output, stdout=_readable(stdout[-STDERR_LIMIT:]))
 
 
 def _command(args: tuple[str, ...]) -> str:
-    """Pick the name of the subcommand; the other arguments may hold text or secrets of the user's."""
+    """Return the subcommand; other arguments may hold the user's text or secrets."""
     names = iter(args)
     for name in names:
         if name in {"-c", "-C"}:
@@ -356,9 +355,9 @@ def _readable(stderr: bytes) -> str:
 
 
 def _end(process: Running) -> bytes:
-    """End a process and reap it; returns what it said on stderr.
+    """End a process, reap it and return its stderr.
 
-    Asked first, git removes its lock files and ends what it started; killed at once, it would leave them behind.
+    On SIGTERM git removes its lock files and ends its children; on SIGKILL it would leave them behind.
     """
     process.terminate()
     try:

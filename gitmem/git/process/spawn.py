@@ -1,8 +1,8 @@
-"""A process with pipes, started through `posix_spawn`: what `subprocess` does, for what git needs of it.
+"""Start a process with pipes through `posix_spawn`: the part of `subprocess` that git needs.
 
-`subprocess` brings `selectors`, `signal` and `threading`, which cost a save 8 of its 50 ms; gitmem.git.process.popen
-stands in with it where there is no `posix_spawn`, and goes through the same tests. As there: the child inherits the
-three standard streams and nothing else, and the signals that Python ignores are as they were.
+Importing `subprocess` (with `selectors`, `signal` and `threading`) costs a save 8 of its 50 ms. The fallback without
+`posix_spawn` is gitmem.git.process.popen, which passes the same tests. As in `subprocess`, the child inherits the three
+standard streams and nothing else, and the signals that Python ignores are restored.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import IO, Protocol, Self
 
     class Running(Protocol):
-        """A process that was started, and its pipes; `returncode` is None until it was waited for."""
+        """A process that was started, and its pipes; `returncode` is None before `wait`."""
 
         pid: int
         stdin: IO[bytes] | None
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
 
         @property
         def returncode(self) -> int | None:
-            """How it ended: its exit status, or the number of a signal below zero."""
+            """The exit status, or the negative number of the signal that ended it."""
 
         def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
             """Write `data`, close stdin, read both outputs to their end and wait. Goes on after an `ExpiredError`."""
 
         def wait(self) -> int:
-            """Wait for its end and return its status."""
+            """Wait for the process to end and return its status."""
 
         def terminate(self) -> None:
-            """Ask it to end."""
+            """Send SIGTERM."""
 
         def kill(self) -> None:
-            """End it."""
+            """Send SIGKILL."""
 
         def close(self) -> None:
             """Close the pipes."""
@@ -53,13 +53,13 @@ if TYPE_CHECKING:
 _SIGKILL, _SIGTERM = 9, 15
 _IGNORED_BY_PYTHON = (13, 25)  # SIGPIPE and SIGXFSZ
 _STREAMS = 3  # stdin, stdout and stderr
-_MOST = 256  # descriptors that are looked at where the system does not list them
+_MOST = 256  # descriptors to try if the system does not list them
 _CHUNK = 65536
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0005, 0.05  # seconds between two looks for the end of a process
 
 
 class ExpiredError(Exception):
-    """The time is over; the process still runs. `stderr` is what it has said so far."""
+    """The timeout passed and the process still runs; `stderr` is its output so far."""
 
     def __init__(self, stderr: bytes) -> None:
         super().__init__(stderr)
@@ -96,7 +96,7 @@ if sys.platform != "win32":
 
         @staticmethod
         def _pipe(reading: list[int], writing: list[int]) -> None:
-            """Make a pipe, beyond the three standard streams also where this process has none of them."""
+            """Make a pipe whose descriptors are not standard streams, even if this process has those closed."""
             for end, descriptor in zip((reading, writing), os.pipe(), strict=True):
                 end.append(descriptor)
             for end in (reading, writing):
@@ -136,7 +136,7 @@ if sys.platform != "win32":
             return b"".join(out), b"".join(err)
 
         def _exchange(self, end: float | None) -> None:
-            """Write and read, whichever is possible, until all of it is done."""
+            """Write and read, whichever is ready, until both are done."""
             poll = select.poll()
             reading = {pipe.fileno(): place for place, pipe in enumerate((self.stdout, self.stderr)) if not pipe.closed}
             for descriptor in reading:
@@ -161,7 +161,7 @@ if sys.platform != "win32":
                         (self.stdout, self.stderr)[reading.pop(descriptor)].close()
 
         def _prepare_to_send(self) -> int | None:
-            """Return the descriptor to write to; None, and an end of stdin, where there is nothing to write."""
+            """Return the descriptor to write to; close stdin and return None if there is nothing to write."""
             if self.stdin is None or self.stdin.closed:
                 return None
             if not self._unsent:
@@ -177,7 +177,7 @@ if sys.platform != "win32":
             return self.stdin.fileno()
 
         def _send(self) -> bool:
-            """Write what fits into the pipe; says whether all is written, or nobody reads it."""
+            """Write what fits into the pipe; return whether all is written or the reader is gone."""
             assert self.stdin is not None
             try:
                 sent = os.write(self.stdin.fileno(), self._unsent[:_CHUNK])
@@ -212,7 +212,7 @@ if sys.platform != "win32":
                 return
             try:
                 pid, status = os.waitpid(self.pid, flags)
-            except ChildProcessError:  # this process was started with SIGCHLD ignored: how it ended is not to be known
+            except ChildProcessError:  # SIGCHLD is ignored: the status is lost
                 self.returncode = 0
                 return
             if pid:
@@ -225,11 +225,11 @@ if sys.platform != "win32":
             return self.returncode
 
         def terminate(self) -> None:
-            """Ask the process to end."""
+            """Send SIGTERM."""
             self._signal(_SIGTERM)
 
         def kill(self) -> None:
-            """End the process."""
+            """Send SIGKILL."""
             self._signal(_SIGKILL)
 
         def _signal(self, number: int) -> None:
@@ -256,9 +256,9 @@ if sys.platform != "win32":
         return os.posix_spawn(argv[0], tuple(argv), environ, file_actions=actions, setsigdef=_IGNORED_BY_PYTHON)
 
     def _inheritable() -> list[int]:
-        """Return the open descriptors that a new process would get, but for the standard ones.
+        """Return the inheritable descriptors except the standard ones.
 
-        Python makes none, but whoever started this process may have left some open.
+        Python creates none, but the caller of this process may have left some open.
         """
         try:
             numbers = [int(name) for name in os.listdir("/dev/fd")]
@@ -269,6 +269,6 @@ if sys.platform != "win32":
             try:
                 if descriptor >= _STREAMS and os.get_inheritable(descriptor):
                     found.append(descriptor)
-            except OSError:  # there is none; or it is the one the listing was read through
+            except OSError:  # closed by now, as that of the listing
                 continue
         return found

@@ -1,1 +1,1 @@
-"""Packing, checking, rewriting and removing objects."""
+"""Pack, check, rewrite and remove objects."""

@@ -1,6 +1,6 @@
-"""Removing for good what nothing points to any more, and reading every object there is (spec G7).
+"""Remove unreachable objects for good, and read every object (docs/spec.md, G7).
 
-Only for a repository of gitmem's own: what stands unreachable in a person's repository is theirs to keep or to drop.
+Only for gitmem's own repository: unreachable objects in a person's repository are theirs.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ if TYPE_CHECKING:
 
 _SECONDS = 3600.0
 _SYNC = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")
-# What a person's git commands leave in the git dir, and what nobody needs when they are over.
+# What a person's finished git commands leave in the git dir.
 _LEFT = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "gitk.cache")
 _STASH = "refs/stash"
-_AHEAD = 200  # ids that are asked for before the answers are read: what fits into any pipe
+_AHEAD = 200  # ids requested before the answers are read: they fit into any pipe
 
 
 def stashed(git: Git) -> list[tuple[str, str]]:
-    """Return what is stashed, the newest first: the commit, and what the list says of it."""
-    said = git.run("log", "--walk-reflogs", "--format=%H %gs", _STASH, "--", ok=(0, 128)).decode("utf-8", "replace")
-    pairs = (line.split(" ", 1) for line in said.splitlines())
+    """Return the stash, newest first: each commit and its message in the list."""
+    output = git.run("log", "--walk-reflogs", "--format=%H %gs", _STASH, "--", ok=(0, 128)).decode("utf-8", "replace")
+    pairs = (line.split(" ", 1) for line in output.splitlines())
     return [(oid, words) for oid, words in pairs]
 
 
 def stash_again(git: Git, entries: Sequence[tuple[str, str]]) -> None:
-    """Replace what is stashed by these commits, the newest first."""
+    """Replace the stash by these commits, newest first."""
     git.run("update-ref", "-d", _STASH)
     for oid, words in reversed(entries):
         git.run("stash", "store", "--quiet", "-m", words, oid)
 
 
 def forget_moves(git: Git, refs: Sequence[str] = ()) -> None:
-    """Empty the reflogs of these refs and of this work tree's `HEAD`, without refs all there are."""
+    """Empty the reflogs of these refs (none: all refs) and of this work tree's `HEAD`."""
     which = (*refs, "HEAD") if refs else ("--all",)
     git.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", *which, ok=(0, 1), timeout=_SECONDS)
 
 
 def remove_unreachable(git: Git, common_dir: str) -> None:
-    """Remove every object that nothing points to, wherever it is kept; `forget_moves` comes first."""
+    """Remove all unreachable objects; call `forget_moves` first."""
     for name in _LEFT:
         with contextlib.suppress(OSError):
             os.unlink(os.path.join(common_dir, name))
-    info = os.path.join(common_dir, "objects", "info")  # the graph names commits that are about to go
+    info = os.path.join(common_dir, "objects", "info")  # the graph names commits that are removed below
     with contextlib.suppress(OSError):
         os.unlink(os.path.join(info, "commit-graph"))
     shutil.rmtree(os.path.join(info, "commit-graphs"), ignore_errors=True)
@@ -60,7 +60,7 @@ def remove_unreachable(git: Git, common_dir: str) -> None:
 
 
 def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
-    """Yield the id and the content of every object there is, reachable or not, in no order.
+    """Yield id and content of every object, reachable or not, unordered.
 
     Raises:
         GitFailedError: one cannot be read.
@@ -76,10 +76,10 @@ def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
 
 
 def objects(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
-    """Yield the contents of objects in the order asked for, all from one process: 15 times as fast as one for a few.
+    """Yield the contents of objects in the given order, all from one process: 15 times as fast as one for a few.
 
     Raises:
-        GitFailedError: one is not there, or cannot be read.
+        GitFailedError: one is missing or damaged.
 
     """
     if not oids:

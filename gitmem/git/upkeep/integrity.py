@@ -1,4 +1,4 @@
-"""Whether a repository is whole, as git itself judges it; and the lock files that its git commands leave behind."""
+"""Check a repository with git, and list lock files of git."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOCKED = ("HEAD", "config", "packed-refs", "shallow", "objects/info/commit-grap
 
 
 def damages(git: Git, *, deep: bool) -> list[str]:
-    """Return what `git fsck` finds wrong, a line each; `deep` reads every object, else only their connections count."""
+    """Return the complaints of `git fsck`; `deep` reads every object, else only connectivity is checked."""
     process = git.spawn("fsck", "--no-progress", "--no-dangling", "--full" if deep else "--connectivity-only")
     try:
         stdout, stderr = process.communicate(timeout=SECONDS)
@@ -33,7 +33,7 @@ def damages(git: Git, *, deep: bool) -> list[str]:
 
 
 def missing_of(git: Git, tip: str) -> list[str]:
-    """Return what is missing of the history of one commit; for a repository whose other branches are not ours."""
+    """Return what is missing in the history of a commit, in a repository with other branches of the user's."""
     try:
         git.run("rev-list", "--objects", "--quiet", tip, "--", timeout=SECONDS)
     except GitFailedError as error:
@@ -42,7 +42,7 @@ def missing_of(git: Git, tip: str) -> list[str]:
 
 
 def lock_files(layout: Layout, branch: str) -> Iterator[tuple[str, float]]:
-    """Yield the lock files that would make a git command fail, and when each was made (seconds since 1970)."""
+    """Yield the lock files that would make a git command fail, and their times (seconds since 1970)."""
     paths = [os.path.join(layout.common_dir, f"{name}.lock") for name in (*_LOCKED, branch)]
     paths += [os.path.join(layout.git_dir, name) for name in ("index.lock", "HEAD.lock")]
     for path in dict.fromkeys(paths):
@@ -52,11 +52,11 @@ def lock_files(layout: Layout, branch: str) -> Iterator[tuple[str, float]]:
 
 def staged_paths(git: Git) -> list[str]:
     """Return the paths in which the index differs from the commit that `HEAD` names."""
-    said = git.run("diff-index", "--cached", "--name-only", "-z", "HEAD", "--")
-    return [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
+    output = git.run("diff-index", "--cached", "--name-only", "-z", "HEAD", "--")
+    return [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
 
 
 def known_files(git: Git) -> list[str]:
-    """Return the files of the work tree: those git knows, and those that are neither known nor ignored."""
-    said = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
-    return sorted(os.fsdecode(path) for path in said.split(b"\0")[:-1])
+    """Return the tracked files, and the untracked ones that are not ignored."""
+    output = git.run("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
+    return sorted(os.fsdecode(path) for path in output.split(b"\0")[:-1])

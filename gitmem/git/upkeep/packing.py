@@ -1,4 +1,4 @@
-"""Joining the small packs and loose objects that commits leave behind.
+"""Join the small packs and loose objects that commits leave behind.
 
 Each save leaves a pack of its own; a thousand of them, and a save takes twice as long. Joining them is cheap if it is
 done often: `--geometric` touches the small packs only, and a delta once found is kept. The window is wider than git's
@@ -6,7 +6,7 @@ own because `memory.md` grows and is cut, again and again: git compares files of
 stand the versions of the same size from all rotations. Measured on 3,000 saves with a rotation every 190: joined every
 50 saves 2.9 MB, for 2.5 s of CPU per 1,000; `git repack -adf` 71 MB in 18 s, with `--window=250` 5.4 MB in 56 s.
 
-Nothing here removes an object, not even one that nothing points to.
+Nothing here removes an object, not even an unreachable one.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from gitmem.git.layout import Layout
     from gitmem.git.process.run import Git
 
-SECONDS = 3600.0  # for one step, on a store that nobody packed for years
+SECONDS = 3600.0  # for one step, on a store not packed for years
 _WINDOW = 50
 _FRESH_INDEX_BYTES = 256 * 1024  # about 8,000 objects: twice what the largest drain writes
-# What replaces other files is on the disk before they go, whatever the repository's configuration says.
+# New files are synced before old ones are removed, whatever the repository's configuration says.
 _SYNC = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")
 # Of the 256 folders of loose objects; git itself judges by one of them.
 _SAMPLE = ("17", "4f", "8b", "d2")
 _FOLDERS = 256
-# Names of files that git, or gitmem, had not finished when it was killed, by the folder below the git dir.
+# Names of unfinished files of a killed git or gitmem, by the folder below the git dir.
 _UNFINISHED = (
     ("objects/pack", re.compile(r"tmp_|\.tmp-")),
     ("objects/info/commit-graphs", re.compile(r"tmp_graph_|commit-graph-chain\.lock$")),
@@ -53,14 +53,14 @@ class Sizes:
 
 
 def sizes(git: Git) -> Sizes:
-    """Return how the objects of a repository are kept, as `git count-objects` counts them."""
-    said = dict(line.split(": ") for line in git.run("count-objects", "-v").decode().splitlines())
-    count = {key: int(value) for key, value in said.items() if value.isdigit()}
+    """Return the numbers of `git count-objects`."""
+    output = dict(line.split(": ") for line in git.run("count-objects", "-v").decode().splitlines())
+    count = {key: int(value) for key, value in output.items() if value.isdigit()}
     return Sizes(count["count"], count["packs"], count["in-pack"], (count["size"] + count["size-pack"]) * 1024)
 
 
 def loose_estimate(common_dir: str) -> int:
-    """Return about how many loose objects there are, by looking into a few folders of them."""
+    """Estimate the number of loose objects from a few of their folders."""
     found = sum(len(_names(os.path.join(common_dir, "objects", folder))) for folder in _SAMPLE)
     return found * _FOLDERS // len(_SAMPLE)
 
@@ -71,7 +71,7 @@ def pack_names(common_dir: str) -> list[str]:
 
 
 def fresh_packs(common_dir: str, joined: Collection[str]) -> list[str]:
-    """Return the names of the packs that no joining made: not among `joined`, and as small as what a drain writes."""
+    """Return the names of the packs of drains: not in `joined`, and small."""
     return [
         name
         for name in pack_names(common_dir)
@@ -80,49 +80,49 @@ def fresh_packs(common_dir: str, joined: Collection[str]) -> list[str]:
 
 
 def object_ids(git: Git) -> bytes:
-    """Return the ids of all objects, a line each, sorted; read from the packs' indexes, not by walking history."""
+    """Return the ids of all objects, a line each, sorted, from the packs' indexes."""
     return git.run("cat-file", "--batch-all-objects", "--batch-check=%(objectname)", "--buffer", timeout=SECONDS)
 
 
 def pack_loose(git: Git) -> None:
-    """Put the loose objects that something points to into a pack; the walk to them tells git which belong together."""
+    """Pack the reachable loose objects; the walk tells git which belong together."""
     git.run(*_SYNC, "repack", "-dqn", f"--window={_WINDOW}", timeout=SECONDS)
 
 
 def join_fresh(git: Git, common_dir: str, fresh: Collection[str]) -> None:
-    """Join fresh packs into one, and look for deltas among all their objects.
+    """Join fresh packs into one, and search for deltas among all their objects.
 
-    Otherwise git takes it that no two objects of one pack make a good delta, since none was made when it was written.
+    By default git does not try two objects of one pack that has no delta between them.
     """
     others = [f"--keep-pack={name}" for name in pack_names(common_dir) if name not in fresh]
     git.run(*_SYNC, "repack", "--geometric=1000", "-dqnf", f"--window={_WINDOW}", *others, timeout=SECONDS)
 
 
 def join_packs(git: Git) -> None:
-    """Join small packs, and loose objects that nothing points to, until each has twice what all smaller ones have."""
+    """Join small packs, and unreachable loose objects, into a geometric progression."""
     git.run(*_SYNC, "repack", "--geometric=2", "-dqn", f"--window={_WINDOW}", timeout=SECONDS)
 
 
 def pack_together(git: Git, folder: str, names: Collection[str]) -> list[str]:
-    """Write a pack with all that some packs of a folder hold, which stay; names are without `.pack`. Returns its name.
+    """Join packs of a folder into a new one without removing them; return its name, without `.pack`.
 
-    They are several where the repository's settings limit the size of one.
+    Several names if the repository's settings limit the size of a pack.
     """
     wanted = "".join(f"{name}.pack\n" for name in names).encode()
     options = ("--stdin-packs", "--non-empty", "--delta-base-offset", "-q", f"--window={_WINDOW}")
-    said = git.run(*_SYNC, "pack-objects", *options, os.path.join(folder, "pack"), stdin=wanted, timeout=SECONDS)
-    return [f"pack-{digest}" for digest in said.decode().split()]
+    output = git.run(*_SYNC, "pack-objects", *options, os.path.join(folder, "pack"), stdin=wanted, timeout=SECONDS)
+    return [f"pack-{digest}" for digest in output.decode().split()]
 
 
 def write_commit_graph(git: Git) -> None:
-    """Note for each commit which paths it changed: `git log -- PATH` then reads 3 % of what it would."""
+    """Write Bloom filters of changed paths: `git log -- PATH` then reads 3 % as much."""
     git.run(
         *_SYNC, "commit-graph", "write", "--reachable", "--changed-paths", "--split", "--no-progress", timeout=SECONDS
     )
 
 
 def unfinished_files(layout: Layout, before: float) -> Iterator[str]:
-    """Yield the files that a killed process had not finished, last changed before `before` (seconds since 1970)."""
+    """Yield unfinished files of killed processes, last changed before `before` (seconds since 1970)."""
     loose = re.compile("tmp_obj_")
     folders = [(f"objects/{number:02x}", loose) for number in range(_FOLDERS)]
     for base in dict.fromkeys((layout.common_dir, layout.git_dir)):

@@ -1,14 +1,14 @@
-"""Writing history again without something (spec G7): the same commits become the same ones on whichever machine.
+"""Rewrite history without a text (docs/spec.md, G7), with the same result on every machine.
 
-A commit whose files, message, author and parents stay as they are keeps its id; every other one is written anew with
-the same dates, on what its parents became. Nothing is decided by chance or by the clock, so that clones that do it each
-for itself meet again. Done with one `git diff-tree` for what changed and one `git fast-import` for what is written;
-only blobs that commits brought are read, each once.
+A commit whose files, message, author and parents stay the same keeps its id; every other one is rewritten with the
+same dates, on its rewritten parents. The result does not depend on chance or the clock, so clones that rewrite
+separately meet again. One `git diff-tree` lists the changes and one `git fast-import` writes; only blobs that commits
+added are read, each once.
 
-Not git-filter-repo, measured with 2.47.0 on a store of 3,018 commits: both come to the same commits, bit for bit, at
-about the same cost (the rewriting 14 s of CPU here, 34 s there with its packing, which is left out here). But that
-takes a text and has none for a digest, rewrites the refs, reflogs and work tree it is started on at once, where a crash
-would leave half of it, and every ref there is, where in a project's repository only gitmem's may move.
+Why not git-filter-repo: on 3,018 commits version 2.47.0 gives the same commits, bit for bit, at about the same cost
+(14 s of CPU here, 34 s there including a repack). But it cannot search by digest, it rewrites refs, reflogs and work
+tree in place, so that a crash leaves half of them, and it rewrites every ref, where in a project's repository only
+gitmem's may move.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ if TYPE_CHECKING:
     from gitmem.git.process.spawn import Running
 
 _SECONDS = 3600.0
-_REF = b"refs/gitmem/rewriting"  # which fast-import must have, and which is never made
+_REF = b"refs/gitmem/rewriting"  # fast-import needs a ref; this one is never created
 _FILES = {b"100644", b"100755", b"120000"}
 _NAMED = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
 
 class Cleaner(Protocol):
-    """What takes something out of contents and of names."""
+    """Removes a text from contents and names."""
 
     def clean(self, data: bytes) -> bytes:
-        """Return a content, a message or a person's name without it."""
+        """Return a content, message or person's name without the text."""
 
     def clean_path(self, path: bytes) -> bytes:
-        """Return the path of a file without it."""
+        """Return a path without the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a commit did to a path, seen from its first parent; an id is "" where there is no file."""
+    """A commit's change of a path against its first parent; an id is "" if there is no file."""
 
     path: bytes
     mode: bytes
@@ -69,8 +69,8 @@ def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> l
     """Return the commits of `tips` that are in none of `without`, parents before their children."""
     wanted = "".join(f"{tip}\n" for tip in tips) + "".join(f"^{tip}\n" for tip in without)
     options = ("--topo-order", "--reverse", "--parents", "--ignore-missing", "--stdin")
-    said = git.run("rev-list", *options, stdin=wanted.encode(), timeout=_SECONDS).decode().splitlines()
-    lines = [line.split(" ") for line in said]
+    output = git.run("rev-list", *options, stdin=wanted.encode(), timeout=_SECONDS).decode().splitlines()
+    lines = [line.split(" ") for line in output]
     raws = objects(git, [line[0] for line in lines])
     changes = _changes(git, lines)
     return [
@@ -80,12 +80,12 @@ def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> l
 
 
 def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[Change, ...]]:
-    wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)  # each against its first parent alone
+    wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)  # each against its first parent only
     options = ("--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
-    said = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
+    output = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
     found: dict[str, list[Change]] = {}
     commit = ""
-    tokens = iter(said.split(b"\0")[:-1])
+    tokens = iter(output.split(b"\0")[:-1])
     for token in tokens:
         if not token.startswith(b":"):
             commit = token.decode()
@@ -97,7 +97,7 @@ def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[Change
 
 
 def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[bytes, bytes]]:
-    """Yield the files that commits brought, each once, with what was there before."""
+    """Yield the files that commits added or changed, each once, with the version before."""
     seen: set[str] = set()
     pairs: list[tuple[str, str]] = []
     for commit in commits:
@@ -113,21 +113,21 @@ def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[bytes, byte
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What is to be taken out: contents by the id of their blob, paths, and the commits whose own text has it."""
+    """Where the text occurs: contents by blob id, paths, and commits by their own text."""
 
     blobs: dict[str, bytes]
     paths: dict[bytes, bytes]
     commits: frozenset[str]
 
     def __bool__(self) -> bool:
-        """Whether anything is."""
+        """Return whether it occurs at all."""
         return bool(self.blobs or self.paths or self.commits)
 
 
 def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Found:
-    """Return what a cleaner would change of some commits."""
+    """Return what a cleaner would change in some commits."""
     changes = [change for commit in commits for change in commit.changes]
-    # Versions of one file follow each other, so that fast-import makes each a small difference from the one before.
+    # Versions of a file follow each other, so that fast-import stores small deltas.
     files = sorted((one for one in changes if one.new and one.mode in _FILES), key=lambda one: one.path)
     oids = list(dict.fromkeys(one.new for one in files))
     dirty = {}
@@ -149,7 +149,7 @@ def rewrite(
     keep_pack: bool,
     beat: Callable[[], object] = lambda: None,
 ) -> dict[str, str]:
-    """Write again what has to be; returns the new id of each commit that has one. No ref points to any of it yet.
+    """Rewrite commits; return the new id of each that changed. No ref points to them yet.
 
     Raises:
         GitFailedError: git could not write it.
@@ -177,36 +177,36 @@ def _name(found: Found, change: Change) -> bytes:
 
 
 class _Importer:
-    """A fast-import that writes commits one by one and says their ids."""
+    """A fast-import that writes commits one by one and returns their ids."""
 
     def __init__(self, git: Git, *, keep_pack: bool) -> None:
         sync = ("-c", "core.fsync=committed", "-c", "core.fsyncMethod=fsync")
         kept = ("-c", "fastimport.unpackLimit=1") if keep_pack else ()
         self._args = ("fast-import", "--quiet", "--done", "--date-format=raw-permissive")
         self._process: Running = git.spawn(*sync, *kept, *self._args)
-        self._marks: dict[str, bytes] = {}  # what is not in a finished pack yet has no name but this
+        self._marks: dict[str, bytes] = {}  # objects of an unfinished pack are known by marks only
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
         if kind is None:
-            self._send(b"reset %s\ndone\n" % _REF)  # no ref is to be made
+            self._send(b"reset %s\ndone\n" % _REF)  # create no ref
         stderr = self._process.communicate()[1]
         if kind is None and self._process.returncode:
             raise failure(self._args, self._process.wait(), stderr)
 
     def _mark(self, oid: str) -> bytes:
-        """Return the mark of what takes the place of an object."""
+        """Return the mark of an object's replacement."""
         return self._marks.setdefault(oid, b":%d" % (len(self._marks) + 1))
 
     def write(self, contents: dict[str, bytes]) -> None:
-        """Write contents, by the ids of the blobs they take the place of."""
+        """Write contents, keyed by the ids of the blobs they replace."""
         for oid, data in contents.items():
             self._send(b"blob\nmark %s\ndata %d\n" % (self._mark(oid), len(data)), data, b"\n")
 
     def commit(self, commit: Written, found: Found, new: dict[str, str], cleaner: Cleaner) -> str:
-        """Write a commit again, on what its parents became; returns its id."""
+        """Rewrite a commit on its rewritten parents; return its id."""
         head, _, message = commit.raw.partition(b"\n\n")
         lines = (line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" "))
         fields = {key: value for key, _, value in lines}
@@ -232,10 +232,10 @@ class _Importer:
             parts.append(b"M %s %s %s\n" % (one.mode, what, _name(found, one)))
         self._send(*parts, b"\nget-mark %s\n" % mark)
         assert self._process.stdout is not None
-        said = self._process.stdout.readline()
-        if not said.endswith(b"\n"):
+        output = self._process.stdout.readline()
+        if not output.endswith(b"\n"):
             raise self._died()
-        return said.strip().decode()
+        return output.strip().decode()
 
     def _send(self, *parts: bytes) -> None:
         assert self._process.stdin is not None

@@ -1,8 +1,8 @@
 """The files of a store's work tree.
 
-A file is replaced whole (temporary file, sync, rename), never through a symbolic link (gitmem.machine.beneath), and
-only if it still is what it was when it was read: what a person saves meanwhile is theirs. Bringing git's index in step
-is gitmem.git.worktree.index's.
+A file is replaced atomically (temporary file, sync, rename), never through a symbolic link (gitmem.machine.beneath),
+and only if it has not changed since it was read: a person may have saved it meanwhile. gitmem.git.worktree.index
+updates git's index.
 """
 
 from __future__ import annotations
@@ -35,29 +35,29 @@ class File(Value):
 
 
 class Staged(Value):
-    """New content that waits for its rename in a file of the temporary folder; None where the file is to go."""
+    """New content in a temporary file before its rename; None if the file is to be removed."""
 
     path: str
     temporary: str | None
 
 
 class WorkTree:
-    """A work tree, by its absolute path; `temporary` names the folder in it that holds files until they are whole."""
+    """A work tree, by its absolute path; `temporary` names its folder for temporary files."""
 
     def __init__(self, root: str, git: Git, temporary: str) -> None:
         self.root = root
         self._git = git
         self._temporary = temporary
-        self._seen: dict[str, tuple[int, ...]] = {}  # nothing: there was no file
+        self._seen: dict[str, tuple[int, ...]] = {}  # an empty tuple: no file
         self._trusts_modes: bool | None = None
 
     def read(self, path: str) -> bytes | None:
-        """Return a file's content, None where there is none; raises what `load` raises."""
+        """Return a file's content, or None if it is missing. Raises as `load`."""
         file = self.load(path)
         return None if file is None else file.data
 
     def load(self, path: str) -> File | None:
-        """Return a file, None where there is none, or a folder; it is what `publish` expects to find.
+        """Return a file, None if it is missing or a folder, and remember its status for `publish`.
 
         Raises:
             RefusedError: it, or a folder above it, is a symbolic link, or it is a pipe or the like, or too large, or
@@ -81,10 +81,10 @@ class WorkTree:
         return File(data, bool(status.st_mode & stat.S_IXUSR))
 
     def glance(self, path: str, most: int) -> bytes | None:
-        """Return a file, None where there is none; of a larger one lines (or words) of its beginning and its end.
+        """Return a file, or None; of a large one only lines (or words) of its beginning and end.
 
         Raises:
-            as `load`, which is told nothing of it, except that no size is too large.
+            as `load`, but never for its size.
 
         """
         *folders, name = split(path)
@@ -103,7 +103,7 @@ class WorkTree:
             return None
 
     def is_folder(self, path: str) -> bool:
-        """Say whether there is a folder of this name."""
+        """Return whether a folder with this name exists."""
         *folders, name = split(path)
         try:
             with enter(self.root, folders) as folder:
@@ -112,14 +112,14 @@ class WorkTree:
             return False
 
     def trusts_modes(self) -> bool:
-        """Say whether the file system keeps apart what is executable and what is not; `git init` has tried it out."""
+        """Return whether the file system has executable bits, as `git init` found out."""
         if self._trusts_modes is None:
-            said = self._git.run("config", "--type=bool", "--get", "core.fileMode", ok=(0, 1, 128))
-            self._trusts_modes = said.strip() != b"false"
+            output = self._git.run("config", "--type=bool", "--get", "core.fileMode", ok=(0, 1, 128))
+            self._trusts_modes = output.strip() != b"false"
         return self._trusts_modes
 
     def stage(self, path: str, content: bytes | None, *, executable: bool = False) -> Staged:
-        """Write content to a temporary file and sync it; nothing is visible yet.
+        """Write content to a temporary file and sync it, without publishing it.
 
         Raises:
             RefusedError: a folder on the way to the path is a link or a file.
@@ -144,11 +144,11 @@ class WorkTree:
         return Staged(path, temporary)
 
     def stage_all(self, contents: Sequence[tuple[str, bytes | None, bool]]) -> list[Staged]:
-        """Stage files given by path, content and whether they are executable, and return when all are synced.
+        """Stage files (path, content, executable) in parallel, and return when all are synced.
 
-        Several at once: a disk takes five times as long to sync one after another. Raises as `stage`; nothing is left.
+        One after another the syncs take five times as long. Raises as `stage`, leaving no temporary file.
         """
-        from concurrent.futures import ThreadPoolExecutor  # only for these
+        from concurrent.futures import ThreadPoolExecutor  # only here
 
         with ThreadPoolExecutor(_AT_ONCE) as pool:
             jobs = [pool.submit(self.stage, path, data, executable=mode) for path, data, mode in contents]
@@ -160,14 +160,14 @@ class WorkTree:
         return staged
 
     def publish(self, staged: Iterable[Staged]) -> list[str]:
-        """Rename staged files into place, and remove those that are to go, with folders that become empty.
+        """Rename staged files into place, and remove files, with folders that become empty.
 
-        Returns the paths that were left alone, because the file is not what it was when it was read; also one that
-        somebody had open and wrote into while it was being replaced.
+        Return the paths that were left alone because the file has changed since it was read, even during the
+        replacement.
         """
         left = []
         replaced = []
-        for item in sorted(staged, key=lambda item: item.temporary is not None):  # a file may replace a folder
+        for item in sorted(staged, key=lambda item: item.temporary is not None):  # removals first
             *folders, name = split(item.path)
             if item.path in self._seen and self._seen[item.path] != _look(self._status(folders, name)):
                 left.append(item.path)
@@ -184,7 +184,7 @@ class WorkTree:
         return left
 
     def discard(self, staged: Iterable[Staged]) -> None:
-        """Remove temporary files that are not needed after all."""
+        """Remove the temporary files of staged content."""
         names = [item.temporary for item in staged if item.temporary is not None]
         if names:
             with contextlib.suppress(OSError, RefusedError), enter(self.root, [self._temporary]) as folder:
@@ -193,7 +193,7 @@ class WorkTree:
                         folder.unlink(name)
 
     def clean_temporary(self) -> None:
-        """Remove what a process that was killed left in the temporary folder; only under the store's lock."""
+        """Remove temporary files of killed processes; only under the store's lock."""
         with (
             contextlib.suppress(FileNotFoundError, NotADirectoryError, RefusedError),
             enter(self.root, [self._temporary]) as folder,
@@ -203,7 +203,7 @@ class WorkTree:
                     folder.unlink(name)
 
     def names(self, folder: str) -> list[str]:
-        """Return the names in a folder of the work tree, unsorted; none where there is no such folder."""
+        """Return the names in a folder of the work tree, unsorted; [] if it is missing."""
         try:
             with enter(self.root, split(folder) if folder else []) as found:
                 return found.names()
@@ -211,9 +211,9 @@ class WorkTree:
             return []
 
     def edited(self) -> list[str]:
-        """Return the paths in which work tree, index and tip differ, or that git does not know and does not ignore.
+        """Return the paths in which work tree, index and tip differ, and untracked ones that are not ignored.
 
-        A path that ends in `/` is another repository. Costs about 2 µs a file, as `git status` does.
+        A path that ends in `/` is a nested repository. Costs about 2 µs a file, as `git status` does.
 
         Raises:
             UnfinishedError: the index holds conflicts of a merge.
@@ -223,31 +223,31 @@ class WorkTree:
             return look.edited()
 
     def look(self) -> Look:
-        """Return what looks for what `edited` returns, while something else is being done."""
-        from gitmem.git.worktree.look import Look  # only looking needs it
+        """Return a comparison that runs in the background, for what `edited` returns."""
+        from gitmem.git.worktree.look import Look  # only this needs it
 
         return Look(self._git)
 
     def open_index(self) -> IndexUpdate:
-        """Start bringing index entries in step, while the commit is being made; see `IndexUpdate`."""
+        """Start an update of the index; see `IndexUpdate`."""
         from gitmem.git.worktree.index import IndexUpdate  # as below: only writing needs it
 
         return IndexUpdate(self._git)
 
     def index_entries(self) -> dict[str, str]:
-        """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""
+        """Return the object ids of all files in the index without conflicts, by path."""
         from gitmem.git.worktree.index import read_entries
 
         return read_entries(self._git)
 
     def set_index_entries(self, entries: Mapping[str, tuple[str, str] | None]) -> None:
-        """Have the index hold these files, given as mode and object id, or not hold them, whatever is on the disk."""
+        """Set index entries to mode and object id, or remove them (None), whatever is on disk."""
         from gitmem.git.worktree.index import set_entries
 
         set_entries(self._git, entries)
 
     def _status(self, folders: Sequence[str], name: str) -> os.stat_result | None:
-        """Return the status of what is to be written, None where there is nothing."""
+        """Return the status of a temporary file, None for a removal."""
         try:
             with self._enter_to_write(folders) as folder:
                 return folder.status(name)
@@ -279,7 +279,7 @@ class WorkTree:
                 return
 
     def _put_back(self, path: str, kept: str, was: tuple[int, ...]) -> bool:
-        """Put a file that was replaced back if it is not what it was; else forget it."""
+        """Restore a replaced file if it changed during the replacement, else remove its second name."""
         *folders, name = split(path)
         with contextlib.suppress(OSError, RefusedError), self._open_temporary() as waiting:
             if _look(waiting.status(kept))[:_CHANGE] == was[:_CHANGE]:
@@ -303,7 +303,7 @@ def _open(folder: Folder, name: str, path: str) -> int:
         raise
     try:
         _check_regular(path, mode)
-        if os.name == "nt":  # it knows no O_NOFOLLOW
+        if os.name == "nt":  # it has no O_NOFOLLOW
             _check_regular(path, folder.status(name).st_mode)
     except BaseException:
         os.close(descriptor)
@@ -320,7 +320,7 @@ def _check_regular(path: str, mode: int) -> None:
         raise RefusedError(f"{path} is not a regular file.", "Move it out of the store.")
 
 
-_CHANGE = 4  # of these: the time of the last change of what is known of the file, which a second name makes another
+_CHANGE = 4  # the index of ctime, which a second name changes
 
 
 def _look(status: os.stat_result | None) -> tuple[int, ...]:
@@ -330,7 +330,7 @@ def _look(status: os.stat_result | None) -> tuple[int, ...]:
 
 
 def _keep(folder: Folder, name: str, waiting: Folder) -> str | None:
-    """Give a file that is about to be replaced a second name in the temporary folder."""
+    """Link a file that is about to be replaced into the temporary folder."""
     kept = f"{os.getpid()}-{os.urandom(6).hex()}"
     try:
         folder.link(name, waiting, kept)
@@ -340,10 +340,10 @@ def _keep(folder: Folder, name: str, waiting: Folder) -> str | None:
 
 
 def _give_mode(descriptor: int, replaced: os.stat_result | None, *, executable: bool) -> None:
-    """Give a new file the permissions of the one it replaces, but for what its mode in git says."""
+    """Copy the permissions of the replaced file, except the executable bits, which git's mode sets."""
     status = replaced if replaced and stat.S_ISREG(replaced.st_mode) else os.fstat(descriptor)
     mode = stat.S_IMODE(status.st_mode) & 0o777
-    may_execute = (mode & 0o444) >> 2  # whoever may read it
+    may_execute = (mode & 0o444) >> 2  # for those who may read it
     if executable != bool(mode & stat.S_IXUSR):
         mode = mode | may_execute if executable else mode & ~0o111
     if os.chmod in os.supports_fd:  # Windows has no such permissions

@@ -39,9 +39,9 @@ _PATIENCE = 1.0
 
 
 def clear_left_lock(git_dir: str) -> None:
-    """Remove an `index.lock` that a killed gitmem left, or a killed git; only under the store's lock.
+    """Remove a stale `index.lock` of a killed gitmem or git; only under the store's lock.
 
-    The one of a `git commit -a` whose editor is open is a filled index, and stays.
+    The lock of a `git commit -a` whose editor is open has content, and stays.
     """
     lock = os.path.join(git_dir, "index.lock")
     with contextlib.suppress(OSError):
@@ -58,15 +58,15 @@ def _beginning(path: str) -> bytes:
 
 
 def is_damage(stderr: str) -> bool:
-    """Say whether git complains of a damaged index, as a power failure leaves it: git does not sync it."""
+    """Return whether git reports a damaged index, as after a power failure: git does not sync it."""
     return any(words in stderr for words in _DAMAGES)
 
 
 def rebuild_index(git: Git) -> None:
-    """Put a damaged index aside and make it anew from the tip; work tree and commits are not touched.
+    """Move a damaged index aside and rebuild it from the tip; work tree and commits stay.
 
     Raises:
-        GitFailedError, OSError: that was not possible.
+        GitFailedError, OSError: it could not be rebuilt.
 
     """
     index = os.path.join(git.git_dir or "", "index")
@@ -77,19 +77,19 @@ def rebuild_index(git: Git) -> None:
 
 
 def follow_tip(git: Git) -> None:
-    """Have the index hold what `HEAD` does, whatever it held, past damage and locks that killed processes left.
+    """Reset the index to `HEAD`, past damage and stale locks.
 
     Raises:
         GitFailedError, OSError: the index could not be written.
 
     """
     _update(git, _FOLLOW, b"")
-    # The files' times: where this fails, git looks again.
+    # Refresh the files' times; if this fails, git compares contents later.
     git.unfiltered.run("update-index", "-q", "--refresh", ok=(0, 1, 128))
 
 
 def read_entries(git: Git) -> dict[str, str]:
-    """Return the object ids of all files in the index, by path; a file with conflicts is not among them."""
+    """Return the object ids of all files in the index without conflicts, by path."""
     found = {}
     for line in git.run("ls-files", "--stage", "-z", "--full-name").split(b"\0")[:-1]:
         meta, _, path = line.partition(b"\t")
@@ -100,7 +100,7 @@ def read_entries(git: Git) -> dict[str, str]:
 
 
 def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None:
-    """Have the index hold these files, given as mode and object id, or not hold them, whatever is on the disk.
+    """Set index entries to mode and object id, or remove them (None), whatever is on disk.
 
     Raises:
         GitFailedError, OSError: the index could not be written.
@@ -116,10 +116,10 @@ def set_entries(git: Git, entries: Mapping[str, tuple[str, str] | None]) -> None
 
 
 class _Draft:
-    """The index under a second name, for git to write."""
+    """A second name of the index, for git to write."""
 
     def __init__(self, index: str, *, locked: bool) -> None:
-        """Make the name, and before it the lock, if `locked`.
+        """Choose the name; if `locked`, take the lock first.
 
         Raises:
             FileExistsError: somebody holds the lock.
@@ -134,23 +134,23 @@ class _Draft:
                 with open(self._lock, "xb", buffering=0) as file:
                     try:
                         file.write(_MINE)
-                    finally:  # on a full disk, too, it is known again, and goes
+                    finally:  # so that it is removed on a full disk as well
                         self._held = os.fstat(file.fileno())
         except OSError:
             self.drop()
             raise
 
     def for_git(self) -> dict[str, str]:
-        """Give the index the second name; returns what git is to be started with."""
+        """Link the index to the second name; return the environment for git."""
         _give_second_name(self._index, self.path)
         return {"GIT_INDEX_FILE": self.path}
 
     def publish(self) -> bool:
-        """Put what git has written in place; False where that was not possible, or the lock was taken away."""
+        """Rename what git has written into place; return False if that failed or the lock is lost."""
         try:
             if self._held is not None and not self._still_held():
                 return False
-            with contextlib.suppress(FileNotFoundError):  # there was none, and nothing to put into one
+            with contextlib.suppress(FileNotFoundError):  # no index, and nothing was added
                 os.replace(self.path, self._index)
         except OSError:
             return False
@@ -160,8 +160,8 @@ class _Draft:
             self.drop()
 
     def drop(self) -> None:
-        """Give up the name and the lock."""
-        with contextlib.suppress(OSError):  # it is still there where git changed nothing: both names are one file's
+        """Remove the second name and the lock."""
+        with contextlib.suppress(OSError):  # git changed nothing: both are one file
             os.unlink(self.path)
         with contextlib.suppress(OSError):
             if self._still_held():
@@ -171,7 +171,7 @@ class _Draft:
     def _still_held(self) -> bool:
         if self._held is None:
             return False
-        lock = os.lstat(self._lock)  # a number that was freed is soon another file's
+        lock = os.lstat(self._lock)  # a freed inode number is soon reused
         return os.path.samestat(self._held, lock) and _written(self._held) == _written(lock)
 
 
@@ -181,10 +181,10 @@ def _written(status: os.stat_result) -> tuple[int, int]:
 
 def _give_second_name(path: str, name: str) -> None:
     try:
-        os.link(path, name)  # git never writes into it, and its time, by which git judges entries, stays
+        os.link(path, name)  # git never writes into it; it keeps its time, by which git judges entries
     except FileNotFoundError:
         pass
-    except OSError:  # there are no hard links here
+    except OSError:  # no hard links here
         import shutil  # 6 ms
 
         shutil.copy2(path, name)
@@ -199,7 +199,7 @@ class IndexUpdate:
     def __init__(self, git: Git) -> None:
         self._git = git
         self._process: Running | None = None
-        with contextlib.suppress(OSError):  # somebody holds the lock: `finish` waits for it
+        with contextlib.suppress(OSError):  # the lock is held: `finish` waits for it
             self._draft = _Draft(os.path.join(git.git_dir or "", "index"), locked=True)
             try:
                 self._process = git.unfiltered.spawn(*_UPDATE, env=self._draft.for_git())
@@ -216,7 +216,7 @@ class IndexUpdate:
             self._draft.drop()
 
     def finish(self, paths: Sequence[str]) -> None:
-        """Bring the entries of these paths in step with the files; with no paths nothing changes.
+        """Update the entries of these paths from the files; with no paths nothing changes.
 
         Raises:
             GitFailedError, OSError: the index could not be written.
@@ -231,16 +231,15 @@ class IndexUpdate:
                     return
             finally:
                 self._draft.drop()
-        if names:  # whatever it was, it is met again, and told apart
+        if names:  # the retry meets the cause again and handles it
             _update(self._git, _UPDATE, names)
 
 
 def _update(git: Git, command: tuple[str, ...], stdin: bytes) -> None:
-    """Run an update of the index, past damage, and past an `index.lock` that somebody else holds or left.
+    """Update the index, past damage and past an `index.lock` of another process.
 
-    The lock is waited for a little. A git command of the user's that goes on holding it (a `git commit -a` with its
-    editor open) will find the branch moved and fail by itself; a lock that a killed git left would keep the index stale
-    for ever. So the index is then replaced without it.
+    Wait a little for the lock, then replace the index without it: a user's `git commit -a` with its editor open will
+    find the branch moved and fail, and the lock of a killed git would keep the index stale for ever.
     """
     index = os.path.join(git.git_dir or "", "index")
     clear_left_lock(os.path.dirname(index))
@@ -260,7 +259,7 @@ def _write(git: Git, command: tuple[str, ...], stdin: bytes, draft: _Draft) -> b
         runs.run(*command, stdin=stdin, env=draft.for_git())
         return draft.publish()
     except GitFailedError as error:
-        draft.drop()  # making it anew takes the lock
+        draft.drop()  # rebuilding takes the lock
         if not is_damage(error.stderr):
             raise
         rebuild_index(git)

@@ -1,7 +1,7 @@
-"""What a person changed by hand: the paths in which work tree, index and tip differ, and new files.
+"""Find edits by hand: paths in which work tree, index and tip differ, and untracked files.
 
-`git status` says the same, but converts files by the attributes of the tree before it compares them. So git only says
-which files are not as the index knows them, by their times and sizes, and what they hold is hashed here.
+`git status` converts files by the tree's attributes before it compares them. So git only lists the files whose times
+or sizes differ from the index, and their contents are hashed here.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ _LINK = "120000"
 
 
 class Look:
-    """A look at the whole work tree, started early and asked when its answer is needed.
+    """A comparison of the whole work tree that starts early and is read later.
 
-    As a context manager it leaves nothing running.
+    The context manager ends all its processes.
     """
 
     def __init__(self, git: Git) -> None:
         self._git = git
         self._running: list[tuple[tuple[str, ...], Running]] = []
-        self.unchanged: list[str] = []  # files whose times or sizes say that they are others, and that are not
+        self.unchanged: list[str] = []  # files with new times or sizes and the old content
 
     def start(self) -> None:
-        """Start looking, unless that was done before."""
+        """Start git, once."""
         if self._running:
             return
         for git, command in (
@@ -61,9 +61,9 @@ class Look:
                 process.communicate()
 
     def edited(self) -> list[str]:
-        """Return the paths in which work tree, index and tip differ, or that git does not know and does not ignore.
+        """Return the paths in which work tree, index and tip differ, and untracked ones that are not ignored.
 
-        A path that ends in `/` is another repository.
+        A path that ends in `/` is a nested repository.
 
         Raises:
             UnfinishedError: the index holds conflicts of a merge.
@@ -78,16 +78,16 @@ class Look:
         return list(dict.fromkeys([*sorted(paths), *map(os.fsdecode, new.split(b"\0")[:-1])]))
 
     def _answers(self) -> list[bytes]:
-        said = []
+        output = []
         for command, process in self._running:
             stdout, stderr = process.communicate()
             if process.returncode != 0:
                 raise failure(command, process.wait(), stderr)
-            said.append(stdout)
-        return said
+            output.append(stdout)
+        return output
 
     def _again(self, error: GitFailedError) -> list[bytes]:
-        """Look once more, past a damaged index, or on a branch that has no commit yet."""
+        """Retry after rebuilding a damaged index, or on a branch without a commit."""
         from gitmem.git.worktree.index import is_damage, rebuild_index
 
         tip = "HEAD"
@@ -100,7 +100,7 @@ class Look:
         return [self._git.unfiltered.run(*_CHANGED), self._git.run(*_STAGED, tip, "--"), self._git.run(*_NEW)]
 
     def _edited(self, changed: bytes) -> Iterator[str]:
-        """Yield the files that are not what the index says, once what they hold was looked at."""
+        """Yield the files whose content differs from the index."""
         for meta, path in _records(changed):
             old_mode, new_mode, oid, _, status = meta
             if status == _UNMERGED:
@@ -126,7 +126,7 @@ class Look:
 
 
 def _records(raw: bytes) -> Iterator[tuple[list[str], str]]:
-    """Yield what a raw diff says of each path: both modes, both ids and the letter of the change; and the path."""
+    """Yield the fields of each path of a raw diff (modes, ids, status letter), and the path."""
     fields = raw.split(b"\0")[:-1]
     for meta, path in zip(fields[::2], fields[1::2], strict=True):
         yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
