@@ -1,4 +1,7 @@
-"""Record and withdraw the person's agreement to values of a store's tracked settings, on this machine only."""
+"""Record and withdraw the person's agreement to values of a store's tracked settings, on this machine only.
+
+Tested through `tests/cli/commands/test_config.py`.
+"""
 
 from __future__ import annotations
 

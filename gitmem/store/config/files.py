@@ -1,7 +1,7 @@
 """Read settings files: the person's own and the store's tracked one (docs/format.md, "Settings").
 
 The table in `gitmem.config` lists the settings and who may set them. A settings file never raises an error: invalid
-values are skipped and named in `Config.problems`.
+values are skipped and named in `Config.problems`. Tested through `tests/test_config.py`.
 """
 
 from __future__ import annotations

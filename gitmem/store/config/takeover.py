@@ -2,7 +2,7 @@
 
 If the person has a store of their own (`gitmem init --user`), it tracks that file, so a remote may have written to it.
 Neither the present remotes nor the commits prove who wrote a value. So only values that are safe whoever wrote them
-are copied: those a tracked file may set, and those that send less. The user is notices the others, to set them again.
+are copied: those a tracked file may set, and those that send less. The user is told the others, to set them again.
 Without such a store, the file moves as it is.
 """
 

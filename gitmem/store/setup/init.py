@@ -87,9 +87,9 @@ def init_store(start: str, context: Context, place: Place) -> Made:
         NotSavedError: the folder could not be written.
 
     """
-    made = make_store(start, context, place)
-    complete_store(made.store)
-    return made
+    result = make_store(start, context, place)
+    complete_store(result.store)
+    return result
 
 
 def make_store(start: str, context: Context, place: Place) -> Made:

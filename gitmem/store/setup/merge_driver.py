@@ -3,6 +3,8 @@
 It is installed only in a store's own repository, since a project's configuration is its user's. Without it, git merges
 documents as text, and the next gitmem command resolves the markers (gitmem.store.transaction.markers). If `gitmem`
 is missing or fails, the driver falls back to `git merge-file`: a driver that fails loses the other side silently.
+
+Tested through `tests/cli/commands/test_sync.py`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 A store with its own repository has them in git's configuration, so that plain `git pull` and `git push` work. In a
 project's repository (`init --branch`) the user's configuration is not touched: gitmem's remotes are in a file of the
 private folder, in git's format, and one without a URL means the project's remote of the same name.
+
+Tested through `tests/cli/commands/test_sync.py` and `tests/store/test_sync_elsewhere.py`.
 """
 
 from __future__ import annotations
@@ -42,14 +44,14 @@ def absolute_address(text: str, cwd: str) -> str:
 
 def remotes(store: Store) -> list[Remote]:
     """Return the remotes that memory is synced with, `origin` first."""
-    found = []
+    result = []
     for name, url, push_url in _configured(store):
         if url != _PROJECTS:
-            found.append(Remote(name, url, push_url or url))
+            result.append(Remote(name, url, push_url or url))
         elif urls := _config(store, f"remote.{name}.url", file=None):
             push_urls = _config(store, f"remote.{name}.pushurl", file=None) or urls
-            found.append(Remote(name, _resolve(store, urls[0]), _resolve(store, push_urls[0])))
-    return sorted(found, key=lambda remote: (remote.name != DEFAULT, remote.name))
+            result.append(Remote(name, _resolve(store, urls[0]), _resolve(store, push_urls[0])))
+    return sorted(result, key=lambda remote: (remote.name != DEFAULT, remote.name))
 
 
 def find_remote(store: Store, name: str | None) -> Remote:
@@ -60,11 +62,11 @@ def find_remote(store: Store, name: str | None) -> Remote:
 
     """
     known = remotes(store)
-    found = next((remote for remote in known if name in (None, remote.name)), None)
-    if found is None:
+    remote = next((remote for remote in known if name in (None, remote.name)), None)
+    if remote is None:
         missing = f"no remote {name!r}" if name else "no remote"
         raise NotFoundError(f"This store has {missing}.", "'gitmem remote add URL' adds one.")
-    return found
+    return remote
 
 
 def add_remote(store: Store, name: str, url: str | None) -> Remote:
@@ -128,12 +130,12 @@ def _configured(store: Store) -> list[tuple[str, str, str]]:
         return []
     where = ("--file", file) if file else ()
     output = _git(store).run("config", *where, "--null", "--get-regexp", r"^remote\..*\.(url|pushurl)$", ok=(0, 1))
-    found: dict[str, dict[str, str]] = {}
+    urls: dict[str, dict[str, str]] = {}
     for record in output.decode("utf-8", "surrogateescape").split("\0")[:-1]:
         key, _, value = record.partition("\n")
         name, _, kind = key.removeprefix("remote.").rpartition(".")
-        found.setdefault(name, {}).setdefault(kind, value)
-    return [(name, kinds["url"], kinds.get("pushurl", "")) for name, kinds in found.items() if kinds.get("url")]
+        urls.setdefault(name, {}).setdefault(kind, value)
+    return [(name, kinds["url"], kinds.get("pushurl", "")) for name, kinds in urls.items() if kinds.get("url")]
 
 
 def _resolve(store: Store, url: str) -> str:

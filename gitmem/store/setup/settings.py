@@ -1,7 +1,7 @@
 """Show settings with their origin, and change one at a time (spec R13).
 
 `gitmem.config` defines the settings and their valid values. A change edits the text of the settings file, so that
-comments and all other text stay.
+comments and all other text stay. Tested through `tests/cli/commands/test_config.py`.
 """
 
 from __future__ import annotations

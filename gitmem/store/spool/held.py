@@ -1,6 +1,8 @@
 """Hook events for a store that gitmem refuses (another user's, a copy), held in the person's own folder.
 
 They are not written to the store itself, where another user could read them.
+
+Tested through `tests/cli/commands/test_hook.py`.
 """
 
 from __future__ import annotations

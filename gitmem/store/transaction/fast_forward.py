@@ -3,6 +3,8 @@
 The order is that of every write: stage all files, move the branch by compare-and-swap, put the files into place. If the
 process is killed after that, the next command does the rest (gitmem.store.upkeep.recovery). The file `arriving` tells
 it that the commits did not come from this work tree.
+
+Tested through `tests/store/sync/test_memory.py` and `tests/faults/test_sync_killed.py`.
 """
 
 from __future__ import annotations

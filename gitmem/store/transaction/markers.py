@@ -2,6 +2,8 @@
 
 They are left if a person pulls without the merge driver and commits the conflict. gitmem looks for them only in
 documents that changed when another program moved the branch.
+
+Tested through `tests/cli/commands/test_sync.py`.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Parents are sorted, the date is the later of theirs, the identity is gitmem's, the message names their machines, and the
 content depends only on their trees and their merge base. So two machines that merge the same two commits create the
 same commit, and their syncs converge.
+
+Tested through `tests/store/sync/test_memory.py` and `tests/property/test_sync_machine.py`.
 """
 
 from __future__ import annotations

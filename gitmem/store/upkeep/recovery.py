@@ -180,44 +180,41 @@ def _name_beside(store: Store, path: str) -> str:
 
 
 def remove_litter(store: Store, branch: str) -> None:
-    """Remove what processes that were killed left behind in the work tree and in the store's own git dir.
-
-    Only under the store's lock.
-    """
+    """Remove stale locks and temporary files of killed processes, under the store's lock."""
     store.files.clean_temporary()
     git_dir = store.repository.layout.git_dir
     clear_left_lock(git_dir)
     clear_left_behind(os.path.join(git_dir, "HEAD.lock"))
     clear_left_behind(os.path.join(store.repository.layout.common_dir, f"{branch}.lock"))
     litter = [os.path.join(git_dir, name) for name in os.listdir(git_dir) if name.startswith((CRASH_REPORT, DRAFT))]
-    litter += _left_keeps(store)
+    litter += _stale_keeps(store)
     for path in litter:
         with contextlib.suppress(OSError):
             os.unlink(path)
 
 
-def _left_keeps(store: Store) -> list[str]:
-    """Return the files that would keep packs of a fast-import that died from ever being joined, or written again.
+def _stale_keeps(store: Store) -> list[str]:
+    """Return the stale `.keep` files of fast-import, with which git never joins, nor writes again, their packs.
 
-    It says its name in them, if the disk was not full. In a project's repository a person's own fast-import may be at
-    work: there a file counts if its pack is listed as gitmem's, or has not come.
+    fast-import writes its name into them, unless the disk is full. In a project's repository a fast-import of the user
+    may be running: there a file is stale only if its pack is listed as gitmem's, or is missing for some time.
     """
     folder = os.path.join(store.repository.layout.common_dir, "objects", "pack")
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
         return []
-    left = []
+    stale = []
     for path in (os.path.join(folder, name) for name in names if name.endswith(".keep")):
         if read_text(path) not in {"", "fast-import"}:
             continue
         pack = os.path.basename(path).removesuffix(".keep")
-        if store.own_repository or pack in listed_packs(store) or (f"{pack}.pack" not in names and _is_left(path)):
-            left.append(path)
-    return left
+        if store.own_repository or pack in listed_packs(store) or (f"{pack}.pack" not in names and _is_old(path)):
+            stale.append(path)
+    return stale
 
 
-def _is_left(path: str) -> bool:
+def _is_old(path: str) -> bool:
     with contextlib.suppress(OSError):
         return time.time() - os.lstat(path).st_mtime > LEFT_BEHIND_SECONDS
     return False

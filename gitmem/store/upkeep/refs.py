@@ -1,4 +1,7 @@
-"""The refs that gitmem may move in a store's repository, and the refs of transcripts."""
+"""The refs that gitmem may move in a store's repository, and the refs of transcripts.
+
+Tested through `tests/store/transcripts/test_transcripts.py` and `tests/store/rewrite/test_apply.py`.
+"""
 
 from __future__ import annotations
 
