@@ -16,6 +16,8 @@ import os
 import time
 
 from gitmem.errors import GitFailedError, NotSavedError, RefusedError
+from gitmem.git.commit.disk import disk_trouble
+from gitmem.git.commit.quote import quote_path
 from gitmem.git.objects.oid import blob_id
 from gitmem.git.process.run import failure
 from gitmem.git.repository import lock_in_the_way
@@ -59,22 +61,8 @@ _AGAIN = (
 _UPDATE_REF = ("update-ref", "-m", "gitmem", "--stdin")
 # What update-ref says if the branch moved, was created or was deleted.
 _MOVED = (b"but expected", b"already exists", b"unable to resolve reference")
-_UNQUOTED = frozenset(range(256)) - frozenset(range(0x21)) - frozenset(b'"\x7f')
-_VERBATIM = _UNQUOTED - frozenset(b"\\")
 CRASH_REPORT = "fast_import_crash_"  # a file in the git dir, followed by the process id
 _GRACE = 60.0  # seconds for an idle process to end
-# What git says of disk errors; most words are the C library's in the C locale.
-_DISK_TROUBLES = {
-    "No space left on device": "no space left on device",
-    "Out of diskspace": "no space left on device",
-    "Disk quota exceeded": "disk quota exceeded",
-    "Read-only file system": "read-only file system",
-    "Permission denied": "permission denied",
-    "insufficient permission": "permission denied",
-    "Input/output error": "input/output error",
-    "File too large": "file too large",
-    "couldn't write '": "the branch's file could not be written",  # update-ref does not say why
-}
 
 
 class TipMovedError(Exception):
@@ -340,7 +328,7 @@ class Writer:
         error: GitFailedError = failure(command, status, stderr)
         if any(all(word in error.stderr for word in words) for words in _AGAIN):
             return PrunedError()
-        reason = _disk_trouble(error.stderr)
+        reason = disk_trouble(error.stderr)
         return error if reason is None else self._not_saved(reason)
 
     def _not_saved(self, reason: str) -> NotSavedError:
@@ -376,13 +364,8 @@ class Writer:
         if self._process.returncode:
             with contextlib.suppress(OSError):
                 os.unlink(f"{self._git.git_dir}/{CRASH_REPORT}{self._process.pid}")
-            if self._own and (self._broke or _disk_trouble(stderr.decode("utf-8", "replace"))):
+            if self._own and (self._broke or disk_trouble(stderr.decode("utf-8", "replace"))):
                 self._remove_unfinished()
-
-
-def _disk_trouble(stderr: str) -> str | None:
-    """Return the disk error in a message of git's, or None."""
-    return next((reason for words, reason in _DISK_TROUBLES.items() if words in stderr), None)
 
 
 def _let_end(process: Running, last_words: bytes = b"") -> bytes:
@@ -408,21 +391,6 @@ def _file_commands(changes: Mapping[str, bytes | None], modes: Mapping[str, str]
             head = b"M %s inline %s\ndata %d\n" % (mode, quote_path(path), len(content))
             parts += (head, content, b"\n")  # separate parts, since joining would copy a large file
     return parts
-
-
-def quote_path(path: str) -> bytes:
-    """Return a path for fast-import, in C quotes if necessary.
-
-    Raises:
-        RefusedError: it is no valid file name.
-
-    """
-    raw = os.fsencode(path)
-    if not raw or 0 in raw:
-        raise RefusedError(f"No file can be called {path!a}.")
-    if _UNQUOTED.issuperset(raw):
-        return raw
-    return b'"%s"' % b"".join(b"%c" % byte if byte in _VERBATIM else b"\\%03o" % byte for byte in raw)
 
 
 def _plain(name: str) -> bytes:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from gitmem.git.commit.fast_import import quote_path
+from gitmem.git.commit.quote import quote_path
 from gitmem.git.process.run import failure
 from gitmem.git.upkeep.expunge import objects
 

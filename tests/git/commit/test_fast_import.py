@@ -18,8 +18,8 @@ from gitmem.git.commit.fast_import import (
     TipLockedError,
     TipMovedError,
     Writer,
-    quote_path,
 )
+from gitmem.git.commit.quote import quote_path
 from gitmem.git.process.run import Git
 from tests.as_root import as_nobody, fill, give, root_needed, small_disk
 
