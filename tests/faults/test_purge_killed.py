@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.faults.test_kill_at_each_step import NO_PACKING
-from tests.store.rewrite.test_apply import files_with, objects_with
+from tests.store.purges import files_with, objects_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,11 +12,13 @@ import pytest
 
 from gitmem.machine.context import Context
 from gitmem.model.message import Message
+from gitmem.store.setup.remotes import add_remote
 from gitmem.store.store import Store
 from gitmem.store.transaction.transact import transact
+from tests.store.machines import NOON, Machine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from gitmem.store.transaction.outcome import Outcome
     from gitmem.store.transaction.transaction import Transaction
@@ -192,3 +194,37 @@ def crashing(monkeypatch: pytest.MonkeyPatch):
                 yield
 
     return crash
+
+
+@pytest.fixture
+def remote(tmp_path: Path, bare_git: RunsGit) -> Path:
+    """An empty bare repository."""
+    path = tmp_path / "remote of all.git"
+    bare_git(tmp_path, "init", "--bare", "--quiet", str(path))
+    return path
+
+
+@pytest.fixture
+def machine(
+    new_store: StoreCopies, context: Context, tmp_path: Path, bare_git: RunsGit, remote: Path
+) -> Callable[[str], Machine]:
+    """Give a function that makes one more machine with a new store that has the remote."""
+
+    def make(name: str, *, url: str | None = None) -> Machine:
+        root = tmp_path / name / ".gitmem"
+        root.parent.mkdir()
+        new_store(root.parent, context, NOON)  # of one machine, so that all begin with the same commits
+        made = Machine(root, name, context, bare_git)
+        add_remote(made.store, "origin", url or str(remote))
+        return made
+
+    return make
+
+
+@pytest.fixture
+def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+    """Two machines that hold the same memory."""
+    first, second = machine("laptop"), machine("desktop")
+    first.sync()
+    second.sync()
+    return first, second

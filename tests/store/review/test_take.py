@@ -10,19 +10,19 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.store.history.undo import undo
 from gitmem.store.review.take import Take, resolve_review, sides_of
 from gitmem.store.review.waiting import to_review
-from tests.store.sync.test_memory import converge, machine, remote  # noqa: F401
+from tests.store.machines import converge
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.store.sync.test_memory import Machine
+    from tests.store.machines import Machine
 
 PATH = "knowledge/a.md"
 BASE = "# A\n\nIt builds.\n\n## Other\n\nSame.\n"
 
 
 @pytest.fixture
-def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:  # noqa: F811
+def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
     """Two machines that changed the same line, and each another one."""
     first, second = machine("laptop"), machine("desktop")
     first.write(PATH, BASE)
@@ -77,7 +77,7 @@ def test_what_was_added_since_stays(pair: tuple[Machine, Machine]):
 
 
 @pytest.mark.parametrize("take, left", [("ours", "of the laptop"), ("theirs", "of the desktop"), ("both", "")])
-def test_a_file_beside_another(machine: Callable[[str], Machine], take: str, left: str):  # noqa: F811
+def test_a_file_beside_another(machine: Callable[[str], Machine], take: str, left: str):
     first, second = machine("laptop"), machine("desktop")
     first.write("notes.txt", "same\n")
     converge(first, second)
@@ -97,7 +97,7 @@ def test_what_holds_no_two_versions_is_not_reviewed(pair: tuple[Machine, Machine
         resolve_review(pair[0].store, "memory.md", Take.OURS)
 
 
-def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: Callable[[str], Machine]):  # noqa: F811
+def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: Callable[[str], Machine]):
     first = machine("laptop")
     path = "facts/decision/d4f7k2m9q0x-use-uv.md"
     first.write(path, "---\nid: d4f7k2m9q0x\nkind: decision\nreview: [d5f7k2m9q0x]\n---\nUse uv.\n")
@@ -108,7 +108,7 @@ def test_facts_that_contradict_each_other_are_not_a_matter_of_machines(machine: 
 
 
 def test_many_documents_to_review_start_few_processes(
-    machine: Callable[[str], Machine],  # noqa: F811
+    machine: Callable[[str], Machine],
     monkeypatch: pytest.MonkeyPatch,
 ):
     from gitmem.git.process.run import Git

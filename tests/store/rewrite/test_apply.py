@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.git.process.run import Git
 from gitmem.git.remote import Connection
-from gitmem.git.upkeep.expunge import every_object
-from gitmem.store.purge import plan_purge
-from gitmem.store.purge import purge as carry_out
 from gitmem.store.setup.init import Place
 from gitmem.store.setup.remotes import find_remote
 from gitmem.store.sync.clone import clone_store
@@ -23,53 +18,18 @@ from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.retry import Options
 from gitmem.store.sync.transcripts import sync_transcripts
 from gitmem.store.transcripts.transcripts import put, read
-from tests.store.sync.test_memory import Machine, converge, machine, remote  # noqa: F401
+from tests.store.machines import Machine, converge
+from tests.store.purges import SECRET, clean, files_with, objects_with, purge, reachable_with
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from gitmem.store.purge import Purge
-    from gitmem.store.store import Store
     from tests.conftest import RunsGit
-
-SECRET = "tok_swordfish-4242/Q7"
-
-
-def purge(store: Store, pattern: str | None) -> Purge:
-    plan = plan_purge(store, pattern)
-    assert plan.needed
-    return carry_out(store, plan)
-
-
-def objects_with(repository: Path, *texts: str) -> list[str]:
-    """Read every object of a repository, and return the ids of those that hold one of the texts."""
-    everything = every_object(Git(str(repository / ".git"), None, dict(os.environ)))
-    return [oid for oid, data in everything if any(text.encode() in data for text in texts)]
-
-
-def reachable_with(repository: Path, text: str) -> bool:
-    said = subprocess.run(
-        ["git", "log", "--all", "--full-history", "-m", "-p", "--text"],
-        cwd=repository, capture_output=True, check=True,
-    )  # fmt: skip
-    return text.encode() in said.stdout
-
-
-def files_with(folder: Path, text: str) -> list[str]:
-    files = [path for path in folder.rglob("*") if path.is_file() and "objects" not in path.parts]
-    return [str(path) for path in files if text.encode() in path.read_bytes()]
-
-
-def clean(*machines: Machine, text: str = SECRET) -> None:
-    for each in machines:
-        each.sound()
-        assert objects_with(each.root, text) == [], each.name
-        assert files_with(each.root, text) == [], each.name
 
 
 @pytest.fixture
-def trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:  # noqa: F811
+def trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
     """Three machines that hold the same memory, with a secret in its middle."""
     first, second, third = (machine(name) for name in ("laptop", "desktop", "server"))
     first.save("before it")
@@ -82,7 +42,7 @@ def trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
 
 def test_a_purged_secret_leaves_every_machine_and_the_remote(
     trio: tuple[Machine, Machine, Machine],
-    remote: Path,  # noqa: F811
+    remote: Path,
 ):
     first, second, third = trio
     own = third.save("offline, and to be kept")
@@ -134,7 +94,7 @@ def test_a_machine_that_was_away_for_long_brings_nothing_back(trio: tuple[Machin
 
 def test_old_history_that_is_pushed_by_hand_is_cleaned_by_the_next_sync(
     trio: tuple[Machine, Machine, Machine],
-    remote: Path,  # noqa: F811
+    remote: Path,
 ):
     first, second, third = trio
     purge(first.store, SECRET)
@@ -156,7 +116,7 @@ def test_old_history_that_is_pushed_by_hand_is_cleaned_by_the_next_sync(
 
 def test_a_clone_of_a_remote_to_which_it_came_back_is_clean(
     trio: tuple[Machine, Machine, Machine],
-    remote: Path,  # noqa: F811
+    remote: Path,
     bare_git: RunsGit,
     tmp_path: Path,
 ):
@@ -226,7 +186,7 @@ def test_a_record_says_nothing_of_what_was_purged(trio: tuple[Machine, Machine, 
 
 def test_transcripts_that_are_synced_are_purged_everywhere(
     trio: tuple[Machine, Machine, Machine],
-    remote: Path,  # noqa: F811
+    remote: Path,
 ):
     first, second, _ = trio
 

@@ -11,14 +11,13 @@ import pytest
 from gitmem.git.remote import Connection
 from gitmem.store.setup.remotes import find_remote
 from gitmem.store.sync.lease import SKEW_SECONDS, Lease, alone
-from tests.store.sync.test_memory import machine, remote  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from tests.conftest import RunsGit
-    from tests.store.sync.test_memory import Machine
+    from tests.store.machines import Machine
 
 
 def lease(of: Machine, job: str = "consolidate") -> Lease:
@@ -27,7 +26,7 @@ def lease(of: Machine, job: str = "consolidate") -> Lease:
 
 
 @pytest.fixture
-def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:  # noqa: F811
+def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
     return machine("laptop"), machine("desktop")
 
 
@@ -47,7 +46,7 @@ def test_jobs_do_not_stand_in_each_others_way(pair: tuple[Machine, Machine]):
     assert lease(pair[1], "summarize").take()
 
 
-def test_of_clones_that_want_it_at_once_one_gets_it(machine: Callable[[str], Machine]):  # noqa: F811
+def test_of_clones_that_want_it_at_once_one_gets_it(machine: Callable[[str], Machine]):
     machines = [machine(f"box{number}") for number in range(3)]
     for _ in range(4):
         leases = [lease(each) for each in machines]
@@ -85,13 +84,13 @@ def test_clocks_that_differ_a_little_change_nothing(pair: tuple[Machine, Machine
     assert not lease(second).take()
 
 
-def test_nonsense_in_its_place_is_free(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):  # noqa: F811
+def test_nonsense_in_its_place_is_free(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):
     tree = bare_git(remote, "hash-object", "-w", "-t", "tree", "--stdin", stdin=b"")
     bare_git(remote, "update-ref", "refs/gitmem/leases/consolidate", bare_git(remote, "commit-tree", "-m", "[]", tree))
     assert lease(pair[0]).take()
 
 
-def test_offline_and_without_a_remote_the_job_is_done_here(pair: tuple[Machine, Machine], remote: Path):  # noqa: F811
+def test_offline_and_without_a_remote_the_job_is_done_here(pair: tuple[Machine, Machine], remote: Path):
     first, second = pair
     with alone(first.store, "consolidate") as mine, alone(second.store, "consolidate") as also:
         assert (mine, also) == (True, False)

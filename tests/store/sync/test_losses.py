@@ -22,7 +22,7 @@ from gitmem.store.sync.transcripts import REMOTE_REF, sync_transcripts
 from gitmem.store.transcripts.transcripts import put, read
 from gitmem.store.upkeep.refs import REF
 from tests.own_settings import own_settings
-from tests.store.sync.test_memory import NOON, Machine, converge, machine, pair, remote  # noqa: F401
+from tests.store.machines import NOON, Machine, converge
 
 OPS = ("consolidate", "retain", "clear", "undo", "rotate", "migrate", "")
 PROMPT, DECISION = "User Prompt", "Decision"
@@ -55,7 +55,7 @@ def commit(each: Machine, op: str = "", *, push: bool = True) -> None:
 
 
 @pytest.fixture
-def days(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:  # noqa: F811
+def days(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
     """Two machines that hold the logs of some days."""
     first, second = pair
     for day in range(10, 24):
@@ -100,7 +100,7 @@ def test_a_consolidation_elsewhere_passes(days: tuple[Machine, Machine]):
     assert first.tip == second.tip
 
 
-def test_a_consolidation_to_months_passes(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_a_consolidation_to_months_passes(pair: tuple[Machine, Machine]):
     first, second = pair
     for day in range(60, 80):
         write_day(first, day)
@@ -132,7 +132,7 @@ def test_a_week_that_does_not_hold_what_its_days_held_is_no_consolidation(days: 
     refused(victim)
 
 
-def test_what_is_not_over_is_not_consolidated(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_what_is_not_over_is_not_consolidated(pair: tuple[Machine, Machine]):
     eve, victim = pair
     victim.now = NOON - timedelta(days=10)
     for day in range(10, 14):
@@ -148,7 +148,7 @@ def test_what_is_not_over_is_not_consolidated(pair: tuple[Machine, Machine]):  #
     assert not (victim.root / path).exists()
 
 
-def test_a_small_memory_is_not_emptied(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_a_small_memory_is_not_emptied(pair: tuple[Machine, Machine]):
     eve, victim = pair
     for number in range(3):
         victim.save(f"number {number} of the few things that are known")
@@ -165,7 +165,7 @@ FACT = (
 
 
 @pytest.mark.parametrize("how", ["removed", "emptied", "replaced", "retired", "folder", "truncated"])
-def test_facts_do_not_go_though_they_are_little_among_much(pair: tuple[Machine, Machine], how: str):  # noqa: F811
+def test_facts_do_not_go_though_they_are_little_among_much(pair: tuple[Machine, Machine], how: str):
     eve, victim = pair
     victim.write("knowledge/much.md", "".join(f"Line {number} of much that is known.\n" for number in range(3000)))
     paths = [f"facts/decision/d000000000{number}-n.md" for number in range(5)]
@@ -190,7 +190,7 @@ def test_facts_do_not_go_though_they_are_little_among_much(pair: tuple[Machine, 
     refused(victim)
 
 
-def test_memory_that_is_replaced_in_place_is_noticed(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_memory_that_is_replaced_in_place_is_noticed(pair: tuple[Machine, Machine]):
     eve, victim = pair
     for number in range(8):
         victim.save(f"number {number} of the things that are known, each in some words")
@@ -218,7 +218,7 @@ def test_renamed_and_rotated_is_not_lost(days: tuple[Machine, Machine]):
     assert list((second.root / "archive").iterdir())
 
 
-def test_archives_go_as_the_settings_here_have_it_too(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_archives_go_as_the_settings_here_have_it_too(pair: tuple[Machine, Machine]):
     first, second = pair
     for number in range(5):
         text = "".join(f"Line {line} of archive {number}.\n" for line in range(50))
@@ -244,7 +244,7 @@ def test_what_is_cleared_elsewhere_is_asked_about_above_a_share(days: tuple[Mach
     converge_commits(first, second)
 
 
-def test_an_undone_save_passes(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_an_undone_save_passes(pair: tuple[Machine, Machine]):
     first, second = pair
     first.save("kept, of the laptop")
     first.save("said in error")
@@ -255,7 +255,7 @@ def test_an_undone_save_passes(pair: tuple[Machine, Machine]):  # noqa: F811
     assert "said in error" not in second.read("memory.md")
 
 
-def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):
     eve, victim = pair
 
     def exchange(each: Machine, *accept: Accept) -> None:
@@ -277,7 +277,7 @@ def test_transcripts_are_not_emptied_unasked(pair: tuple[Machine, Machine]):  # 
 
 
 def test_the_record_of_a_purge_is_not_removed_unasked(days: tuple[Machine, Machine]):
-    from tests.store.rewrite.test_apply import purge
+    from tests.store.purges import purge
 
     first, second = days
     first.save("The key is tok_swordfish-4242/Q7, says Ada.")

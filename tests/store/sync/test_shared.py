@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 from gitmem.store.sync.lease import alone
 from gitmem.store.sync.shared import on_one_machine
 from tests.own_settings import own_settings
-from tests.store.sync.test_memory import machine, remote  # noqa: F401
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.store.sync.test_memory import Machine
+    from tests.store.machines import Machine
 
 
-def _share(machine: Callable[[str], Machine], auto: str) -> tuple[Machine, Machine]:  # noqa: F811
+def _share(machine: Callable[[str], Machine], auto: str) -> tuple[Machine, Machine]:
     pair = machine("laptop"), machine("desktop")
     own_settings(pair[0].context, f"sync:\n  auto: '{auto}'\n")
     for each in (*pair, pair[0]):
@@ -25,7 +24,7 @@ def _share(machine: Callable[[str], Machine], auto: str) -> tuple[Machine, Machi
 
 
 def test_the_one_that_does_it_has_what_the_other_saved_and_gives_what_it_does(
-    machine: Callable[[str], Machine],  # noqa: F811
+    machine: Callable[[str], Machine],
 ):
     first, second = _share(machine, "interval")
     saved = first.save("of the laptop")
@@ -39,7 +38,7 @@ def test_the_one_that_does_it_has_what_the_other_saved_and_gives_what_it_does(
         assert done in first.entries(), "so it is not done twice"
 
 
-def test_with_syncing_off_nothing_is_asked_of_the_network(machine: Callable[[str], Machine]):  # noqa: F811
+def test_with_syncing_off_nothing_is_asked_of_the_network(machine: Callable[[str], Machine]):
     first, second = _share(machine, "off")
     with alone(first.store, "consolidate") as mine, on_one_machine(second.store, "consolidate") as also:
         assert mine

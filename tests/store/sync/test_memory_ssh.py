@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from gitmem.errors import GitmemError
-from tests.store.sync.test_memory import converge, machine, remote  # noqa: F401  # fixtures
+from tests.store.machines import converge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.store.sync.test_memory import Machine
+    from tests.store.machines import Machine
 
 _SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin")  # which wants its whole path
 pytestmark = pytest.mark.skipif(_SSHD is None or not shutil.which("ssh-keygen"), reason="there is no sshd here")
@@ -35,7 +35,7 @@ class Server(NamedTuple):
 
 
 @pytest.fixture
-def server(tmp_path: Path, remote: Path) -> Iterator[Server]:  # noqa: F811
+def server(tmp_path: Path, remote: Path) -> Iterator[Server]:
     """Start an sshd that lets in whoever has one key, and a client that knows it and no other server."""
     for name in ("host", "user", "stranger"):
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / name)], check=True)
@@ -71,7 +71,7 @@ def _wait_for(port: int) -> None:
         time.sleep(0.05)
 
 
-def test_two_machines_by_ssh(machine: Callable[..., Machine], server: Server, environ: dict[str, str]):  # noqa: F811
+def test_two_machines_by_ssh(machine: Callable[..., Machine], server: Server, environ: dict[str, str]):
     environ["GIT_SSH_COMMAND"] = shlex.join(server.command)
     machines = [machine(name, url=server.url) for name in ("laptop", "desktop")]
     for each in machines:
@@ -80,7 +80,7 @@ def test_two_machines_by_ssh(machine: Callable[..., Machine], server: Server, en
     converge(*machines)
 
 
-def test_a_key_that_is_not_let_in_is_said(machine: Callable[..., Machine], server: Server, environ: dict[str, str]):  # noqa: F811
+def test_a_key_that_is_not_let_in_is_said(machine: Callable[..., Machine], server: Server, environ: dict[str, str]):
     strange = [word.replace("/user", "/stranger") for word in server.command]
     environ["GIT_SSH_COMMAND"] = shlex.join(strange)
     first = machine("laptop", url=server.url)
@@ -90,7 +90,7 @@ def test_a_key_that_is_not_let_in_is_said(machine: Callable[..., Machine], serve
     first.sound()
 
 
-def test_a_server_nobody_knows_asks_nobody(machine: Callable[..., Machine], server: Server, environ, tmp_path: Path):  # noqa: F811
+def test_a_server_nobody_knows_asks_nobody(machine: Callable[..., Machine], server: Server, environ, tmp_path: Path):
     environ["GIT_SSH_COMMAND"] = shlex.join([*server.command[:-1], f"UserKnownHostsFile={tmp_path}/nobody"])
     first = machine("laptop", url=server.url)
     with pytest.raises(GitmemError, match="let nobody in"):

@@ -12,13 +12,12 @@ from gitmem.store.setup.remotes import find_remote
 from gitmem.store.sync.all import sync_in_background, sync_remote
 from gitmem.store.sync.lease import alone
 from gitmem.store.sync.retry import Options
-from tests.store.sync.test_memory import machine, remote  # noqa: F401  # fixtures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.store.sync.test_memory import Machine
+    from tests.store.machines import Machine
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX")
 
@@ -33,7 +32,7 @@ NAMED = {
 }
 
 
-def trapped(machine: Machine, remote: Path, tmp_path: Path, url: str, config: dict[str, str]) -> Path:  # noqa: F811
+def trapped(machine: Machine, remote: Path, tmp_path: Path, url: str, config: dict[str, str]) -> Path:
     """Configure a store as an archive of somebody's might have it; returns the file that exists once something ran."""
     mark, trap = tmp_path / "ran", tmp_path / "trap"
     trap.write_text(f"#!/bin/sh\n>>'{mark}'\nexit 1\n")
@@ -45,8 +44,8 @@ def trapped(machine: Machine, remote: Path, tmp_path: Path, url: str, config: di
 
 @pytest.mark.parametrize("how", NAMED)
 def test_nothing_that_a_repository_names_is_started_in_the_background(
-    machine: Callable[[str], Machine],  # noqa: F811
-    remote: Path,  # noqa: F811
+    machine: Callable[[str], Machine],
+    remote: Path,
     tmp_path: Path,
     how: str,
 ):
@@ -63,8 +62,8 @@ def test_nothing_that_a_repository_names_is_started_in_the_background(
 
 @pytest.mark.parametrize("how", ["ssh", "proxy", "fetching", "pushing"])
 def test_these_traps_are_what_git_would_start(
-    machine: Callable[[str], Machine],  # noqa: F811
-    remote: Path,  # noqa: F811
+    machine: Callable[[str], Machine],
+    remote: Path,
     tmp_path: Path,
     how: str,
 ):
@@ -78,8 +77,8 @@ def test_these_traps_are_what_git_would_start(
 
 
 def test_the_persons_own_configuration_counts(
-    machine: Callable[[str], Machine],  # noqa: F811
-    remote: Path,  # noqa: F811
+    machine: Callable[[str], Machine],
+    remote: Path,
     home: Path,
 ):
     first = machine("laptop")
@@ -90,8 +89,8 @@ def test_the_persons_own_configuration_counts(
 
 @pytest.mark.parametrize("unattended", [True, False])
 def test_an_address_that_starts_a_program_is_refused_wherever_it_stands(
-    machine: Callable[[str], Machine],  # noqa: F811
-    remote: Path,  # noqa: F811
+    machine: Callable[[str], Machine],
+    remote: Path,
     tmp_path: Path,
     unattended: bool,
 ):

@@ -27,7 +27,7 @@ from gitmem.store.store import Store
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Options
 from tests.own_settings import own_settings
-from tests.store.sync.test_memory import QUICK, Machine, converge, machine, pair, remote  # noqa: F401  # fixtures
+from tests.store.machines import QUICK, Machine, converge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -39,7 +39,7 @@ _BACKEND = os.path.join(_EXEC, "git-http-backend")
 
 
 @pytest.fixture
-def daemon(tmp_path: Path, remote: Path) -> Iterator[str]:  # noqa: F811
+def daemon(tmp_path: Path, remote: Path) -> Iterator[str]:
     """Serve the remote by `git daemon` on loopback."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -115,7 +115,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 @pytest.fixture
-def web(tmp_path: Path, remote: Path) -> Iterator[tuple[str, list[str]]]:  # noqa: F811
+def web(tmp_path: Path, remote: Path) -> Iterator[tuple[str, list[str]]]:
     """Serve the remote by `git http-backend`, for who has the password; returns host and port, and what was asked."""
     if not os.access(_BACKEND, os.X_OK):
         pytest.skip("this git has no http-backend")
@@ -133,7 +133,7 @@ def web(tmp_path: Path, remote: Path) -> Iterator[tuple[str, list[str]]]:  # noq
         thread.join()
 
 
-def test_a_git_daemon(machine: Callable[..., Machine], daemon: str):  # noqa: F811
+def test_a_git_daemon(machine: Callable[..., Machine], daemon: str):
     machines = [machine(name, url=daemon.replace(" ", "%20")) for name in ("laptop", "desktop")]
     for each in machines:
         each.save(f"of {each.name}")
@@ -142,7 +142,7 @@ def test_a_git_daemon(machine: Callable[..., Machine], daemon: str):  # noqa: F8
 
 
 def test_a_web_server_with_the_users_own_credentials(
-    machine: Callable[..., Machine],  # noqa: F811
+    machine: Callable[..., Machine],
     web: tuple[str, list[str]],
     home: Path,
     tmp_path: Path,
@@ -158,7 +158,7 @@ def test_a_web_server_with_the_users_own_credentials(
 
 
 def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(
-    machine: Callable[..., Machine],  # noqa: F811
+    machine: Callable[..., Machine],
     web: tuple[str, list[str]],
     environ: dict[str, str],
     tmp_path: Path,
@@ -179,7 +179,7 @@ def test_a_web_server_that_lets_nobody_in_is_said_at_once_and_nobody_is_asked(
     assert not asked.exists()
 
 
-def test_ssh_is_started_so_that_it_asks_nothing(machine: Callable[..., Machine], environ, tmp_path: Path):  # noqa: F811
+def test_ssh_is_started_so_that_it_asks_nothing(machine: Callable[..., Machine], environ, tmp_path: Path):
     said = tmp_path / "said"
     program = tmp_path / "ssh"
     program.write_text(
@@ -284,7 +284,7 @@ def test_memory_is_not_pushed_to_the_projects_remote_unless_that_is_said(project
 # Failures that users of other memory tools reported: concurrency, machines, privacy
 
 
-def test_rival_two_sessions_append_and_one_append_is_lost(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_rival_two_sessions_append_and_one_append_is_lost(pair: tuple[Machine, Machine]):
     first, second = pair
     for number in range(5):
         for each in pair:
@@ -292,7 +292,7 @@ def test_rival_two_sessions_append_and_one_append_is_lost(pair: tuple[Machine, M
     converge(first, second)
 
 
-def test_rival_one_daily_file_on_two_machines_always_conflicts(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_rival_one_daily_file_on_two_machines_always_conflicts(pair: tuple[Machine, Machine]):
     first, second = pair
     for each in pair:
         each.save(f"of {each.name}", MemoryType.DECISION)
@@ -303,7 +303,7 @@ def test_rival_one_daily_file_on_two_machines_always_conflicts(pair: tuple[Machi
     assert Document.parse(daily.read_bytes()).get("review") is None
 
 
-def test_rival_importing_again_duplicates(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_rival_importing_again_duplicates(pair: tuple[Machine, Machine]):
     """The same thing delivered on two machines has one id, and is there once."""
     from gitmem.memory.save import save
     from gitmem.model.entry.save import Save
@@ -319,7 +319,7 @@ def test_rival_importing_again_duplicates(pair: tuple[Machine, Machine]):  # noq
     assert first.read("memory.md").count("imported twice") == 1
 
 
-def test_rival_deletions_come_back(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_rival_deletions_come_back(pair: tuple[Machine, Machine]):
     first, second = pair
     first.write("knowledge/old.md", "# Old\n")
     gone, kept = first.save("to be removed"), first.save("to be kept")
@@ -336,7 +336,7 @@ def test_rival_deletions_come_back(pair: tuple[Machine, Machine]):  # noqa: F811
 
 
 def test_rival_sync_is_stuck_for_ever_after_the_first_conflict_while_saves_still_say_saved(
-    pair: tuple[Machine, Machine],  # noqa: F811
+    pair: tuple[Machine, Machine],
 ):
     first, second = pair
     first.write("memory.md", first.read("memory.md").replace("# Memory", "# Memory of mine"))
@@ -348,7 +348,7 @@ def test_rival_sync_is_stuck_for_ever_after_the_first_conflict_while_saves_still
     converge(*pair)
 
 
-def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):  # noqa: F811
+def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: Path, bare_git: RunsGit):
     """No sync ever moves a remote's branch but forward; the server would refuse it, too."""
     bare_git(remote, "config", "receive.denyNonFastForwards", "true")
     bare_git(remote, "config", "core.logAllRefUpdates", "always")
@@ -364,7 +364,7 @@ def test_rival_a_forced_push_wipes_files(pair: tuple[Machine, Machine], remote: 
         bare_git(remote, "merge-base", "--is-ancestor", old, new)
 
 
-def test_rival_front_matter_is_torn_apart(pair: tuple[Machine, Machine]):  # noqa: F811
+def test_rival_front_matter_is_torn_apart(pair: tuple[Machine, Machine]):
     first, second = pair
     fact = "---\nid: d001\nkind: decision\nuses: {}\ntags:\n  - a\n  - {}\n---\nUse uv.\n"
     first.write("facts/decision/d001.md", fact.format(1, "b"))
@@ -378,8 +378,8 @@ def test_rival_front_matter_is_torn_apart(pair: tuple[Machine, Machine]):  # noq
 
 
 def test_rival_prompts_are_pushed_to_a_shared_remote(
-    pair: tuple[Machine, Machine],  # noqa: F811
-    remote: Path,  # noqa: F811
+    pair: tuple[Machine, Machine],
+    remote: Path,
     bare_git: RunsGit,
 ):
     """Raw transcripts stay here until `sync.transcripts` says otherwise."""
@@ -402,7 +402,7 @@ def test_rival_prompts_are_pushed_to_a_shared_remote(
 
 
 def test_rival_a_leaked_git_dir_commits_memory_into_the_code_repository(
-    pair: tuple[Machine, Machine],  # noqa: F811
+    pair: tuple[Machine, Machine],
     tmp_path: Path,
     bare_git: RunsGit,
 ):

@@ -17,8 +17,8 @@ from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.retry import Options
 from gitmem.store.upkeep.findings import Level
-from tests.store.rewrite.test_apply import SECRET, clean, files_with, purge
-from tests.store.sync.test_memory import Machine, converge, machine, pair, remote  # noqa: F401
+from tests.store.machines import Machine, converge
+from tests.store.purges import SECRET, clean, files_with, purge
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def plant(each: Machine, *texts: str, number: int = 0, data: bytes | None = None
 
 
 @pytest.fixture
-def rich(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:  # noqa: F811
+def rich(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
     """Two machines with a memory of some size."""
     first, second = pair
     for number in range(6):
@@ -141,7 +141,7 @@ MALFORMED = {
 @pytest.mark.parametrize("how", [*MALFORMED, "no JSON", "much too long", "deep", "another name"])
 def test_what_is_no_record_is_named_and_stops_nothing(
     rich: tuple[Machine, Machine],
-    remote: Path,  # noqa: F811
+    remote: Path,
     tmp_path: Path,
     how: str,
 ):

@@ -1,0 +1,106 @@
+"""Machines that share a memory by a remote, for tests of sync."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.git.remote import Connection
+from gitmem.memory.save import save
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
+from gitmem.store.setup.remotes import find_remote
+from gitmem.store.store import Store
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.retry import Chance, Options
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gitmem.machine.context import Context
+    from gitmem.store.sync.guard import Accept
+    from gitmem.store.sync.memory import Synced
+    from tests.conftest import RunsGit
+
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+QUICK = Chance(random=lambda: 0.0, sleep=lambda _: None)
+
+
+class Machine:
+    """One clone of a memory, as one machine has it."""
+
+    def __init__(self, root: Path, name: str, context: Context, bare_git: RunsGit) -> None:
+        self.root, self.name = root, name
+        self.now = NOON
+        self.context = context._replace(machine=name, clock=self.clock)
+        self._git = bare_git
+        self._number = 0
+        self.ids: set[str] = set()
+        self.store = Store(str(root), self.context)
+
+    def clock(self) -> datetime:
+        self.now += timedelta(seconds=1)
+        return self.now
+
+    def save(self, text: str, type: MemoryType = MemoryType.NOTE) -> str:  # noqa: A002
+        """Save a text; ids of two machines never meet."""
+        from gitmem.model.ids import make_id
+
+        self._number += 1
+        moment = self.clock()
+        identifier = make_id(
+            int(moment.timestamp() * 1000), hashlib.sha256(f"{self.name} {self._number}".encode()).digest()
+        )
+        save(self.store, Save(identifier, moment, text, type))
+        self.ids.add(identifier)
+        return identifier
+
+    def sync(self, *accept: Accept, **options: object) -> Synced:
+        connection = Connection(self.store.repository.layout, self.context.environ, own=self.store.own_repository)
+        given = {"chance": QUICK, "accept": accept, **options}
+        return sync(self.store, find_remote(self.store, None), connection, Options(**given))
+
+    def git(self, *args: str, stdin: bytes | None = None) -> str:
+        return self._git(self.root, *args, stdin=stdin)
+
+    @property
+    def tip(self) -> str:
+        return self.git("rev-parse", "HEAD")
+
+    def read(self, path: str) -> str:
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def entries(self) -> list[str]:
+        """Return the ids of all entries in the daily logs, in order of the files."""
+        found = []
+        for path in sorted(self.root.glob("daily/**/*.md")):
+            text = path.read_text(encoding="utf-8")
+            found += [line.rsplit("^", 1)[1] for line in text.splitlines() if " ^" in line]
+        return found
+
+    def sound(self) -> None:
+        """Work tree, index and tip are the same, and git finds nothing wrong."""
+        assert self.git("status", "--porcelain") == ""
+        assert self.git("diff-index", "--cached", "HEAD") == ""
+        assert self.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
+        assert self.store.marked() == self.tip
+        assert not any("<<<<<<<" in path.read_text(errors="replace") for path in self.root.glob("**/*.md"))
+
+
+def converge(*machines: Machine) -> str:
+    """Sync until all are at one commit; two rounds are enough."""
+    for _ in range(2):
+        for each in machines:
+            each.sync()
+    (tip,) = {each.tip for each in machines}
+    saved = set().union(*(each.ids for each in machines))
+    for each in machines:
+        each.sound()
+        entries = each.entries()
+        assert sorted(entries) == sorted(saved), "each entry is there once"
+    return tip
