@@ -31,19 +31,19 @@ _SHOWN = 5
 def check_attributes(store: Store) -> Iterator[Finding]:
     """Report attributes that are neither gitmem's nor harmless, and a list of submodules."""
     paths = known_files(store.repository.git)
-    found = [
+    lines = [
         f"{path}, line {number}: {line}"
         for path in paths
         if path.rpartition("/")[2] == _FILE
         for number, line in _acting(_text(store, path))
     ]
-    found += [f"{path}: submodules" for path in paths if path == _MODULES]
-    if found:
+    lines += [f"{path}: submodules" for path in paths if path == _MODULES]
+    if lines:
         message = (
             "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
         )
         remedy = f"If they are not yours, remove {_FILE}; 'gitmem init' writes gitmem's own."
-        yield Finding("attributes", Level.WARNING, message, remedy, tuple(found[:_SHOWN]))
+        yield Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
     else:
         yield Finding("attributes", Level.OK, "No attributes but those that keep bytes as they are.")
 

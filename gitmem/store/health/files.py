@@ -1,6 +1,8 @@
 """Check documents, names of files, settings, the spool and the log of failures.
 
 A file that cannot be parsed is reported and left unchanged; everything else keeps working (spec P9).
+
+Tested through `tests/store/health/test_doctor.py`.
 """
 
 from __future__ import annotations

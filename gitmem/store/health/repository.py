@@ -1,4 +1,7 @@
-"""Check the tools, the repository, its locks and the private folder."""
+"""Check the tools, the repository, its locks and the private folder.
+
+Tested through `tests/store/health/test_doctor.py`.
+"""
 
 from __future__ import annotations
 
@@ -92,10 +95,10 @@ def check_objects_deeply(store: Store) -> Iterator[Finding]:
 def _whole(store: Store, *, deep: bool) -> Iterator[Finding]:
     git = store.repository.git
     # Check other branches of a project's repository only on request.
-    found = damages(git, deep=deep) if deep or store.own_repository else missing_of(git, "HEAD")
-    if found:
+    damage = damages(git, deep=deep) if deep or store.own_repository else missing_of(git, "HEAD")
+    if damage:
         remedy = "Stop saving, and copy the folder. Then 'git fetch' the missing objects from a clone or a backup."
-        details = tuple(found[:_SHOWN])
+        details = tuple(damage[:_SHOWN])
         yield Finding("objects", Level.PROBLEM, "Git reports damage in the repository.", remedy, details)
     else:
         state = "exist and are intact" if deep else "exist"

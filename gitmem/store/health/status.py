@@ -1,4 +1,7 @@
-"""Collect the state of a store for `gitmem status`."""
+"""Collect the state of a store for `gitmem status`.
+
+Tested through `tests/cli/commands/test_status.py`.
+"""
 
 from __future__ import annotations
 
@@ -94,8 +97,8 @@ def read_status(store: Store) -> Status:
 
 
 def _branch(store: Store) -> str:
-    said = store.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
-    return said.decode("utf-8", "replace").strip() or "none"
+    output = store.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
+    return output.decode("utf-8", "replace").strip() or "none"
 
 
 def _last_save(store: Store) -> LastSave | None:

@@ -32,8 +32,8 @@ def versions(store: Store, path: str, lines: tuple[int, int], limit: int) -> lis
     committed = _before(then, now, lines) if then is not None else None
     if committed is None:
         return []
-    found = line_changes(store.repository.git, tip, path, committed, limit)
-    return [Version(record(change.commit), change.before, change.after) for change in found]
+    changes = line_changes(store.repository.git, tip, path, committed, limit)
+    return [Version(record(change.commit), change.before, change.after) for change in changes]
 
 
 def _before(then: bytes, now: bytes, lines: tuple[int, int]) -> tuple[int, int] | None:

@@ -1,4 +1,7 @@
-"""Find the commit that wrote a line or an entry, with its session, host, machine and date (spec G3)."""
+"""Find the commit that wrote a line or an entry, with its session, host, machine and date (spec G3).
+
+Tested through `tests/store/history/test_records.py`.
+"""
 
 from __future__ import annotations
 
@@ -127,8 +130,8 @@ def entry_origin(store: Store, identifier: str) -> Record | None:
 def _files_with(store: Store, identifier: str) -> list[str]:
     """Return the files of the work tree that name an entry, `memory.md` first."""
     options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-e", f"^{identifier}")
-    said = store.repository.git.run("grep", *options, ok=(0, 1), timeout=300)
-    paths = [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
+    output = store.repository.git.run("grep", *options, ok=(0, 1), timeout=300)
+    paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
     return sorted(paths, key=lambda path: (path != MEMORY, path))
 
 

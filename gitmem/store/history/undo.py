@@ -109,7 +109,7 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
 def reversals(git: Git, revision: str) -> list[Reversal]:
     """Return the commits of a revision or range that undo others, children before their parents."""
     fields = ("%H", f"%(trailers:key={Trailer.OP},valueonly)", f"%(trailers:key={Trailer.UNDOES},valueonly)", "%b")
-    said = git.run(
+    output = git.run(
         "log",
         "-z",
         "--topo-order",
@@ -121,7 +121,7 @@ def reversals(git: Git, revision: str) -> list[Reversal]:
         revision,
         "--",
     )
-    texts = [field.decode("utf-8", "replace") for field in said.split(b"\0")[:-1]]
+    texts = [field.decode("utf-8", "replace") for field in output.split(b"\0")[:-1]]
     named = {}
     for oid, op, undoes, body in zip(*(texts[start :: len(fields)] for start in range(len(fields))), strict=True):
         named[oid] = undoes.split() if op.strip() else _REVERTED.findall(body)
@@ -273,8 +273,8 @@ class _Attempt:
             return []
         options = ("--files-with-matches", "-z", "--full-name", "--text", "--fixed-strings", "-f", "-")
         patterns = "".join(f"^{identifier}\n" for identifier in ids).encode()
-        said = self._git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
-        paths = [os.fsdecode(path) for path in said.split(b"\0")[:-1]]
+        output = self._git.run("grep", *options, stdin=patterns, ok=(0, 1), timeout=300)
+        paths = [os.fsdecode(path) for path in output.split(b"\0")[:-1]]
         return [path for path in paths if not ids_in([self._transaction.read(path)]).isdisjoint(ids)]
 
     def _as_it_last_was(self, path: str) -> bytes | None:
@@ -308,8 +308,8 @@ class _Attempt:
         size = len(planned[MEMORY] or b"") if MEMORY in files else 0
         if not config.enabled or not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
             return ()
-        said = "memory.md is above its threshold again, so the next save rotates it. "
-        return (said + "To prevent that, raise rotation.threshold_tokens.",)
+        notice = "memory.md is above its threshold again, so the next save rotates it. "
+        return (notice + "To prevent that, raise rotation.threshold_tokens.",)
 
 
 def _merge_lines(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
@@ -319,10 +319,10 @@ def _merge_lines(ours: bytes, base: bytes, theirs: bytes) -> bytes | None:
 def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
     """Return the changes of each commit, by its id; a rename is a deletion and an addition."""
     options = ("-r", "-z", "--raw", "--no-renames", "--no-abbrev", "--stdin")
-    said = git.run("diff-tree", *options, stdin="".join(f"{oid}\n" for oid in oids).encode())
+    output = git.run("diff-tree", *options, stdin="".join(f"{oid}\n" for oid in oids).encode())
     found: dict[str, list[tuple[str, str, str]]] = {oid: [] for oid in oids}
     commit = ""
-    tokens = iter(said.split(b"\0")[:-1])
+    tokens = iter(output.split(b"\0")[:-1])
     for token in tokens:
         if not token.startswith(b":"):
             commit = token.decode()

@@ -1,4 +1,7 @@
-"""Preview purges of other machines that wait for an answer, and accept or refuse them for this machine."""
+"""Preview purges of other machines that wait for an answer, and accept or refuse them for this machine.
+
+Tested through `tests/store/rewrite/test_judge.py`.
+"""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ def sides_of(store: Store, path: str) -> Sides:
     """
     git, repository = store.repository.git, store.repository
     tip = repository.resolve("HEAD")
-    said = git.run("--literal-pathspecs", "rev-list", "--merges", "--full-history", tip, "--", path, timeout=_SECONDS)
-    for merge in said.decode().split()[:_MERGES]:
+    output = git.run("--literal-pathspecs", "rev-list", "--merges", "--full-history", tip, "--", path, timeout=_SECONDS)
+    for merge in output.decode().split()[:_MERGES]:
         first, second, *_ = git.run("rev-parse", f"{merge}^@").decode().split()
         held = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
         if held[0] - (held[1] & held[2]):
@@ -116,8 +116,8 @@ def _places(data: bytes | None, path: str) -> set[str]:
         return set()
     if is_beside(path):
         return {path}
-    said = Document.parse(data).get(REVIEW)
-    return {*map(str, said)} if isinstance(said, list) else set()
+    places = Document.parse(data).get(REVIEW)
+    return {*map(str, places)} if isinstance(places, list) else set()
 
 
 def _machines(store: Store, span: str) -> tuple[str, ...]:

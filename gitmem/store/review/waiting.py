@@ -1,4 +1,7 @@
-"""List documents to review: those that hold two versions, or are a second version (docs/format.md, "Merging")."""
+"""List documents to review: those that hold two versions, or are a second version (docs/format.md, "Merging").
+
+Tested through `tests/store/review/test_take.py`.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,14 @@ def to_review(store: Store, revision: str = "HEAD") -> list[ToReview]:
     except NotFoundError:
         return []
     options = ("--files-with-matches", "-z", "--full-name", "--text", "-e", f"^{REVIEW}:")
-    said = repository.git.run("grep", *options, commit, "--", "*.md", ok=(0, 1))
+    output = repository.git.run("grep", *options, commit, "--", "*.md", ok=(0, 1))
     tree = {path: oid for path, (mode, oid) in read_tree(repository.git, commit).items() if mode.startswith("100")}
-    names = [name.partition(":")[2] for name in said.decode("utf-8", "surrogateescape").split("\0")[:-1]]
+    names = [name.partition(":")[2] for name in output.decode("utf-8", "surrogateescape").split("\0")[:-1]]
     marked = [path for path in names if path in tree]
-    found = []
+    waiting = []
     for path, data in zip(marked, repository.blobs([tree[path] for path in marked]), strict=True):
         places = Document.parse(data).get(REVIEW)
         if isinstance(places, list) and places:
-            found.append(ToReview(path, tuple(map(str, places))))
-    found += [ToReview(path, ()) for path in tree if is_beside(path)]
-    return sorted(found, key=lambda item: item.path)
+            waiting.append(ToReview(path, tuple(map(str, places))))
+    waiting += [ToReview(path, ()) for path in tree if is_beside(path)]
+    return sorted(waiting, key=lambda item: item.path)

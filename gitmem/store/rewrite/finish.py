@@ -3,6 +3,8 @@
 Move the refs, update work tree and index, delete caches, clean files of the private folder, expire reflogs, delete
 unreachable objects, and read every object to verify. In a project's own repository only gitmem's reflogs are emptied;
 a notice leaves the rest to the user.
+
+Tested through `tests/store/rewrite/test_apply.py`.
 """
 
 from __future__ import annotations

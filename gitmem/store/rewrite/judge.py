@@ -214,9 +214,9 @@ def _facts(data: bytes) -> object:
 def _shape(line: bytes) -> object:
     """Return the structure of a transcript's line: its field names, role, time and ids."""
     try:
-        said = json.loads(line)
+        fields = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    if not isinstance(said, dict):
-        return type(said)
-    return ({key: said.get(key) for key in ("at", "role", "agent", "id")}, [*said])
+    if not isinstance(fields, dict):
+        return type(fields)
+    return ({key: fields.get(key) for key in ("at", "role", "agent", "id")}, [*fields])

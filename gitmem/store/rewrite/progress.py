@@ -1,4 +1,7 @@
-"""The state of purges in the private folder: records applied, commits scanned, and the journal of a running purge."""
+"""The state of purges in the private folder: records applied, commits scanned, and the journal of a running purge.
+
+Tested through `tests/store/rewrite/test_judge.py`.
+"""
 
 from __future__ import annotations
 
@@ -55,12 +58,12 @@ class State:
 def read_state(private: str) -> State:
     """Read the state; an empty one if it cannot be read, so that everything is scanned and judged again."""
     try:
-        said = _read(private, _STATE)
-        if said["v"] != _VERSION:
+        fields = _read(private, _STATE)
+        if fields["v"] != _VERSION:
             return State()
-        lists = {name: tuple(map(str, said[name])) for name in ("records", "clean", "agreed", "refused", "aside")}
-        waiting = {str(key): str(why) for key, why in said["waiting"].items()}
-        return State(**lists, waiting=waiting, removed=int(said["removed"]))
+        lists = {name: tuple(map(str, fields[name])) for name in ("records", "clean", "agreed", "refused", "aside")}
+        waiting = {str(key): str(why) for key, why in fields["waiting"].items()}
+        return State(**lists, waiting=waiting, removed=int(fields["removed"]))
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return State()
 
@@ -68,8 +71,8 @@ def read_state(private: str) -> State:
 def write_state(private: str, state: State) -> None:
     """Write the state; ignore failures, after which everything is scanned and judged again."""
     with contextlib.suppress(OSError):
-        said = {"v": _VERSION, **{name: getattr(state, name) for name in state.__slots__}}
-        _write(private, _STATE, said, sync=False)
+        fields = {"v": _VERSION, **{name: getattr(state, name) for name in state.__slots__}}
+        _write(private, _STATE, fields, sync=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +96,12 @@ class Journal:
     def read(private: str) -> Journal:
         """Read the journal; an empty one if the purge had only begun."""
         try:
-            said = _read(private, PURGING)
+            fields = _read(private, PURGING)
             return Journal(
-                tuple(said["records"]),
-                {ref: (old, new) for ref, (old, new) in said["moves"].items()},
-                {path: (old, new, mode) for path, (old, new, mode) in said["files"].items()},
-                tuple((oid, words) for oid, words in said["stash"]),
+                tuple(fields["records"]),
+                {ref: (old, new) for ref, (old, new) in fields["moves"].items()},
+                {path: (old, new, mode) for path, (old, new, mode) in fields["files"].items()},
+                tuple((oid, words) for oid, words in fields["stash"]),
             )
         except (OSError, ValueError, TypeError, KeyError, AttributeError):
             return Journal()
@@ -115,10 +118,10 @@ def _read(private: str, name: str) -> Any:
         return json.loads(file.read(_MAX_BYTES))
 
 
-def _write(private: str, name: str, said: Mapping[str, object], *, sync: bool) -> None:
+def _write(private: str, name: str, fields: Mapping[str, object], *, sync: bool) -> None:
     path = os.path.join(private, name)
     with open(f"{path}.new", "w", encoding="ascii") as file:
-        file.write(json.dumps(said))
+        file.write(json.dumps(fields))
         file.flush()
         if sync:
             os.fsync(file.fileno())

@@ -2,6 +2,8 @@
 
 Records made or accepted here are followed. Those of other machines are followed within limits on their number and on
 what they would remove (gitmem.store.rewrite.judge); the others wait for an answer.
+
+Tested through `tests/store/rewrite/test_judge.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Make a store as a clone of a remote's memory (docs/format.md, "Synchronising")."""
+"""Make a store as a clone of a remote's memory (docs/format.md, "Synchronising").
+
+Tested through `tests/cli/commands/test_sync.py` and `tests/store/setup/test_incoming.py`.
+"""
 
 from __future__ import annotations
 

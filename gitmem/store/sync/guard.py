@@ -1,4 +1,7 @@
-"""Refuse unsafe or surprising states of a remote before a merge; docs/format.md, "Trust", lists them."""
+"""Refuse unsafe or surprising states of a remote before a merge; docs/format.md, "Trust", lists them.
+
+Tested through `tests/store/sync/test_memory.py`.
+"""
 
 from __future__ import annotations
 

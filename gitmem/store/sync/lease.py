@@ -64,8 +64,8 @@ class Lease:
         old = self._connection.fetch(self._remote, self._ref, f"{FETCHED}/{self._remote.name}/lease-{self._job}")
         if old is not None and old != self._commit and not self._is_over(old, now):
             return False
-        said = {"machine": self._store.context.machine, "token": self._token, "taken": now.isoformat()}
-        return self._push({**said, "seconds": seconds}, old)
+        fields = {"machine": self._store.context.machine, "token": self._token, "taken": now.isoformat()}
+        return self._push({**fields, "seconds": seconds}, old)
 
     def release(self) -> None:
         """Release the lease; if the remote cannot be reached, it expires."""
@@ -74,8 +74,8 @@ class Lease:
                 self._push({_FREE: True, "taken": self._now().isoformat()}, self._commit)
             self._commit = None
 
-    def _push(self, said: dict[str, object], old: str | None) -> bool:
-        commit = self._write(said)
+    def _push(self, fields: dict[str, object], old: str | None) -> bool:
+        commit = self._write(fields)
         try:
             self._connection.push(self._remote, commit, self._ref, old)
         except PushRacedError:
@@ -83,11 +83,11 @@ class Lease:
         self._commit = commit
         return True
 
-    def _write(self, said: dict[str, object]) -> str:
+    def _write(self, fields: dict[str, object]) -> str:
         tree = self._git.run("hash-object", "-t", "tree", "-w", "--stdin", stdin=b"").decode().strip()
         who = {"NAME": GITMEM.name, "EMAIL": GITMEM.email, "DATE": f"@{int(self._now().timestamp())} +0000"}
         env = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
-        text = f"{json.dumps({**said, 'salt': os.urandom(4).hex()}, ensure_ascii=True)}\n"
+        text = f"{json.dumps({**fields, 'salt': os.urandom(4).hex()}, ensure_ascii=True)}\n"
         return self._git.run("commit-tree", tree, stdin=text.encode(), env=env).decode().strip()
 
     def _is_over(self, commit: str, now: datetime) -> bool:
@@ -118,11 +118,11 @@ class Lease:
 def _read(raw: bytes) -> Held | None:
     """Return the content of a lease, None if it is free or unreadable."""
     try:
-        said = json.loads(raw.partition(b"\n\n")[2])
-        if said.get(_FREE):
+        fields = json.loads(raw.partition(b"\n\n")[2])
+        if fields.get(_FREE):
             return None
-        taken = datetime.fromisoformat(said["taken"]).astimezone(UTC)
-        return Held(str(said["machine"]), str(said["token"]), taken, min(int(said["seconds"]), 24 * 3600))
+        taken = datetime.fromisoformat(fields["taken"]).astimezone(UTC)
+        return Held(str(fields["machine"]), str(fields["token"]), taken, min(int(fields["seconds"]), 24 * 3600))
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError):
         return None
 

@@ -121,8 +121,8 @@ def _allowed(store: Store, old: Collection[str], here: Tree, there: Tree) -> dic
     """Return, by path, the lines that may go: replaced by summaries, or deleted by retention."""
     tiers = [path for path in old if path.startswith(_TIERS)]
     before = _contents(store, {path: here[path][1] for path in tiers})
-    told = [path for path in there if tiers and path.startswith(_TIERS[1:])]
-    after = _contents(store, {path: there[path][1] for path in told})
+    summaries = [path for path in there if tiers and path.startswith(_TIERS[1:])]
+    after = _contents(store, {path: there[path][1] for path in summaries})
     today = store.context.clock().date()
     allowed: dict[str, set[str]] = {}
     for path, data in before.items():

@@ -60,8 +60,8 @@ def read_records(private: str) -> dict[str, Record]:
             return {}
         import json
 
-        said = json.loads(data)
-        return {str(name): _record(fields) for name, fields in said["remotes"].items()}
+        content = json.loads(data)
+        return {str(name): _record(fields) for name, fields in content["remotes"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return {}
 
@@ -71,7 +71,7 @@ def write_record(private: str, name: str, record: Record | None) -> None:
     import json
 
     records = {**read_records(private), name: record}
-    said = {
+    content = {
         remote: {
             "tried": known.tried.isoformat(),
             "synced": known.synced.isoformat() if known.synced else None,
@@ -84,7 +84,7 @@ def write_record(private: str, name: str, record: Record | None) -> None:
     path = os.path.join(private, _FILE)
     temporary = f"{path}.{os.getpid()}.new"
     with open(temporary, "w", encoding="utf-8") as file:
-        file.write(json.dumps({"v": 1, "remotes": said}, ensure_ascii=False))
+        file.write(json.dumps({"v": 1, "remotes": content}, ensure_ascii=False))
     os.replace(temporary, path)
 
 

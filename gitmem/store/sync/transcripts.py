@@ -1,6 +1,8 @@
 """Sync transcripts (L1) with a branch of their own, only if `sync.transcripts` is set (spec G6).
 
 They are merged like other files, but never checked out.
+
+Tested through `tests/store/sync/test_losses.py`.
 """
 
 from __future__ import annotations
