@@ -38,9 +38,8 @@ def find_project(start: str, home: str) -> Project:
     folder = start
     while True:
         project = None if _is_disconnected_store(folder) else _repository_at(folder)
-        if (
-            project is not None and os.path.basename(project.root) != STORE_FOLDER
-        ):  # else it is a store's own repository
+        # A repository at `.gitmem` is a store's own, not a project's.
+        if project is not None and os.path.basename(project.root) != STORE_FOLDER:
             return project
         if folder != home and is_store(os.path.join(folder, STORE_FOLDER)):
             return Project(folder, None)

@@ -161,7 +161,7 @@ def edited(name: str, data: bytes, path: tuple[str, ...], value: object | None) 
         text = data.decode()
         text = remove_value(text, path) if value is None else set_value(text, path, _plain(value))
     except (YamlTextError, UnicodeDecodeError) as error:
-        raise GitmemError(f"{name} cannot be changed: {error}.", "Mend it with an editor, then try again.") from error
+        raise GitmemError(f"{name} cannot be changed: {error}.", "Correct it in an editor, then try again.") from error
     return text.encode()
 
 
