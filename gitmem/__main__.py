@@ -1,6 +1,6 @@
 """Where a gitmem process begins: the script `gitmem` and `python -m gitmem`.
 
-What is done here is done before anything else is imported. `python -m` itself looks for `gitmem` in the current folder
+This runs before anything else is imported. `python -m` itself looks for `gitmem` in the current folder
 first, before any line of gitmem's runs (docs/format.md, "Processes"). Not even `__future__` may be imported above.
 """
 
@@ -9,7 +9,7 @@ import sys
 
 
 def run() -> None:
-    """Run the command line of this process, on modules and streams that its current folder and caller cannot bend."""
+    """Run the command line, with modules and streams that neither the current folder nor the caller can change."""
     if sys.getfilesystemencoding() != "utf-8" and os.name == "posix" and sys.executable:
         speak_utf8()
     if None in (sys.stdin, sys.stdout, sys.stderr):
@@ -25,9 +25,9 @@ def run() -> None:
 
 
 def trusted(path: list[str]) -> list[str]:
-    """Return a path of modules without the current folder and what a relative entry of `PYTHONPATH` names.
+    """Return a module path without the current folder and relative entries of `PYTHONPATH`.
 
-    What holds Python's or gitmem's own code stays: `python -m gitmem` works in a checkout of gitmem, too.
+    Folders with Python's or gitmem's own code stay: `python -m gitmem` works in a checkout of gitmem, too.
     """
     own = (os.path.dirname(os.__file__), os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     named = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -36,16 +36,16 @@ def trusted(path: list[str]) -> list[str]:
 
 
 def speak_utf8() -> None:
-    """Begin this process again in Python's UTF-8 mode, which the locale or `PYTHONUTF8=0` had switched off.
+    """Restart this process in Python's UTF-8 mode, which the locale or `PYTHONUTF8=0` had switched off.
 
-    Names of files are UTF-8 in a store, and a text on the command line is what its bytes say in UTF-8.
+    File names in a store and texts on the command line are UTF-8.
     """
     words = (sys.executable, "-X", "utf8", *sys.orig_argv[1:])
     os.execv(sys.executable, [word.encode("utf-8", "surrogateescape") for word in words])  # noqa: S606  # no shell
 
 
 def open_missing_streams() -> None:
-    """Open an empty file for each standard stream that is closed, lest a file that is written gets its number."""
+    """Open the null device for each closed standard stream, so that no other file gets its number."""
     for number in range(3):
         try:
             os.fstat(number)

@@ -1,5 +1,7 @@
 """Settings: the one table of what may be set, to what, and by whom (docs/format.md, "Settings").
 
+Rows such as "spec R2" are those of docs/spec.md.
+
 A store's own `config.yaml` is *tracked*: it may come from a remote, or with somebody's project. So it may set a few
 numbers, within bounds that do no harm. All else in it counts only after the person agreed to that exact value on this
 machine (`gitmem config trust`), or where it stands in the person's own file, which no store tracks.
@@ -28,7 +30,7 @@ class RotationConfig(Value):
 
 
 class RedactionConfig(Value):
-    """What is not a secret though it looks like one (spec G7)."""
+    """Texts that look like secrets and are not redacted (spec G7)."""
 
     allow: tuple[str, ...] = ()
 
@@ -133,7 +135,7 @@ class TranscriptConfig(Value):
 
 
 class Origin(Value):
-    """Where a setting in force comes from, if it is no default.
+    """Where a setting comes from, unless it is a default.
 
     `layer` is USER (a person's own settings), HERE (their own for this store) or STORE (the store's config.yaml).
     """
@@ -144,7 +146,7 @@ class Origin(Value):
 
 
 class Untrusted(Value):
-    """A value that a tracked file gives and that does not count, as the person has not agreed to it."""
+    """A value in a tracked file that does not count, because the person has not agreed to it."""
 
     key: str
     value: object
@@ -268,19 +270,19 @@ def settings(config: Config) -> Iterator[Setting]:
 
 
 def value_of(config: Config, key: str) -> object:
-    """Return what a configuration says of one setting."""
+    """Return the value of one setting."""
     group, _, name = key.partition(".")
     return getattr(getattr(config, group), name)
 
 
 def is_harmless(key: str, value: object) -> bool:
-    """Say whether a tracked file may give a setting this value without anybody's consent."""
+    """Say whether a tracked file may set this value without consent."""
     bounds = RULES[key].tracked
     return bounds is not None and isinstance(value, int) and bounds[0] <= value <= bounds[1]
 
 
 def is_agreed(agreed: Mapping[str, object], key: str, value: object) -> bool:
-    """Say whether a person's agreements have exactly this value of a setting."""
+    """Say whether the person has agreed to exactly this value."""
     try:
         return key in agreed and parse_value(key, agreed[key]) == value
     except ValueError:
@@ -317,12 +319,12 @@ def parse_value(key: str, value: object) -> object:
 
 
 def shown(value: object) -> str:
-    """Return a value for people, bounded: through aliases a short file can hold more than there are atoms."""
+    """Return a value for people, truncated: with aliases a short file can hold a huge value."""
     from reprlib import Repr
 
     bounded = Repr()
     bounded.maxlevel = 1
     try:
         return bounded.repr(value)
-    except ValueError:  # a number of more digits than Python writes
+    except ValueError:  # more digits than Python converts
         return "a number that is too long"

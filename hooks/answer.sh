@@ -1,5 +1,5 @@
-# What a host runs at an event that is owed an answer on standard output: gitmem itself, where it is installed. It is
-# installed as one line after `gitmem=EVENT; `; deliver.sh says more, also why it is started in the root folder.
+# A host runs this at an event that it wants an answer to: gitmem itself, if it is installed. It becomes one line after
+# `gitmem=EVENT; `; deliver.sh says more, also why gitmem is started in the root folder.
 p=$PWD
 [ "$GITMEM_HOOKS" = off ] || ! cd / || ! command -v gitmem >/dev/null || exec gitmem -C "$p" hook claude
 exit 0

@@ -1,4 +1,4 @@
-# What a host runs at an event: it puts the event, which comes on standard input, into the store's spool and is gone.
+# A host runs this at an event: it writes the event from standard input into the store's spool and ends.
 #
 # `gitmem install` writes this text into the host's settings as one line (gitmem.hosts.shim drops the comments and joins
 # the lines) after `gitmem=EVENT; `, which names the event and marks the command as gitmem's. No Python starts, and no
@@ -15,8 +15,8 @@
 [ "$GITMEM_HOOKS" = off ] && exit 0
 set -C
 
-# Where the spool is, by the rules of gitmem.store.locate (docs/format.md, "Where a store is"), from the current folder,
-# else from the host's project folder. What is rarer than a work tree and a linked work tree is left to gitmem: `ask`.
+# Find the spool, by the rules of gitmem.store.locate (docs/format.md, "Where a store is"), from the current folder,
+# else from the host's project folder. Rarer cases than a work tree and a linked work tree are left to gitmem: `ask`.
 d= ask=
 [ -d "$HOME/.gitmem/projects" ] && ask=1
 for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
@@ -58,14 +58,14 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
     # A store of its own has a repository of its own; one on a branch of the project's has a file there.
     [ -d "$p/.gitmem/.git" ] && c=$p/.gitmem/.git
     d=$c/gitmem/spool/hooks
-    # What is not ours (`-O`) would tell another user of the session; whether it may, gitmem asks git.
+    # A folder of another user's (`-O`) would give them the session: gitmem asks git whether it is trusted.
     [ -d "$d" ] && [ -O "$d" ] && [ -O "$p/.gitmem" ] && ! [ -L "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
     break
 done
 [ "$d" ] || p=$PWD
 cd / || exit 0
 
-# A name that is taken, by a process that had our number before, is never written to. The folder is its owner's alone; a
+# A name that an earlier process with our number has taken is never written to. The folder is its owner's alone; a
 # `umask` here would be passed on to the gitmem that is started below, and to the store's files.
 if [ "$d" ]; then
     n=1
@@ -75,7 +75,7 @@ fi
 if [ "$d" ]; then
     cat >>"$f"
     [ -s "$f" ] || rm -f "$f"
-    # At a turn's end, and every five events of tools, what is there is committed in the background.
+    # At a turn's end, and at every fifth event of tools, commit the spool in the background.
     set -- "$d"/*.json
     case $gitmem$(($# % 5)) in
     Stop? | PreCompact? | SessionEnd? | PostToolUse*0) gitmem -C "$p/" hook claude --drain </dev/null >/dev/null & ;;

@@ -1,7 +1,7 @@
-"""`make try`: two recorded sessions in a temporary project, and what a user gets of them.
+"""`make try`: import two recorded sessions into a temporary project and print the resulting memory.
 
-The sessions were written for this (templates/demo). They go through the path of the hooks, and memory.md, kept small
-for the occasion, rotates on the way.
+The sessions were written for this (templates/demo). They take the same way as those of hooks, with a threshold so small
+that memory.md rotates.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _START = {"hook_event_name": "SessionStart", "session_id": "the-next-session", "
 
 
 def main() -> None:
-    """Run the tour; ends with the exit code of the first command that fails."""
+    """Run the tour, and exit with the code of the first command that fails."""
     with tempfile.TemporaryDirectory(prefix="gitmem try ") as folder:
         project = Path(folder, "프로젝트")
         project.mkdir()
@@ -55,7 +55,7 @@ class _Tour:
         self._environ.update(GIT_CONFIG_NOSYSTEM="1", PYTHONUTF8="1", TZ="UTC")
 
     def configure(self, text: str) -> None:
-        """Write the settings of the person on tour."""
+        """Write the user's own settings."""
         folder = Path(personal_folder(self._environ, self._environ["HOME"]))
         folder.mkdir(parents=True)
         (folder / "config.yaml").write_text(text)
@@ -77,11 +77,11 @@ class _Tour:
         self._run("git", "-C", str(self.store), "ls-files")
 
     def next_session(self) -> None:
-        """Show what an agent is told when it starts here again."""
+        """Print what the next session of an agent starts with."""
         print("\n# what the next session of the agent starts with:", flush=True)
         payload = json.dumps({**_START, "cwd": str(self._project)})
-        said = self._run(*own_command("hook", "claude"), text=payload)
-        print(json.loads(said)["hookSpecificOutput"]["additionalContext"])
+        answer = self._run(*own_command("hook", "claude"), text=payload)
+        print(json.loads(answer)["hookSpecificOutput"]["additionalContext"])
 
     def _run(self, *command: str, text: str | None = None) -> str:
         done = subprocess.run(

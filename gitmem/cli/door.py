@@ -1,4 +1,4 @@
-"""The command line's door: the only place of this room that reads the process's surroundings and prints."""
+"""The command line's door: streams, environment, current folder and clock, passed to every command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # see gitmem.git.process.run
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Mapping
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-VECTORS = "vectors"  # as gitmem.search.vectors.cache has it, which a save need not import
+VECTORS = "vectors"  # as in gitmem.search.vectors.cache, which a save need not import
 
 
 class Door(Value):
-    """What a command gets of the outside world, and its way to answer."""
+    """Environment, current folder and streams of a command, and how it answers."""
 
     environ: Mapping[str, str]
     cwd: str
@@ -31,9 +31,9 @@ class Door(Value):
     err: TextIO
 
     def harmless(self) -> Door:
-        """Return this door with streams that write no control characters to a terminal but those of ASCII.
+        """Return this door with streams that escape all control characters but ASCII's.
 
-        Commands colour their lines with these, and have `plain` take them out of what was read somewhere.
+        Commands colour lines with ASCII's, and remove them from text that was read somewhere by `plain`.
         """
         return self._replace(out=_Harmless(self.out), err=_Harmless(self.err))
 
@@ -49,7 +49,7 @@ class Door(Value):
         return Context(self.environ, self.home(), machine_name(), now)
 
     def settings_taken_over(self) -> tuple[str, ...]:
-        """Move the person's settings out of a place that a store may track, once; returns what to tell them."""
+        """Move the person's settings out of a place that a store may track, once; return notices about it."""
         from gitmem.store.config.personal import is_left_behind
 
         if not is_left_behind(self.environ, self.home()):
@@ -59,11 +59,11 @@ class Door(Value):
         return take_over(self.environ, self.home())
 
     def folder(self, args: argparse.Namespace) -> str:
-        """Return the folder the command is about."""
+        """Return the folder that the command works in."""
         return os.path.join(self.cwd, args.directory) if args.directory else self.cwd
 
     def find(self, args: argparse.Namespace) -> str:
-        """Return the work tree of the store the command is about.
+        """Return the work tree of the command's store.
 
         Raises:
             StoreNotFoundError: there is none.
@@ -84,16 +84,15 @@ class Door(Value):
         return store
 
     def open(self, args: argparse.Namespace) -> Store:
-        """Return the store the command is about, as it is."""
+        """Return the command's store, as it is."""
         from gitmem.store.store import Store
 
         return Store(self.find(args), self.context())
 
     def settled(self, args: argparse.Namespace) -> Store:
-        """Return the store after what waits in its spool was committed and what a crash left was repaired.
+        """Return the command's store, with its spool committed and the traces of a crash repaired.
 
-        Where that is not possible now (busy, read-only, a merge in progress), the store is good for reading; why is
-        said on stderr.
+        If that is not possible now (busy, read-only, a merge in progress), stderr says why, and the store can be read.
         """
         from gitmem.errors import GitmemError
 
@@ -116,10 +115,7 @@ class Door(Value):
         return store
 
     def maintain_later(self, store: Store) -> None:
-        """Have the repository packed in the background if it is time; should that fail, again ten packs later.
-
-        Where there are vectors, those of what was committed are made, too.
-        """
+        """Pack the repository in the background at each tenth spare pack, and keep existing vectors complete."""
         spare = store.spare_packs()
         if store.config.maintenance.automatic and spare > 0 and spare % 10 == 1:
             from gitmem.store.upkeep.background import start
@@ -131,7 +127,7 @@ class Door(Value):
             start(store, "reindex", "--background")
 
     def sync_later(self, store: Store, *, session: bool) -> None:
-        """Have the memory synced in the background if it is time; `session`: one has just begun or is over."""
+        """Sync in the background if it is due; `session` says that a session has just begun or ended."""
         from gitmem.store.sync.records import is_due
 
         if is_due(store, session=session):
@@ -150,7 +146,7 @@ class Door(Value):
             print(shown, file=self.out)
 
     def notices(self, notices: tuple[str, ...]) -> None:
-        """Tell the user something beside the answer, on stderr."""
+        """Print notices on stderr."""
         for notice in notices:
             from gitmem.text.terminal import plain
 
@@ -166,7 +162,7 @@ class Door(Value):
 
 
 class _Harmless:
-    """A text stream that has `gitmem.text.terminal.harmless` look at all that is written to it."""
+    """A text stream that writes its text through `gitmem.text.terminal.harmless`."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -195,7 +191,7 @@ def machine_name() -> str:
 
 
 def real_door() -> Door:
-    """Return the door to this process; output is UTF-8 whatever the locale, and never fails on a character."""
+    """Return the door of this process; its output is UTF-8 in any locale, and no character makes it fail."""
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # type: ignore[union-attr]
     try:

@@ -74,7 +74,7 @@ def fold_words(query: str) -> tuple[str, ...]:
 
 
 def hit_value(hit: Hit) -> dict[str, object]:
-    """Return a hit for JSON; what is not known is null."""
+    """Return a hit for JSON; unknown values are null."""
     return {
         "path": hit.path,
         "start_line": hit.start,

@@ -1,4 +1,4 @@
-"""The entry point: finds the command, and is the one place where an error becomes words and an exit code."""
+"""The entry point: find the command and run it; the one place that turns errors into messages and exit codes."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ unreachable.
 """
 _INTERRUPTED = 130  # as a shell has it: 128 and the number of the signal
 _SHOWN = 300  # characters of an unexpected error
-# What a person who was not there wants to read about later: not what a wrong word on the command line brings about.
+# Errors that somebody reads about later; a wrong command line is none.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 
 
@@ -147,7 +147,7 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def command_word(argv: Sequence[str]) -> str | None:
-    """Return the first word that is neither an option nor the folder that `-C` takes; None where there is none."""
+    """Return the first word that is neither an option nor the folder of `-C`, or None."""
     words = iter(argv)
     for word in words:
         if word == "-C":
@@ -158,19 +158,19 @@ def command_word(argv: Sequence[str]) -> str | None:
 
 
 def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
-    """Return the parser with the sub-parsers of these commands; with none, each is there as one line of help."""
+    """Return the parser with the sub-parsers of these commands; without names, with a line of help for each command."""
     import argparse
 
     help_of = " ".join(("gitmem", *names[:1], "--help"))
 
     class NarrowFormatter(argparse.RawDescriptionHelpFormatter):
-        """Lays nothing out that is shown."""
+        """Formats arguments that argparse checks, in a fixed width."""
 
         def __init__(self, prog: str) -> None:
             super().__init__(prog, width=80)
 
     class Parser(argparse.ArgumentParser):
-        """Leaves it to the one error boundary to say what is wrong."""
+        """Raises usage errors for the error boundary to print."""
 
         def __init__(self, **options: Any) -> None:
             # argparse formats each argument once to check it; asking the terminal its width for that imports shutil.
@@ -242,7 +242,7 @@ def _report(error: GitmemError, door: Door, args: argparse.Namespace | None, *, 
 
 
 def _report_unexpected(error: Exception, door: Door, args: argparse.Namespace | None, *, as_json: bool) -> int:
-    """Say on one line what happened, and keep the traceback for the log; with no store, show it."""
+    """Print one line and write the traceback to the log; print it if there is no store."""
     import traceback
 
     trace = "".join(traceback.format_exception(error))
@@ -253,7 +253,7 @@ def _report_unexpected(error: Exception, door: Door, args: argparse.Namespace | 
         said["remedy"] = f"The details are in {journal.path}, and 'gitmem doctor' shows them. Please report it."
     else:
         said["traceback"] = trace
-        said["remedy"] = "This is a mistake in gitmem. Please report it, with all that stands here."
+        said["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
     _say(door, said, as_json=as_json)
     return ExitCode.FAILURE
 
@@ -279,7 +279,7 @@ def _record(journal: FailureLog, args: argparse.Namespace | None, message: str, 
 def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
     from gitmem.text.urls import mask_urls
 
-    # Whatever is wrong may be quoted, an address with its password among it that was given in the wrong place.
+    # A message may quote an address with its password.
     said = {key: mask_urls(value) if isinstance(value, str) else value for key, value in said.items()}
     if as_json:
         import json
@@ -294,7 +294,7 @@ def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
 
 def run() -> None:
     """Run the command line of this process (the `gitmem` script)."""
-    # A command makes few cycles and soon ends: looking for them at the usual pace costs it 4 % of its time.
+    # A command makes few cycles and soon ends: collecting them at the usual pace costs 4 % of its time.
     gc.set_threshold(50_000, 20, 20)
     from gitmem.cli.door import real_door
 
@@ -307,5 +307,5 @@ def run() -> None:
         except OSError:  # a full disk
             if command_word(sys.argv[1:]) != "hook":
                 code = code or ExitCode.FAILURE
-    # Nothing is left to be done, and taking the interpreter apart would cost a tenth of a save.
+    # Tearing the interpreter down would cost a tenth of a save.
     os._exit(code)

@@ -1,7 +1,7 @@
-"""How answers of the reading commands look: as JSON with stable keys, and as text for people.
+"""Commits, entries, differences and blamed lines as JSON with stable keys, and as text for people.
 
-Text that came from a file or a commit loses its control characters on the way to a terminal: a memory may hold what an
-agent read somewhere, and an escape sequence in it could rewrite the screen.
+Text from a file or a commit loses its control characters on the way to a terminal: a memory may hold what an agent read
+somewhere, and an escape sequence in it could rewrite the screen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gitmem.store.history.records import Difference, Record, RotatedFile
 
 SHORT = 10  # characters of an object id
-_SHORT_SESSION = 8
+_SHORT_SESSION = 8  # characters of a session's id
 _MINUTES = "%Y-%m-%d %H:%M"
 # The longest prefix first; ANSI colours as git has them.
 _COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), ("+", 32), ("-", 31))
@@ -39,7 +39,7 @@ def write_file(door: Door, data: bytes) -> None:
 
 
 def write_patch(door: Door, data: bytes) -> None:
-    """Print what git printed of a commit or a diff, in colour where colour is wanted."""
+    """Print a commit or a diff as git printed it, in colour on a terminal."""
     if not door.colour():
         write_file(door, data)
         return
@@ -50,7 +50,7 @@ def write_patch(door: Door, data: bytes) -> None:
 
 
 def commit_value(record: Record) -> dict[str, object]:
-    """Return a commit as JSON has it."""
+    """Return a commit for JSON."""
     return {
         "commit": record.commit,
         "parents": list(record.parents),
@@ -75,7 +75,7 @@ def commit_line(record: Record) -> str:
 
 
 def commit_block(record: Record) -> str:
-    """Return a commit as a paragraph of what is known of it."""
+    """Return a commit as a paragraph: a line for each known value, and the subject."""
     facts = (
         ("date", f"{record.date:%Y-%m-%d %H:%M:%S %z}"),
         ("op", " ".join(filter(None, (record.op, record.type)))),
@@ -91,7 +91,7 @@ def commit_block(record: Record) -> str:
 
 
 def difference_value(changed: Difference) -> dict[str, object]:
-    """Return a difference as JSON has it."""
+    """Return a difference for JSON."""
     files = [
         {"path": change.path, "change": "added" if change.old is None else "modified" if change.new else "removed"}
         for change in changed.changes
@@ -105,7 +105,7 @@ def difference_value(changed: Difference) -> dict[str, object]:
 
 
 def entry_value(found: EntryFound) -> dict[str, object]:
-    """Return an entry as JSON has it."""
+    """Return an entry for JSON."""
     return {
         "id": found.entry.id,
         "time": found.entry.time,
@@ -118,16 +118,16 @@ def entry_value(found: EntryFound) -> dict[str, object]:
 
 
 def entry_text(found: EntryFound) -> str:
-    """Return an entry as it stands, and below it where, and who saved it."""
+    """Return an entry, and below it the places that hold it and who saved it."""
     lines = [found.text.rstrip("\r\n"), ""]
-    lines += [f"in      {place.path}:{place.line}" for place in found.places] or ["in      no file any more"]
+    lines += [f"in      {place.path}:{place.line}" for place in found.places] or ["in      no file, only history"]
     if found.origin:
         lines += [f"saved   {found.origin.date:{_MINUTES}}  {_who(found.origin)}", f"commit  {found.origin.commit}"]
     return plain("\n".join(lines))
 
 
 def blame_value(path: str, lines: Sequence[Line]) -> dict[str, object]:
-    """Return blamed lines as JSON has them."""
+    """Return blamed lines for JSON."""
     origins = [commit_value(line.origin) if line.origin else None for line in lines]
     listed = zip(lines, origins, strict=True)
     return {
@@ -153,7 +153,7 @@ def blame_table(lines: Sequence[Line]) -> str:
 
 
 def index_value(found: Sequence[RotatedFile]) -> dict[str, object]:
-    """Return the rotations in the shape of `memory-index.json` (spec R7, docs/format.md, Memories of older tools)."""
+    """Return the rotations in the shape of `memory-index.json` (docs/spec.md, R7)."""
     return {
         "version": 1,
         "current": MEMORY,
@@ -182,7 +182,7 @@ def _utc(moment: datetime) -> str:
 def index_table(found: Sequence[RotatedFile]) -> str:
     """Return the rotations in columns."""
     if not found:
-        return "No rotation yet: memory.md is all there is."
+        return "No rotation yet: memory.md has not reached its threshold."
     rows = [("ARCHIVE", "ROTATED", "TOKENS", "LINES", "DAYS", "SUMMARY")]
     for item in found:
         days = " to ".join(dict.fromkeys(item.days or ("-",)))
@@ -193,10 +193,10 @@ def index_table(found: Sequence[RotatedFile]) -> str:
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
     gone = sum(not item.present for item in found)
     total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
-    lines += ["", f"{total}; {gone} in brackets left the tree and stay in history." if gone else f"{total}."]
+    lines += ["", f"{total}; {gone} in brackets are in history only." if gone else f"{total}."]
     return plain("\n".join(lines))
 
 
 def _who(record: Record) -> str:
-    """Return the host and the beginning of the session, where neither is known the author."""
+    """Return the host and the start of the session's id, or the author if both are unknown."""
     return "/".join(filter(None, (record.host, (record.session or "")[:_SHORT_SESSION]))) or record.author

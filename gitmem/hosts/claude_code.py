@@ -1,4 +1,4 @@
-"""Claude Code: the events it is asked to tell of, and where it keeps its settings (https://code.claude.com/docs/en/hooks)."""
+"""Claude Code: the events it is asked to report, and where it keeps its settings (https://code.claude.com/docs/en/hooks)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SERVERS = "mcpServers"
 _AUTO_MEMORY = "autoMemoryDirectory"
 _MOST_BYTES = 1_000_000  # of settings
 _AGENT_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
-# Seconds, after which the host ends a hook. A delivery takes milliseconds; this is for a machine that stands still.
+# Seconds after which the host ends a hook. A delivery takes milliseconds; this is for a machine that hangs.
 _TIMEOUT = 10
 
 
@@ -44,7 +44,7 @@ class Scope(Enum):
 
 
 def hooks() -> dict[str, Mapping[str, object]]:
-    """Return by event what settings hold under it."""
+    """Return the hook of each event."""
     return {
         event: {"type": "command", "command": command(script, event), "timeout": _TIMEOUT}
         for event, script in EVENTS.items()
@@ -71,13 +71,13 @@ def servers_file(scope: Scope, project: str, home: str, environ: Mapping[str, st
 
 
 def agent_files(scope: Scope, project: str, home: str, environ: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the skill and the agent by which a session sums up what was rotated away, by path (spec R6)."""
+    """Return the skill and the agent with which a session summarizes archives, by path (docs/spec.md, R6)."""
     folder = os.path.dirname(settings_file(scope, project, home, environ))
     return {os.path.join(folder, *parts): read_resource("templates", "claude", *parts) for parts in _AGENT_FILES}
 
 
 def server() -> dict[str, object]:
-    """Return what a list of MCP servers holds for gitmem; without `alwaysLoad` an agent must search for the tools."""
+    """Return gitmem's item in a list of MCP servers; `alwaysLoad` spares the agent a search for the tools."""
     return {"type": "stdio", "command": SERVER, "args": ["mcp"], "alwaysLoad": True}
 
 
@@ -96,20 +96,20 @@ def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     settings say otherwise. A project's are not asked: a repository must not say which of a person's files are read.
     """
     config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-    if said := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
-        return os.path.join(home, said[2:]) if said.startswith("~/") else os.path.join(project, said)
-    named = "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
-    return os.path.join(config, "projects", named, "memory")
+    if named := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
+        return os.path.join(home, named[2:]) if named.startswith("~/") else os.path.join(project, named)
+    slug = "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
+    return os.path.join(config, "projects", slug, "memory")
 
 
 def _setting(path: str, key: str) -> str:
-    """Return a text of a settings file, "" where it cannot be read or does not say it."""
+    """Return a text from a settings file, "" if it is unreadable or has none."""
     import json
 
     try:
         with open(path, encoding="utf-8") as file:
             value = json.loads(file.read(_MOST_BYTES))
-        said = value.get(key)
+        text = value.get(key)
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""
-    return said if isinstance(said, str) else ""
+    return text if isinstance(text, str) else ""

@@ -25,9 +25,9 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What an installation made: the file, these folders, and hooks in what held nothing (settings_file.Emptied).
+    """What an installation made: the file, these folders, and the containers that were empty before.
 
-    Of a file that is gitmem's as a whole, `digest` is the SHA-256 of what was written.
+    `digest` is the SHA-256 of a file that is gitmem's as a whole.
     """
 
     created: bool = False
@@ -38,7 +38,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What is to become of a settings file; None where there is none. `record` None: nothing of ours is left in it."""
+    """A file before and after, None where it does not exist; `record` is None if nothing of gitmem is left in it."""
 
     path: str
     before: bytes | None
@@ -48,7 +48,7 @@ class Change:
 
     @property
     def changes(self) -> bool:
-        """Whether the file will be another one."""
+        """Whether the content changes."""
         return self.before != self.after
 
 
@@ -59,19 +59,19 @@ class Manifest:
         self.path = path
 
     def records(self) -> dict[str, Record]:
-        """Return all records; one that cannot be read is none, since hooks can be told without it."""
+        """Return all records; skip unreadable ones, since hooks are recognized without them."""
         found = {}
         with contextlib.suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             with open(self.path, encoding="utf-8", errors="surrogateescape") as file:
                 files = json.load(file)["files"]
-            for path, said in files.items():
-                emptied = {str(place): str(text) for place, text in said["emptied"].items()}
-                folders, digest = tuple(map(str, said["folders"])), str(said.get("digest", ""))
-                found[str(path)] = Record(said["created"] is True, folders, emptied, digest)
+            for path, kept in files.items():
+                emptied = {str(place): str(text) for place, text in kept["emptied"].items()}
+                folders, digest = tuple(map(str, kept["folders"])), str(kept.get("digest", ""))
+                found[str(path)] = Record(kept["created"] is True, folders, emptied, digest)
         return found
 
     def put(self, path: str, record: Record | None) -> None:
-        """Keep a record, or with None forget it; where none is left the file goes, too."""
+        """Keep a record, or delete it with None; delete the file with its last record."""
         records = self.records()
         if record is None:
             _leave_folders(records.pop(path, Record()), records)
@@ -84,8 +84,8 @@ class Manifest:
                 os.rmdir(os.path.dirname(os.path.dirname(self.path)))
             return
         os.makedirs(os.path.dirname(self.path), mode=0o700, exist_ok=True)
-        said = {"v": _VERSION, "files": {name: asdict(kept) for name, kept in records.items()}}
-        _write(self.path, json.dumps(said, ensure_ascii=False, indent=1).encode("utf-8", "surrogateescape"), 0o600)
+        value = {"v": _VERSION, "files": {name: asdict(kept) for name, kept in records.items()}}
+        _write(self.path, json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogateescape"), 0o600)
 
 
 def plan_install(path: str, hooks: Mapping[str, Mapping[str, object]], known: Record | None) -> Change:
@@ -114,14 +114,14 @@ def _plan(
     before = _read(path)
     text = _decoded(before or b"")
     with _named(path):
-        if known is None or not present(text):  # what was noted of what is gone is of another file
+        if known is None or not present(text):  # the record is of a file that is gone
             known = Record(before is None, _missing_folders(path) if before is None else ())
         new, emptied = put(text, known=known.emptied)
     return Change(path, before, _encoded(new), Record(known.created, known.folders, emptied))
 
 
 def plan_uninstall(path: str, known: Record | None) -> Change:
-    """Plan to take gitmem's hooks out of a settings file; without a record by what can be told from the file.
+    """Plan to take gitmem's hooks out of a settings file; without a record by the marks in the file.
 
     Raises:
         RefusedError: the file is no settings file, or cannot be read.
@@ -165,13 +165,13 @@ def plan_put(path: str, content: bytes, known: Record | None) -> Change:
     elif before != content and (known is None or _digest(before) != known.digest):
         return Change(path, before, before, known)
     elif known is None:
-        # The same file is there already, by a team's repository: it is not ours to take away.
+        # The team's repository brought the same file: uninstall must leave it.
         return Change(path, before, before, None)
     return Change(path, before, content, replace(known, digest=_digest(content)))
 
 
 def plan_take(path: str, known: Record) -> Change:
-    """Plan to take a file of gitmem's away, if it still is what was written.
+    """Plan to remove a file of gitmem's, unless it was changed.
 
     Raises:
         RefusedError: it cannot be read.
@@ -189,14 +189,14 @@ def _digest(data: bytes) -> str:
 
 
 def carry_out(change: Change, manifest: Manifest | None) -> None:
-    """Do what was planned.
+    """Write the planned change.
 
     Raises:
         NotSavedError: it could not be written; the settings are as they were.
 
     """
     try:
-        # First the record: one of a file that was not written harms nothing.
+        # The record goes first: without the file it does no harm.
         if manifest is not None and change.record is not None:
             manifest.put(change.path, change.record)
         if change.changes:
@@ -211,21 +211,21 @@ def carry_out(change: Change, manifest: Manifest | None) -> None:
 
 
 def hooked_events(path: str) -> tuple[str, ...]:
-    """Return the events that a settings file names a hook of gitmem's for; none where it cannot be read."""
+    """Return the events with a hook of gitmem's in a settings file; none if it is unreadable."""
     with contextlib.suppress(RefusedError, SettingsError):
         return installed_events(_decoded(_read(path) or b""))
     return ()
 
 
 def is_registered(path: str, place: Place) -> bool:
-    """Say whether a host's list of servers has gitmem's; it does not where it cannot be read."""
+    """Say whether a readable list of servers has gitmem's."""
     with contextlib.suppress(RefusedError, SettingsError):
         return has_server(_decoded(_read(path) or b""), place)
     return False
 
 
 def _leave_folders(gone: Record, others: dict[str, Record]) -> None:
-    """Have the folders that were made for one file, and are still needed, go with the last one that is in them."""
+    """Pass the folders made for a deleted record on to a record with a file in them."""
     for folder in reversed(gone.folders):
         for path, record in others.items():
             if os.path.isdir(folder) and os.path.realpath(path).startswith(folder + os.sep):
@@ -248,7 +248,7 @@ def _replace(change: Change) -> None:
 
 
 def _write(path: str, data: bytes, mode: int | None) -> None:
-    """Put a file in the place of another one, whole or not at all; `mode` None: the one that new files have."""
+    """Replace a file atomically; without `mode` it gets that of new files."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path))
     try:
         with open(descriptor, "wb") as file:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from gitmem.store.spool.hooks import HookSpool
     from gitmem.store.store import Store
 
-SECONDS = 0.6  # after which a session's start leaves out what it has not looked at yet
-LONGEST_SECONDS = 5.0  # after which it ends without an answer, of which nothing but a disk or a machine is the cause
-BACKGROUND_SECONDS = 300.0  # in which what happens behind a hook is done, or left to the next one
-OFF = "GITMEM_HOOKS"  # set to "off", hooks do nothing: a model that gitmem asks is no session to remember
-TENDING_SECONDS = 60.0  # after which no further step of what is done once a day is begun
+SECONDS = 0.6  # after which a session's start skips what it has not read yet
+LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
+BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the next one
+OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
+TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
 _ANSWERED = "SessionStart"
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
@@ -37,7 +37,7 @@ _STILL_KNOWN = ("resume", "fork")
 
 
 class Call(Value):
-    """The command line of a hook, which must be understood whatever it is."""
+    """The command line of a hook."""
 
     host: str
     drain: bool
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def hook(argv: Sequence[str], door: Door) -> int:
-    """Do the work of a hook; see `run_hook`. Needs no parser, which would cost half of its time."""
+    """Do the work of a hook; see `run`. It needs no parser, which would take half of its time."""
     try:
         call = parse_call(argv)
         door = door._replace(cwd=os.path.join(door.cwd, call.directory))
@@ -76,7 +76,7 @@ def hook(argv: Sequence[str], door: Door) -> int:
 
 
 def parse_call(argv: Sequence[str]) -> Call:
-    """Return what a command line asks for; what is not understood is passed over."""
+    """Parse a hook's command line and ignore unknown words."""
     words = list(argv)
     directory = ""
     if "-C" in words[:-1]:
@@ -90,7 +90,7 @@ def parse_call(argv: Sequence[str]) -> Call:
 
 
 def _take(door: Door) -> None:
-    """Put a payload into the spool; answer it where that is its due."""
+    """Put a payload into the spool, and answer a session's start."""
     from gitmem.store.spool.hooks import parse
     from gitmem.store.spool.spool import MAX_EVENT_BYTES
 
@@ -99,7 +99,7 @@ def _take(door: Door) -> None:
     payload = parse(data)
     if payload is None:
         if data.strip():
-            _log(door, f"a payload of {len(data):,} bytes is no JSON object and was not kept")
+            _log(door, f"a payload of {len(data):,} bytes is not a JSON object, so it was dropped")
         return
     event, cwd = payload.get("hook_event_name"), payload.get("cwd")
     name = event if isinstance(event, str) else ""
@@ -123,7 +123,7 @@ def _take(door: Door) -> None:
 
 
 def _answer_start(door: Door, root: str, payload: dict[str, object], late: Callable[[], bool]) -> None:
-    """Tell a session what earlier ones left, unless it still knows (spec R8)."""
+    """Print the memory for a new session, unless its context still holds it (docs/spec.md, R8)."""
     from gitmem.project.state import ProjectQuestions
 
     cwd = payload.get("cwd")
@@ -140,7 +140,10 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
             turns, pending = ((), ()) if late() or not found else (found.turns, _pending(store))
             text = session_start(store, turns, None if late() else questions.answer(), pending, late)
             if late() or not found:
-                _log(door, f"{_ANSWERED} took longer than {SECONDS:g} s; something may have been left out")
+                _log(
+                    door,
+                    f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only",
+                )
             if text:
                 answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
                 print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
@@ -150,7 +153,7 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
 
 
 def _pending(store: Store) -> Sequence[str]:
-    """Return the archives that this agent is to sum up; else a model or nobody is."""
+    """Return the archives that the agent is asked to summarize: none unless the settings say so."""
     if store.config.summary.provider != "host":
         return ()
     from gitmem.memory.summaries.offline import pending_archives
@@ -165,9 +168,9 @@ def _knows(transcript: str, marker: str) -> bool:
 
 
 def _drain(door: Door) -> None:
-    """Do what is due, in a process of its own that outlives the host, within bounds (spec J10).
+    """Do the work behind a hook, in a process that outlives the host, within a time limit (docs/spec.md, J10).
 
-    What is not done when the time is over is done the next time: a drain may be killed at any instruction.
+    A drain may be killed at any instruction: the next one does the rest.
     """
     if hasattr(os, "setsid"):
         with contextlib.suppress(OSError):  # it leads a session already
@@ -189,7 +192,7 @@ def _drain(door: Door) -> None:
 
 
 def _adopt(store: Store, door: Door) -> None:
-    """Mirror what the agent keeps of its own; a failure of that keeps nothing else from being done."""
+    """Mirror the agent's own memory files; log a failure and go on."""
     from gitmem.errors import GitmemError
     from gitmem.hosts.claude_code import memory_folder
     from gitmem.memory.facts.adopt import adopt_if_changed
@@ -202,7 +205,7 @@ def _adopt(store: Store, door: Door) -> None:
 
 @contextlib.contextmanager
 def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
-    """End this process, after `say`, should what is done here take longer than so many seconds."""
+    """Call `say` and end this process if the block takes longer than this many seconds."""
     import _thread  # `threading` takes a session's start a millisecond to import
 
     done = _thread.allocate_lock()
@@ -221,7 +224,7 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
 
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:
-    """Return the store of the first of these folders that has one, else of the project the session began in."""
+    """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
     from gitmem.store.locate import find_store
 
     for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
@@ -240,7 +243,7 @@ def _private(door: Door, root: str) -> str:
 
 
 def _spool(door: Door, root: str) -> HookSpool:
-    """Return the spool of a store, with what was kept elsewhere while the store was not to be used."""
+    """Return the spool of a store, with the events that were held elsewhere while git refused the store."""
     from gitmem.store.spool.held import release
     from gitmem.store.spool.hooks import HookSpool
 
@@ -264,7 +267,7 @@ def _settle_later(store: Store) -> None:
 
 
 def _log(door: Door, message: str) -> None:
-    """Write to the log of the store, if there is one; a failure of that is nobody's."""
+    """Write to the log of the store, if there is one; ignore failures."""
     try:
         from gitmem.cli.door import now
         from gitmem.store.upkeep.failures import Failure, FailureLog

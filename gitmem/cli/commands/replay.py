@@ -55,9 +55,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
     archives = [archive for one in done for archive in one.archives]
     value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
     lines = [f"[GITMEM_ROTATE] file={archive}" for archive in archives]
-    lines.append(
-        f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {saved} saved, {turns - saved} known or idle."
-    )
+    outcome = f"{saved} saved, {turns - saved} already there or empty"
+    lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
     door.answer(args, value, "\n".join(lines))
     door.maintain_later(store)
     return ExitCode.OK

@@ -78,10 +78,10 @@ def _screen(status: Status, vectors: Overview, models: Spending, door: Door) -> 
         names = ", ".join(item.path for item in status.review[:_SHOWN]) + (
             ", ..." if len(status.review) > _SHOWN else ""
         )
-        rows.append(("review", f"{count(len(status.review), 'document')} with two versions of something: {names}"))
+        rows.append(("review", f"{count(len(status.review), 'document')} with two versions: {names}"))
     if status.edited:
         names = ", ".join(status.edited[:_SHOWN]) + (", ..." if len(status.edited) > _SHOWN else "")
-        rows.append(("by hand", f"{names}: will be kept with the next save"))
+        rows.append(("by hand", f"{names}: the next save commits this"))
     lines = [plain(f"{name:<12}{value}") for name, value in rows]
     if status.attention:
         lines += ["", *finding_lines(status.attention, door)]
@@ -90,8 +90,12 @@ def _screen(status: Status, vectors: Overview, models: Spending, door: Door) -> 
 
 def _vectors(vectors: Overview) -> str:
     if not vectors.model:
-        return vectors.trouble or f"none ({vectors.reason})"
-    return f"{vectors.vectors:,} by {vectors.provider} ({vectors.reason})"
+        return vectors.trouble or f"off ({vectors.reason})"
+    return (
+        f"{vectors.vectors:,} from {vectors.provider} ({vectors.reason})"
+        if vectors.vectors
+        else "none yet (run 'gitmem reindex')"
+    )
 
 
 def _sync_words(state: RemoteState) -> str:
@@ -103,13 +107,13 @@ def _sync_words(state: RemoteState) -> str:
 
 
 def _models(models: Spending) -> str:
-    """Return who sums up, and what that came to today."""
+    """Return who writes summaries, and what that cost today."""
     if not models.questions:
-        return f"by {models.provider}" + (", asked nothing today" if models.provider not in {"offline", "host"} else "")
+        return models.provider + (", not asked today" if models.provider not in {"offline", "host"} else "")
     tokens = f"{models.tokens:,} tokens" + (f" of {models.most_tokens:,}" if models.most_tokens else "")
     dollars = f"${models.dollars:.4f}" + (f" of ${models.most_dollars:.2f}" if models.most_dollars else "")
     dollars += f" ({models.unpriced} of unknown price)" if models.unpriced else ""
     seconds = f"{models.seconds:,.0f} s" + (f" of {models.most_seconds:,}" if models.most_seconds else "")
     failed = f", {models.failures} failed" if models.failures else ""
     asked = count(models.questions, "question")
-    return f"by {models.provider}; today {asked}{failed}: {tokens}, {dollars}, {seconds}"
+    return f"{models.provider}; today {asked}{failed}: {tokens}, {dollars}, {seconds}"

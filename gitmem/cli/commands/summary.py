@@ -135,7 +135,7 @@ def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _reply(name: str, door: Door) -> str:
-    """Return what is handed over, no more of it than a summary can have.
+    """Read the reply, up to the size that a summary can have.
 
     Raises:
         NotFoundError: there is no such file.

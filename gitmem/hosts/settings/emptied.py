@@ -1,4 +1,4 @@
-"""What held nothing before something of gitmem's was put into it: noted, and given back when that is taken out.
+"""Containers that were empty before install: note their blanks and comments, and restore them at uninstall.
 
 A file of settings is edited as text, so that everything else in it stays. Where an object or a list was empty, or not
 there at all, cannot be seen from the text any more once something was in it: `Emptied` remembers.
@@ -12,8 +12,8 @@ from gitmem.hosts.settings.jsonc import JsoncError, Node, inside, parse, remove
 
 FILE = "file"
 Emptied = Mapping[str, str]
-"""By place (`hooks/EVENT`, `hooks`, `` for the whole object): the blanks and comments in what held nothing else; under
-`file` those of a file that held nothing at all."""
+"""Blanks and comments of containers that were empty before install, by place: `hooks/EVENT`, `hooks`, `` for the whole
+object, and `file` for an empty file."""
 
 
 class SettingsError(ValueError):
@@ -45,7 +45,7 @@ def root_of(text: str) -> Node:
 
 
 def with_object(text: str, emptied: dict[str, str]) -> str:
-    """Return a text that holds an object: itself, or one begun in the file that held nothing."""
+    """Return the text, with an object begun in it if it was empty."""
     if parse_object(text) is not None:
         return text
     newline = "\r\n" if "\r\n" in text else "\n"
@@ -54,13 +54,13 @@ def with_object(text: str, emptied: dict[str, str]) -> str:
 
 
 def note(emptied: dict[str, str], place: str, text: str, node: Node) -> None:
-    """Note what an object or a list held that is about to get its first member."""
+    """Note the blanks and comments of a container before it gets its first member."""
     if not node.items:
         emptied.setdefault(place, inside(text, node))
 
 
 def without_empty(text: str, path: tuple[str, ...], emptied: Emptied) -> str:
-    """Return the text without the member at a path if nothing is left in it, or with what it held before."""
+    """Return the text without the empty container at a path, or with its former blanks and comments."""
     container = root_of(text)
     for key in path[:-1]:
         below = container.get(key)
@@ -79,7 +79,7 @@ def without_empty(text: str, path: tuple[str, ...], emptied: Emptied) -> str:
 
 
 def without_empty_object(text: str, emptied: Emptied) -> str:
-    """Return the text with what the file held before, if nothing is left in its object."""
+    """Return the text with the file's former content if its object is empty."""
     root = root_of(text)
     if not root.items and "" in emptied:
         text = _restored(text, root, emptied[""])
@@ -89,7 +89,7 @@ def without_empty_object(text: str, emptied: Emptied) -> str:
 
 
 def _restored(text: str, node: Node, before: str) -> str:
-    """Return the text with an empty container as it was; if a person wrote a comment into it meanwhile, as it is."""
+    """Return the text with an empty container as it was, unless a person wrote a comment into it."""
     if inside(text, node).rstrip() != before.rstrip():
         return text
     return text[: node.start + 1] + before + text[node.end - 1 :]

@@ -1,4 +1,4 @@
-"""The hooks in a host's settings: put in and taken out as edits of the text, everything else stays as it is.
+"""Add hooks to the text of a host's settings and remove them; the rest of the text stays.
 
 `without_hooks` takes back what `with_hooks` did, byte for byte, and whatever a person changed meanwhile stays. What it
 cannot see from the text, it is told: `Emptied`.
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 HOOKS = "hooks"
 Group = Mapping[str, object]
-"""What stands in the list of an event: `{"hooks": [{"type": "command", …}]}`."""
+"""An item in the list of an event: `{"hooks": [{"type": "command", …}]}`."""
 
 
 def with_hooks(
     text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied | None = None
 ) -> tuple[str, Emptied]:
-    """Return the settings with these hooks by event, in the place of other versions of gitmem's, and what held nothing.
+    """Return the settings with these hooks by event, and the containers that were empty; replace other versions.
 
     `known` is what held nothing when those were put in. A hook whose command is there already is left as it is, with
     what a person has changed about it.
@@ -56,7 +56,7 @@ def with_hooks(
 
 
 def without_hooks(text: str, emptied: Emptied) -> str:
-    """Return the settings without gitmem's hooks, and without the lists and mappings that held nothing else.
+    """Return the settings without gitmem's hooks and the containers that become empty.
 
     Raises:
         SettingsError: the text is not JSON, or its hooks are not what a host understands.
@@ -74,7 +74,7 @@ def without_hooks(text: str, emptied: Emptied) -> str:
 
 
 def installed_events(text: str) -> tuple[str, ...]:
-    """Return the events that a hook of gitmem's stands under.
+    """Return the events with a hook of gitmem's.
 
     Raises:
         SettingsError: the text is not JSON, or its hooks are not what a host understands.
@@ -104,7 +104,7 @@ def parse_settings(text: str) -> Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a hook of gitmem's stands: the list of its event, its group there, and itself in the group's hooks."""
+    """A hook of gitmem's: the list of its event, its group in the list, and itself in the group's hooks."""
 
     event: str
     listed: Node
@@ -128,7 +128,7 @@ class _Place:
 
 
 def _places(text: str) -> Iterator[_Place]:
-    """Yield the hooks of gitmem's; a key that stands twice counts where it stands last, as it does for a host."""
+    """Yield the hooks of gitmem's; of a repeated key the last counts, as for a host."""
     root = parse_settings(text)
     mapping = root.get(HOOKS) if root else None
     for event in dict.fromkeys(item.key for item in mapping.items or ()) if mapping else ():

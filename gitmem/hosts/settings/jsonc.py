@@ -1,4 +1,4 @@
-"""JSON with comments, read so that it can be edited in place: every value knows where in the text it stands.
+"""JSON with comments, read so that it can be edited in place: every value has its position in the text.
 
 An edit inserts or cuts a few characters and touches no other. Libraries that keep comments (json-five, jsonc-parser's
 bindings) write a changed document anew or in a style of their own, so that taking an edit back would not give the
@@ -57,7 +57,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A member of an object, or an element of an array: `text[start:end]`; `comma` is where the one after it stands."""
+    """A member of an object, or an element of an array: `text[start:end]`, and the position of the comma after it."""
 
     start: int
     end: int
@@ -112,14 +112,14 @@ def append(text: str, container: Node, value: object, key: str | None = None) ->
 
 
 def replace(text: str, item: Item, value: object, key: str | None = None) -> str:
-    """Return the text with another value in the place of an item."""
+    """Return the text with an item replaced by another value."""
     indent = _indentation(text, item.start) if _starts_line(text, item.start) else None
     newline = "\r\n" if "\r\n" in text else "\n"
     return text[: item.start] + _written(value, key, indent, indent_unit(text), newline) + text[item.end :]
 
 
 def remove(text: str, container: Node, index: int) -> str:
-    """Return the text without an item, the blanks before it, and the comma that it needs no more."""
+    """Return the text without an item, the blanks before it, and its comma."""
     items = container.items or ()
     item, before = items[index], items[index - 1] if index else None
     anchor = _after(before) if before else container.start + 1
@@ -135,12 +135,12 @@ def remove(text: str, container: Node, index: int) -> str:
 
 
 def inside(text: str, container: Node) -> str:
-    """Return what stands between the brackets of a container."""
+    """Return the text between the brackets of a container."""
     return text[container.start + 1 : container.end - 1]
 
 
 def indent_unit(text: str) -> str:
-    """Return by what a document indents: the blanks its first indented line begins with."""
+    """Return a document's indentation: the blanks of its first indented line."""
     found = re.search(r'[\r\n]([ \t]+)["{\[]', text)
     return found[1] if found else _DEFAULT_UNIT
 

@@ -1,4 +1,4 @@
-"""The MCP server in a host's list of servers: put in and taken out as an edit of the text, as hooks are in settings."""
+"""Add the MCP server to the text of a host's list of servers and remove it; the rest of the text stays."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Place = tuple[str, ...]
 def with_server(
     text: str, place: Place, server: Mapping[str, object], known: Emptied | None = None
 ) -> tuple[str, Emptied]:
-    """Return the list with the server at its place, and what held nothing before.
+    """Return the list with the server, and the containers that were empty.
 
     `known` is what held nothing when it was put in before. One of gitmem's that is there stays as a person has made it.
 
@@ -53,7 +53,7 @@ def with_server(
 
 
 def without_server(text: str, place: Place, emptied: Emptied) -> str:
-    """Return the list without gitmem's server, and without the objects that held nothing else.
+    """Return the list without gitmem's server and the objects that become empty.
 
     Raises:
         SettingsError: the text is not JSON.
@@ -70,7 +70,7 @@ def without_server(text: str, place: Place, emptied: Emptied) -> str:
 
 
 def has_server(text: str, place: Place) -> bool:
-    """Say whether gitmem's server stands at its place.
+    """Say whether the list has gitmem's server.
 
     Raises:
         SettingsError: the text is not JSON.
@@ -83,7 +83,7 @@ def has_server(text: str, place: Place) -> bool:
 
 
 def _deepest(text: str, place: Place) -> tuple[Node, int]:
-    """Return the last of the nodes on the way to a place that there is, and how many keys led to it."""
+    """Return the last existing node on the way to a place, and how many keys led to it."""
     node = root_of(text)
     for depth, key in enumerate(place):
         below = node.get(key)

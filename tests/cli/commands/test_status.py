@@ -66,8 +66,8 @@ def test_status_of_a_new_store_is_one_screen(gitmem, store):
         "archives    0",
         "daily logs  0 days",
         "spool       empty",
-        "vectors     none (GITMEM_EMBEDDING_PROVIDER says so)",
-        "summaries   by offline",
+        "vectors     off (GITMEM_EMBEDDING_PROVIDER says so)",
+        "summaries   offline",
     ]
 
 
@@ -98,7 +98,7 @@ def test_status_commits_what_waits_and_leaves_what_was_edited(gitmem, git, store
     assert (code, err) == (0, "")
     assert "spool       empty\n" in out
     assert "Save note: two" in out
-    assert "by hand     mine.md: will be kept with the next save\n" in out
+    assert "by hand     mine.md: the next save commits this\n" in out
     assert git("status", "--porcelain") == "?? mine.md"
     gitmem("save", "three")
     assert "by hand" not in gitmem("status")[1]

@@ -171,7 +171,7 @@ def test_a_model_sums_up_and_status_says_what_it_cost(gitmem, rotated, home, mod
     assert gitmem("config", "--user", "summary.provider", "openai")[0] == 0
     gitmem("config", "--user", "summary.base_url", model_server.url)
     gitmem("config", "--user", "summary.model", "mini")
-    assert "by openai, asked nothing today" in gitmem("status")[1]
+    assert "openai, not asked today" in gitmem("status")[1]
     code, out, err = gitmem("summarize", "--json", OPENAI_API_KEY="sk-mine")
     assert (code, err) == (0, "")
     assert [(one["method"], one["why"]) for one in json.loads(out)] == [("fake-mini", "")]

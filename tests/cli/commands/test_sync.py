@@ -104,7 +104,7 @@ def test_what_needs_a_person_is_said_by_sync_and_status(first: Path, second: Pat
     assert "1 document to review: knowledge/a.md." in run(second, "sync").out
     run(first, "sync")
     for folder in (first, second):
-        assert "1 document with two versions of something: knowledge/a.md" in run(folder, "status").out
+        assert "1 document with two versions: knowledge/a.md" in run(folder, "status").out
         assert run(folder, "status", "--json").said["review"] == [{"path": "knowledge/a.md", "places": ["A"]}]
 
 
