@@ -268,7 +268,7 @@ def test_what_cannot_be_read_keeps_nobody_waiting(host, tmp_path):
     assert host.git("status", "--porcelain") == ""
     assert sorted(path.name for path in tmp_path.iterdir()) == ["프로젝트 one"]
     assert sorted(path.name for path in host.project.iterdir()) == [".git", ".gitmem"]
-    assert "no JSON object" in FailureLog(str(host.private)).failures()[0].message
+    assert "not a JSON object" in FailureLog(str(host.private)).failures()[0].message
 
 
 def test_cut_off_anywhere(host, monkeypatch):
