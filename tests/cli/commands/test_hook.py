@@ -633,7 +633,7 @@ def test_a_session_that_starts_does_not_wait_for_what_hangs(host):
 
 def test_more_than_there_is_time_for_is_left_to_the_background(host, monkeypatch):
     host.turn("turn-1", "Please remember the first question.")
-    monkeypatch.setattr(pending, "_MOST_BYTES", 10)
+    monkeypatch.setattr(pending, "_MAX_BYTES", 10)
     assert pending.glance(Store(str(host.store), real_door().context())) is None
     monkeypatch.undo()
     found = pending.glance(Store(str(host.store), real_door().context()))
