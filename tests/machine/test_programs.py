@@ -76,7 +76,10 @@ class Planted:
         module, _, function = settings["project"]["scripts"]["gitmem"].partition(":")
         path = self.mark.parent / "bin" / "gitmem"
         path.parent.mkdir(exist_ok=True)
-        path.write_text(f"#!{sys.executable}\nimport sys\nfrom {module} import {function}\nsys.exit({function}())\n")
+        # As pip begins it where the path of Python has a blank, which no `#!` line can hold.
+        begin = f"#!/bin/sh\n'''exec' \"{sys.executable}\" \"$0\" \"$@\"\n' '''\n"
+        text = f"{begin}import sys\nfrom {module} import {function}\nsys.exit({function}())\n"
+        path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
         return path
 
