@@ -1,4 +1,7 @@
-"""Arguments that several commands take."""
+"""Arguments that several commands take.
+
+Tested through `tests/cli/test_main.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Documents of the store as a command line names them."""
+"""Documents of the store as a command line names them.
+
+Tested through `tests/cli/commands/test_show.py`.
+"""
 
 from __future__ import annotations
 

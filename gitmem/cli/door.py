@@ -1,4 +1,7 @@
-"""The command line's door: streams, environment, current folder and clock, passed to every command."""
+"""The command line's door: streams, environment, current folder and clock, passed to every command.
+
+Tested through `tests/test_main.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Findings of `gitmem doctor` and `gitmem status` as lines."""
+"""Findings of `gitmem doctor` and `gitmem status` as lines.
+
+Tested through `tests/cli/commands/test_status.py`.
+"""
 
 from __future__ import annotations
 

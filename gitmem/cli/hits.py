@@ -1,4 +1,7 @@
-"""What the commands that search have in common: their options, the search, and hits as JSON and as text."""
+"""What the commands that search have in common: their options, the search, and hits as JSON and as text.
+
+Tested through `tests/cli/commands/test_search.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The files of a host's that `install`, `uninstall` and `doctor` read and write, and the options that choose them."""
+"""The files of a host's that `install`, `uninstall` and `doctor` read and write, and the options that choose them.
+
+Tested through `tests/cli/commands/test_install.py`.
+"""
 
 from __future__ import annotations
 

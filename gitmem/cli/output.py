@@ -2,6 +2,8 @@
 
 Text from a file or a commit loses its control characters on the way to a terminal: a memory may hold what an agent read
 somewhere, and an escape sequence in it could rewrite the screen.
+
+Tested through `tests/cli/commands/test_show.py`.
 """
 
 from __future__ import annotations

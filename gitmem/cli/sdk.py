@@ -1,4 +1,7 @@
-"""The official SDK of MCP, which comes with an extra."""
+"""The official SDK of MCP, which comes with an extra.
+
+Tested through `tests/cli/commands/test_mcp.py`.
+"""
 
 from __future__ import annotations
 

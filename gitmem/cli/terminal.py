@@ -1,4 +1,7 @@
-"""Questions to a person at a terminal, and what they see of work that takes long."""
+"""Questions to a person at a terminal, and what they see of work that takes long.
+
+Tested through `tests/cli/commands/test_consolidate.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Read refs with one git, move them by compare-and-swap."""
+"""Read refs with one git, move them by compare-and-swap.
+
+Tested through `tests/store/sync/test_memory.py`.
+"""
 
 from __future__ import annotations
 

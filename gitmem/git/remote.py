@@ -3,6 +3,8 @@
 The user's own configuration counts here, and only here: it says how to reach a remote and with which credentials.
 Git prompts only if there is a person (`asks`). Configured refspecs, hooks, tags and pruning are off, and git checks
 objects before it stores them.
+
+Tested through `tests/store/sync/test_memory.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Import `datetime` from its C module: the module in Python costs 2 ms in Python 3.11."""
+"""Import `datetime` from its C module: the module in Python costs 2 ms in Python 3.11.
+
+Tested through `tests/test_main.py`.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 In the source tree, which an editable install uses, `hooks/` and `templates/` stand beside the package; a wheel
 carries them inside it.
+
+Tested through `tests/test_package.py`.
 """
 
 from __future__ import annotations

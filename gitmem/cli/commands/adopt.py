@@ -1,4 +1,7 @@
-"""`gitmem adopt`: mirror the agent's own memory files in the store."""
+"""`gitmem adopt`: mirror the agent's own memory files in the store.
+
+Tested through `tests/cli/commands/test_facts.py`.
+"""
 
 from __future__ import annotations
 

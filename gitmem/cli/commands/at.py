@@ -1,4 +1,7 @@
-"""`gitmem at`: print a document as it was."""
+"""`gitmem at`: print a document as it was.
+
+Tested through `tests/cli/commands/test_show.py`.
+"""
 
 from __future__ import annotations
 

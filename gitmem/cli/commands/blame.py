@@ -1,4 +1,7 @@
-"""`gitmem blame`: show the save each line came from."""
+"""`gitmem blame`: show the save each line came from.
+
+Tested through `tests/cli/commands/test_show.py`.
+"""
 
 from __future__ import annotations
 

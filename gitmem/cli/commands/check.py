@@ -1,4 +1,7 @@
-"""`gitmem check`: rotate memory.md if it is full."""
+"""`gitmem check`: rotate memory.md if it is full.
+
+Tested through `tests/cli/commands/test_save.py`.
+"""
 
 from __future__ import annotations
 

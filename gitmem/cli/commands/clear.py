@@ -1,4 +1,7 @@
-"""`gitmem clear`: remove old files, or all, from the memory."""
+"""`gitmem clear`: remove old files, or all, from the memory.
+
+Tested through `tests/cli/commands/test_consolidate.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem clone`: make a store from a remote memory."""
+"""`gitmem clone`: make a store from a remote memory.
+
+Tested through `tests/cli/commands/test_sync.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem completion`: print the completion script for a shell."""
+"""`gitmem completion`: print the completion script for a shell.
+
+Tested through `tests/cli/commands/test_init.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem concepts`: list, show, merge and split groups of exchanges on one subject."""
+"""`gitmem concepts`: list, show, merge and split groups of exchanges on one subject.
+
+Tested through `tests/cli/commands/test_facts.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem diff`: show what changed between two revisions or dates."""
+"""`gitmem diff`: show what changed between two revisions or dates.
+
+Tested through `tests/cli/commands/test_show.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem doctor`: check the store, and whether a host's sessions reach it."""
+"""`gitmem doctor`: check the store, and whether a host's sessions reach it.
+
+Tested through `tests/cli/commands/test_status.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem forget`: delete raw transcripts, and leave the history of memory as it is."""
+"""`gitmem forget`: delete raw transcripts, and leave the history of memory as it is.
+
+Tested through `tests/cli/commands/test_purge.py`.
+"""
 
 from __future__ import annotations
 

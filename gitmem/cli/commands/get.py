@@ -1,4 +1,7 @@
-"""`gitmem get`: print lines of a document."""
+"""`gitmem get`: print lines of a document.
+
+Tested through `tests/cli/commands/test_search.py`.
+"""
 
 from __future__ import annotations
 

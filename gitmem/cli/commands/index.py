@@ -1,4 +1,7 @@
-"""`gitmem index`: list rotations."""
+"""`gitmem index`: list rotations.
+
+Tested through `tests/cli/commands/test_show.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem keywords`: list keywords, or the entries with one."""
+"""`gitmem keywords`: list keywords, or the entries with one.
+
+Tested through `tests/cli/commands/test_search.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem log`: list commits."""
+"""`gitmem log`: list commits.
+
+Tested through `tests/cli/commands/test_show.py`.
+"""
 
 from __future__ import annotations
 

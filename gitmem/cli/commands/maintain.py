@@ -1,4 +1,7 @@
-"""`gitmem maintain`: pack the repository."""
+"""`gitmem maintain`: pack the repository.
+
+Tested through `tests/cli/commands/test_status.py`.
+"""
 
 from __future__ import annotations
 

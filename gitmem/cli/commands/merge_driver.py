@@ -1,4 +1,7 @@
-"""`gitmem merge-driver`: merge a document for git."""
+"""`gitmem merge-driver`: merge a document for git.
+
+Tested through `tests/cli/commands/test_sync.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem path`: print where the store is."""
+"""`gitmem path`: print where the store is.
+
+Tested through `tests/cli/commands/test_init.py`.
+"""
 
 from __future__ import annotations
 

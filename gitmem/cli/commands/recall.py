@@ -1,4 +1,7 @@
-"""`gitmem recall`: print what is remembered, as context for an agent."""
+"""`gitmem recall`: print what is remembered, as context for an agent.
+
+Tested through `tests/cli/commands/test_search.py`.
+"""
 
 from __future__ import annotations
 

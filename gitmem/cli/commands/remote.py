@@ -1,4 +1,7 @@
-"""`gitmem remote`: the repositories memory is synced with."""
+"""`gitmem remote`: the repositories memory is synced with.
+
+Tested through `tests/cli/commands/test_sync.py`.
+"""
 
 from __future__ import annotations
 

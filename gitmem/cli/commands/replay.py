@@ -1,4 +1,7 @@
-"""`gitmem replay`: import recorded sessions."""
+"""`gitmem replay`: import recorded sessions.
+
+Tested through `tests/cli/commands/test_hook.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem review`: decide between two versions that a merge kept, and about purges of other machines."""
+"""`gitmem review`: decide between two versions that a merge kept, and about purges of other machines.
+
+Tested through `tests/cli/commands/test_purge.py`.
+"""
 
 from __future__ import annotations
 

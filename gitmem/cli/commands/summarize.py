@@ -1,4 +1,7 @@
-"""`gitmem summarize`: have a model sum up archives."""
+"""`gitmem summarize`: have a model sum up archives.
+
+Tested through `tests/cli/commands/test_summary.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem uninstall`: take hooks and MCP server out of the settings of a host."""
+"""`gitmem uninstall`: take hooks and MCP server out of the settings of a host.
+
+Tested through `tests/cli/commands/test_install.py`.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ GitPython starts git with the caller's environment, and its `Repo(...)` reads `G
 before it looks at the path it was given: inside a hook it finds another repository, or none. So only its parser is
 used, on a repository object that skips this search and starts git through `gitmem.git.process.run`. Importing
 GitPython takes 85 ms, so only a command that blames imports this module.
+
+Tested through `tests/git/history/test_commits.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Base of the two locks: waiting, the holder's record, and when a holder loses its lock (docs/spec.md, R11)."""
+"""Base of the two locks: waiting, the holder's record, and when a holder loses its lock (docs/spec.md, R11).
+
+Tested through `tests/git/locks/test_choose.py`.
+"""
 
 from __future__ import annotations
 

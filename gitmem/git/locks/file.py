@@ -4,6 +4,8 @@ The kernel locks the file `lock` in the private folder and releases it when the 
 heartbeat cannot be forced to release it, so its file is retired: the next one is `lock.1`, and so on; the highest
 number is the lock. (Renaming a new file over it fails on Windows while the holder has it open.) Files are taken and
 retired under `lock.guard`, for microseconds, so that a check of the holder stays true until it is acted on.
+
+Tested through `tests/git/locks/test_choose.py`.
 """
 
 from __future__ import annotations

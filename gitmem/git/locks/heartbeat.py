@@ -1,4 +1,7 @@
-"""Renew a lock during long work."""
+"""Renew a lock during long work.
+
+Tested through `tests/store/upkeep/test_maintenance.py`.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 The ref `refs/gitmem/lock` moves by compare-and-swap from a blob that says "free" to a blob that names the holder, and
 back. It is never deleted: git would remove its empty folder while others write there. The next holder replaces a dead
 or stale one by the same compare-and-swap.
+
+Tested through `tests/git/locks/test_choose.py`.
 """
 
 from __future__ import annotations

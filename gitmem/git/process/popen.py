@@ -1,4 +1,7 @@
-"""A process with pipes, through `subprocess`: the fallback of `spawn` on systems without `posix_spawn`."""
+"""A process with pipes, through `subprocess`: the fallback of `spawn` on systems without `posix_spawn`.
+
+Tested through `tests/git/process/test_spawn.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Remove unreachable objects for good, and read every object (docs/spec.md, G7).
 
 Only for gitmem's own repository: unreachable objects in a person's repository are theirs.
+
+Tested through `tests/store/rewrite/test_apply.py`.
 """
 
 from __future__ import annotations

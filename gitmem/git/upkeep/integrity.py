@@ -1,4 +1,7 @@
-"""Check a repository with git, and list lock files of git."""
+"""Check a repository with git, and list lock files of git.
+
+Tested through `tests/store/health/test_doctor.py`.
+"""
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ If gitmem let git take `index.lock`, a killed git would leave one that nobody ca
 `git commit` whose editor is open. So gitmem takes the lock itself, with a text that names it, has git write a copy of
 the index under a second name, and renames that into place. Whoever holds the store's lock and meets a lock with that
 text knows that it is stale.
+
+Tested through `tests/git/worktree/test_files.py`.
 """
 
 from __future__ import annotations

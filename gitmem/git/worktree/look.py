@@ -2,6 +2,8 @@
 
 `git status` converts files by the tree's attributes before it compares them. So git only lists the files whose times
 or sizes differ from the index, and their contents are hashed here.
+
+Tested through `tests/git/worktree/test_files.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 A file of settings is edited as text, so that everything else in it stays. Where an object or a list was empty, or not
 there at all, cannot be seen from the text any more once something was in it: `Emptied` remembers.
+
+Tested through `tests/hosts/settings/test_hooks.py`.
 """
 
 from __future__ import annotations

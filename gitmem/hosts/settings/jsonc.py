@@ -3,6 +3,8 @@
 An edit inserts or cuts a few characters and touches no other. Libraries that keep comments (json-five, jsonc-parser's
 bindings) write a changed document anew or in a style of their own, so that taking an edit back would not give the
 bytes there were; here `remove` is the inverse of `append`. Comments and trailing commas are understood, as hosts do.
+
+Tested through `tests/hosts/settings/test_hooks.py`.
 """
 
 from __future__ import annotations
