@@ -31,7 +31,7 @@ ROTATES_SOON = "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
 # in the spool, and packs vanish under an fsck that is reading them.
 NO_PACKING = "maintenance:\n  automatic: false\n"
 SMALL = 1100  # bytes of a memory.md that was just rotated, at most
-MOST_STEPS = 400
+MOST_STEPS = 2_000
 FEWEST_STEPS = 20
 STAGED = re.compile(r"os\.rename \d+-[0-9a-f]{12}")  # a file of `.tmp/` on its way into its place
 
