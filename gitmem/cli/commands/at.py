@@ -1,7 +1,4 @@
-"""`gitmem at`: print a document as it was.
-
-Tested through `tests/cli/commands/test_show.py`.
-"""
+"""`gitmem at`: print a document as it was."""
 
 from __future__ import annotations
 

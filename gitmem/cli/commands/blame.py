@@ -1,7 +1,4 @@
-"""`gitmem blame`: show the save each line came from.
-
-Tested through `tests/cli/commands/test_show.py`.
-"""
+"""`gitmem blame`: show the save each line came from."""
 
 from __future__ import annotations
 

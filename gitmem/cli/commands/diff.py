@@ -1,7 +1,4 @@
-"""`gitmem diff`: show what changed between two revisions or dates.
-
-Tested through `tests/cli/commands/test_show.py`.
-"""
+"""`gitmem diff`: show what changed between two revisions or dates."""
 
 from __future__ import annotations
 

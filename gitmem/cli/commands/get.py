@@ -1,7 +1,4 @@
-"""`gitmem get`: print lines of a document.
-
-Tested through `tests/cli/commands/test_search.py`.
-"""
+"""`gitmem get`: print lines of a document."""
 
 from __future__ import annotations
 

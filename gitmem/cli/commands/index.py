@@ -1,7 +1,4 @@
-"""`gitmem index`: list rotations.
-
-Tested through `tests/cli/commands/test_show.py`.
-"""
+"""`gitmem index`: list rotations."""
 
 from __future__ import annotations
 

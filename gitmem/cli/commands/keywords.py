@@ -1,7 +1,4 @@
-"""`gitmem keywords`: list keywords, or the entries with one.
-
-Tested through `tests/cli/commands/test_search.py`.
-"""
+"""`gitmem keywords`: list keywords, or the entries with one."""
 
 from __future__ import annotations
 

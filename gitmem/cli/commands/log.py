@@ -1,7 +1,4 @@
-"""`gitmem log`: list commits.
-
-Tested through `tests/cli/commands/test_show.py`.
-"""
+"""`gitmem log`: list commits."""
 
 from __future__ import annotations
 

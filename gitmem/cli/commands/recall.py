@@ -1,7 +1,4 @@
-"""`gitmem recall`: print what is remembered, as context for an agent.
-
-Tested through `tests/cli/commands/test_search.py`.
-"""
+"""`gitmem recall`: print what is remembered, as context for an agent."""
 
 from __future__ import annotations
 

@@ -1,0 +1,89 @@
+"""Projects for the tests of commands: one that is new, one with some memories, and two machines with a remote."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.cli.commands.project import Desk, Ran, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.conftest import RunsGit
+
+_SUMMARY = "---\nid: summary-1\nkind: summary\nthemes:\n- the zebra theme\nkey_decisions: []\n---\n\nOverall, zebra.\n"
+
+
+@pytest.fixture
+def run(tmp_path: Path, home: Path, environ: dict[str, str]) -> Runner:
+    """Give a function that runs a command in a folder without a store."""
+    return Runner(tmp_path, environ)
+
+
+@pytest.fixture
+def gitmem(run: Runner) -> Runner:
+    """Give a function that runs a command in a folder with a new store."""
+    assert run("init")[0] == 0
+    return run
+
+
+@pytest.fixture
+def desk(tmp_path: Path, home: Path, bare_git: RunsGit) -> Desk:
+    project = tmp_path / "a project 프로젝트"
+    project.mkdir()
+    desk = Desk(project, bare_git)
+    desk.run("init")
+    return desk
+
+
+@pytest.fixture
+def filled(gitmem: Runner) -> Runner:
+    """Give `gitmem` with an entry, a summary and an archive that name a zebra."""
+    gitmem("save", "the zebra crossing stays", "--type", "decision", "--tag", "road")
+    (gitmem.root / "summaries").mkdir()
+    (gitmem.root / "summaries" / "memory_20261101_000000.summary.md").write_text(_SUMMARY)
+    (gitmem.root / "archive").mkdir()
+    (gitmem.root / "archive" / "memory_20261101_000000.md").write_text("# Old\n\nan old zebra\n")
+    return gitmem
+
+
+@pytest.fixture
+def run_in(home: Path, environ: dict[str, str]) -> Callable[..., Ran]:
+    """Give a function that runs a command in a folder, and expects it to fail if `ok` is false."""
+
+    def call(folder: Path, *args: str, ok: bool = True) -> Ran:
+        code, out, err = Runner(folder, environ)(*args)
+        assert (code == 0) is ok, err
+        return Ran(code, out.encode(), err)
+
+    return call
+
+
+@pytest.fixture
+def remote(tmp_path: Path, bare_git: RunsGit) -> Path:
+    path = tmp_path / "remote.git"
+    bare_git(tmp_path, "init", "--bare", "--quiet", str(path))
+    return path
+
+
+@pytest.fixture
+def first(tmp_path: Path, remote: Path, run_in: Callable[..., Ran]) -> Path:
+    """A project with a store that was synced once."""
+    folder = tmp_path / "laptop"
+    folder.mkdir()
+    run_in(folder, "init")
+    run_in(folder, "save", "of the laptop")
+    run_in(folder, "remote", "add", "../remote.git")
+    run_in(folder, "sync")
+    return folder
+
+
+@pytest.fixture
+def second(tmp_path: Path, first: Path, remote: Path, run_in: Callable[..., Ran]) -> Path:
+    """Another project that is a clone of it."""
+    folder = tmp_path / "desktop"
+    run_in(tmp_path, "clone", str(remote), "desktop")
+    return folder

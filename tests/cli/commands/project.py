@@ -1,0 +1,136 @@
+"""Run commands in a project as a person does, and read what they print."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+from tests.own_settings import own_file
+
+if TYPE_CHECKING:
+    from tests.conftest import RunsGit
+
+ROOT = Path(__file__).resolve().parents[3]
+SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
+KOREAN = "메모 notes/한국어 이름.md"
+LONG = "a sentence that is long enough to fill a file soon, and to be followed by git"
+COMMIT_KEYS = [
+    *("commit", "parents", "date", "committed", "author", "email", "subject", "op", "type", "session", "host"),
+    *("machine", "entries", "archive"),
+]
+_SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that a person sits at."""
+
+    def __init__(self, typed: str = "") -> None:
+        super().__init__(io.BytesIO(typed.encode()), encoding="utf-8", newline="\n", write_through=True)
+
+    def isatty(self) -> bool:
+        return True
+
+
+def _stream(data: bytes = b"") -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="\n", write_through=True)
+
+
+def _written(stream: io.TextIOWrapper) -> bytes:
+    assert isinstance(stream.buffer, io.BytesIO)
+    return stream.buffer.getvalue()
+
+
+@dataclass
+class Ran:
+    """A command's exit code, its output and what it wrote to standard error."""
+
+    code: int
+    data: bytes
+    err: str
+
+    @property
+    def out(self) -> str:
+        return self.data.decode()
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.data)
+
+
+@dataclass
+class Runner:
+    """Runs commands in a folder: calling it gives exit code, output and what went to standard error."""
+
+    cwd: Path
+    environ: dict[str, str]
+
+    @property
+    def root(self) -> Path:
+        return self.cwd / ".gitmem"
+
+    def __call__(
+        self, *argv: str, stdin: bytes = b"", answer: str | None = None, terminal: bool = False, **more: str
+    ) -> tuple[int, str, str]:
+        """Run a command: `answer` is typed by a person at a terminal, `more` is added to the environment."""
+        out = Terminal() if terminal else _stream()
+        err = Terminal() if terminal or answer is not None else _stream()
+        given = _stream(stdin) if answer is None else Terminal(answer)
+        door = Door({**self.environ, **more}, str(self.cwd), given, out, err)
+        code = main(argv, lambda: door)
+        return code, _written(out).decode(), _written(err).decode()
+
+    def json(self, *argv: str) -> Any:
+        code, out, err = self(*argv, "--json")
+        assert code == 0, err
+        return json.loads(out)
+
+
+@dataclass
+class Desk:
+    """A project with a store, and a way to run commands in it."""
+
+    project: Path
+    git: RunsGit
+
+    @property
+    def store(self) -> Path:
+        return self.project / ".gitmem"
+
+    def ran(self, *argv: str, cwd: Path | None = None, terminal: bool = False, **environ: str) -> Ran:
+        out, err = Terminal() if terminal else _stream(), _stream()
+        door = Door({**os.environ, **environ}, str(cwd or self.project), _stream(), out, err)
+        code = main(argv, lambda: door)
+        return Ran(code, _written(out), _written(err).decode())
+
+    def run(self, *argv: str, **options: Any) -> Ran:
+        ran = self.ran(*argv, **options)
+        assert ran.code == 0, ran.err
+        return ran
+
+    def save(self, text: str, *options: str) -> dict[str, Any]:
+        saved: dict[str, Any] = self.run("save", text, "--json", *options).json
+        return saved
+
+    def rotate(self) -> str:
+        """Save until memory.md becomes an archive; return its path."""
+        own_file(os.environ, os.environ["HOME"]).write_text(_SMALL)
+        for number in range(40):
+            archive = self.save(f"filler {number} {LONG}", "--session", f"filler-{number}")["archive"]
+            if archive:
+                return str(archive)
+        raise AssertionError
+
+    def write(self, path: str, data: bytes, message: str | None = None, date: str | None = None) -> None:
+        file = self.store / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(data)
+        if message is not None:
+            self.git(self.store, "add", "-A")
+            dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date} if date else {}
+            self.git(self.store, "commit", "-q", "-m", message, env=dates)

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from tests.cli.commands.project import KOREAN, Desk
+
+
+def test_at_gives_back_every_byte(desk: Desk):
+    data = b"one\r\n\xff no end"
+    desk.write("memory.md", data, "first", "2026-01-05T10:00:00+0000")
+    desk.write(KOREAN, b"later\n", "second", "2026-01-06T10:00:00+0000")
+    desk.write("memory.md", b"now\n", "third", "2026-01-07T10:00:00+0000")
+    first = desk.git(desk.store, "rev-parse", "HEAD~2")
+
+    for when in ("HEAD~2", first, "2026-01-05", "2026-01-06 09:59", "2026-01-06T18:30+09:00"):
+        assert desk.run("at", when).data == data, when
+    assert desk.run("at", "2026-01-06", KOREAN).data == b"later\n"
+    assert desk.run("at", "yesterday").data == b"now\n"
+    assert desk.ran("at", "2026-01-05", KOREAN).code == 9
+    value = desk.run("at", "2026-01-05", "--json").json
+    assert value == {
+        "commit": first,
+        "date": "2026-01-05T10:00:00+00:00",
+        "path": "memory.md",
+        "text": data.decode("utf-8", "replace"),
+    }
+
+
+def test_at_lists(desk: Desk):
+    desk.write(KOREAN, b"12345", "first")
+    desk.write("later.md", b"x", "second")
+
+    assert KOREAN in desk.run("at", "HEAD~1", "--list").out.splitlines()
+    assert "later.md" not in desk.run("at", "HEAD~1", "--list").out
+    value = desk.run("at", "HEAD", "메모 notes", "--list", "--json").json
+    assert list(value) == ["commit", "date", "files"]
+    assert value["files"] == [{"path": KOREAN, "bytes": 5}]
+
+
+def test_at_with_a_clock_that_went_back(desk: Desk):
+    for day, text in (("05", "a"), ("07", "b"), ("06", "c"), ("08", "d")):
+        desk.write("memory.md", f"{text}\n".encode(), text, f"2026-01-{day}T10:00:00+0000")
+
+    assert [desk.run("at", f"2026-01-{day}").out for day in ("05", "06", "07", "08")] == ["a\n", "c\n", "c\n", "d\n"]
