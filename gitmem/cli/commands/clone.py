@@ -1,7 +1,4 @@
-"""`gitmem clone`: make a store from a remote memory.
-
-Tested through `tests/cli/commands/test_sync.py`.
-"""
+"""`gitmem clone`: make a store from a remote memory."""
 
 from __future__ import annotations
 

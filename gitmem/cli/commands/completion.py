@@ -1,7 +1,4 @@
-"""`gitmem completion`: print the completion script for a shell.
-
-Tested through `tests/cli/commands/test_init.py`.
-"""
+"""`gitmem completion`: print the completion script for a shell."""
 
 from __future__ import annotations
 

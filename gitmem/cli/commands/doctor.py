@@ -1,7 +1,4 @@
-"""`gitmem doctor`: check the store, and whether a host's sessions reach it.
-
-Tested through `tests/cli/commands/test_status.py`.
-"""
+"""`gitmem doctor`: check the store, and whether a host's sessions reach it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`gitmem maintain`: pack the repository.
-
-Tested through `tests/cli/commands/test_status.py`.
-"""
+"""`gitmem maintain`: pack the repository."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`gitmem merge-driver`: merge a document for git.
-
-Tested through `tests/cli/commands/test_sync.py`.
-"""
+"""`gitmem merge-driver`: merge a document for git."""
 
 from __future__ import annotations
 

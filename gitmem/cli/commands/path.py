@@ -1,7 +1,4 @@
-"""`gitmem path`: print where the store is.
-
-Tested through `tests/cli/commands/test_init.py`.
-"""
+"""`gitmem path`: print where the store is."""
 
 from __future__ import annotations
 

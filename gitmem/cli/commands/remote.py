@@ -1,7 +1,4 @@
-"""`gitmem remote`: the repositories memory is synced with.
-
-Tested through `tests/cli/commands/test_sync.py`.
-"""
+"""`gitmem remote`: the repositories memory is synced with."""
 
 from __future__ import annotations
 
