@@ -81,7 +81,7 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
 
 def _read_headers(store: Store) -> None:
     from gitmem.memory.concepts.index import concept_headers
-    from gitmem.memory.facts.index import fact_headers
+    from gitmem.store.headers.facts import fact_headers
 
     fact_headers(store)
     concept_headers(store)

@@ -97,8 +97,9 @@ def project_folder(store: Store, args: argparse.Namespace, door: Door) -> str:
 
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.memory.facts.index import in_force, known_facts
+    from gitmem.model.fact.holds import in_force
     from gitmem.project.code import project_code
+    from gitmem.store.headers.facts import known_facts
 
     every = known_facts(store)
     code = project_code(project_folder(store, args, door), store.context.environ)

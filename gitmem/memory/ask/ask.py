@@ -20,8 +20,8 @@ from gitmem.llm.protocol import cost_of, fenced
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.machine.beneath import read_text
 from gitmem.memory.ask.ledger import Asking, Ledger, Limits, Spent, SpentError, day_of
-from gitmem.memory.headers import FOLDER
 from gitmem.redact.redact import redact
+from gitmem.store.headers.cache import FOLDER
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 

@@ -1,18 +1,18 @@
-"""The concepts of a store's work tree: read from a cache (`gitmem.memory.headers`), without YAML.
+"""The concepts of a store's work tree: read from a cache (`gitmem.store.headers.cache`), without YAML.
 
 Tested through `tests/memory/concepts/test_group.py`.
 """
 
 from __future__ import annotations
 
-from gitmem.memory.headers import Header, read_headers
 from gitmem.model.concept import FOLDER, Concept, parse_concept
+from gitmem.store.headers.cache import Header, read_headers
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.memory.headers import Bounds
+    from gitmem.store.headers.cache import Bounds
     from gitmem.store.store import Store
 
 
@@ -24,7 +24,7 @@ def known_concepts(store: Store) -> list[Concept]:
 def concept_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
     """Return the headers of the work tree's concepts; the key is the id of the last exchange.
 
-    See `gitmem.memory.headers.read_headers`.
+    See `gitmem.store.headers.cache.read_headers`.
     """
     return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
 

@@ -16,13 +16,13 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from gitmem.machine.beneath import read_text
-from gitmem.memory.facts.index import known_facts
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus, adopted_from, make_fact
 from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import fact_keywords
 from gitmem.model.message import Message, Op, Trailer, one_line
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:

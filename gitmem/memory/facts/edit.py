@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.memory.facts.index import known_facts
 from gitmem.memory.facts.learn import fact_message
 from gitmem.model.fact.chain import supersede
 from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus
@@ -14,6 +13,7 @@ from gitmem.model.fact.find import fact_keywords
 from gitmem.model.message import one_line
 from gitmem.project.code import project_code
 from gitmem.redact.redact import redact
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.transaction.transact import transact
 from gitmem.text.sentences import split
 

@@ -15,13 +15,14 @@ from gitmem.llm.replies import ReplyError
 from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ask import Settled, ask, is_worth_asking
 from gitmem.memory.facts.edit import change_facts
-from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.memory.facts.learn import WEIGHED
 from gitmem.memory.facts.near import near_pairs
 from gitmem.model.fact.chain import supersede
 from gitmem.model.fact.compare import may_concern
 from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact
+from gitmem.model.fact.holds import in_force
 from gitmem.model.message import one_line
+from gitmem.store.headers.facts import known_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator, Mapping

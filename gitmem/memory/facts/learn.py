@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
 from gitmem.memory.capture.turns import boot_lines, redacted
-from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.compare import contradict, says_the_same
 from gitmem.model.fact.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import Finding, as_statement, fact_keywords, find_facts, find_fixes
+from gitmem.model.fact.holds import in_force
 from gitmem.model.ids import TIME_LENGTH, milliseconds_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
 from gitmem.project.code import project_code
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.records import was_ever_there
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value

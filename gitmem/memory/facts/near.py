@@ -17,8 +17,8 @@ from heapq import nlargest
 from typing import TYPE_CHECKING
 
 from gitmem.machine.beneath import read_text
-from gitmem.memory.headers import FOLDER
 from gitmem.search.vectors.likeness import compare_documents
+from gitmem.store.headers.cache import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

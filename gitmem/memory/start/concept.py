@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 
 from gitmem.memory.concepts.index import concept_headers, concept_of
-from gitmem.memory.headers import Bounds, never
 from gitmem.model.concept import lines_of
 from gitmem.model.document.document import Document
 from gitmem.model.session.briefing import Part
+from gitmem.store.headers.cache import Bounds, never
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.memory.headers import Header, Late
+    from gitmem.store.headers.cache import Header, Late
     from gitmem.store.store import Store
 
 MAX_PARSED = 100  # concepts not cached yet that a session's start parses

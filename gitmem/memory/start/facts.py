@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 
-from gitmem.memory.facts.index import fact_headers, fact_of, in_force
-from gitmem.memory.headers import Bounds, never
 from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
+from gitmem.model.fact.holds import in_force
+from gitmem.store.headers.cache import Bounds, never
+from gitmem.store.headers.facts import fact_headers, fact_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from gitmem.memory.headers import Header, Late
     from gitmem.project.state import ProjectState
+    from gitmem.store.headers.cache import Header, Late
     from gitmem.store.store import Store
 
 MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others

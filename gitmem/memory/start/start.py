@@ -6,7 +6,6 @@ import os
 import re
 
 from gitmem.errors import GitmemError
-from gitmem.memory.headers import never
 from gitmem.memory.start.concept import current_concept
 from gitmem.memory.start.facts import choose_facts, normalized
 from gitmem.model.document.document import Document
@@ -15,6 +14,7 @@ from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.entry.log import find_section
 from gitmem.model.paths import MEMORY, SUMMARIES
 from gitmem.model.session.briefing import Part, compose
+from gitmem.store.headers.cache import never
 from gitmem.store.sync.records import failures
 from gitmem.text.fence import FENCE, cannot_close
 
@@ -22,10 +22,10 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gitmem.memory.headers import Late
     from gitmem.model.entry.log import Section
     from gitmem.model.session.turns import Turn
     from gitmem.project.state import ProjectState
+    from gitmem.store.headers.cache import Late
     from gitmem.store.store import Store
 
 LAST_LINES = 50  # of memory.md (spec R8)

@@ -10,9 +10,10 @@ import pytest
 from gitmem.git.remote import Connection
 from gitmem.machine.context import Context
 from gitmem.memory.facts.edit import confirm, find_fact, supersede_fact
-from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.memory.facts.learn import learn
+from gitmem.model.fact.holds import in_force
 from gitmem.model.session.turns import Turn
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store

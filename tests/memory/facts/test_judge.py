@@ -11,13 +11,14 @@ from gitmem.config import EmbeddingConfig, SummaryConfig
 from gitmem.llm.embedders import make_embedder
 from gitmem.llm.http import Patience
 from gitmem.memory.background import tend
-from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.memory.facts.judge import judge
 from gitmem.memory.facts.learn import learn
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
+from gitmem.model.fact.holds import in_force
 from gitmem.model.session.turns import Turn
 from gitmem.search.vectors.fill import fill
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.store import Store
 from tests.own_settings import own_file, own_settings
 

@@ -10,13 +10,14 @@ import pytest
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.memory.background import settle
 from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
-from gitmem.memory.facts.index import in_force, known_facts
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.replay import replay
 from gitmem.memory.save import save
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactStatus
+from gitmem.model.fact.holds import in_force
 from gitmem.model.session.turns import Turn
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.undo import undo
 from gitmem.store.store import Store
 

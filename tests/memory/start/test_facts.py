@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory import headers
 from gitmem.memory.background import tend
 from gitmem.memory.start import facts
 from gitmem.memory.start.concept import current_concept
@@ -18,6 +17,7 @@ from gitmem.model.fact.file import render_fact
 from gitmem.model.ids import make_id
 from gitmem.model.session.exchange import Exchange
 from gitmem.project.state import ProjectQuestions, ProjectState
+from gitmem.store.headers import cache as headers
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from gitmem.errors import RefusedError
 from gitmem.machine.beneath import HANDLES
-from gitmem.memory import headers as under_test
-from gitmem.memory.headers import FOLDER, Bounds, never, read_headers
 from gitmem.search.units.passage import read_passage
+from gitmem.store.headers import cache as under_test
+from gitmem.store.headers.cache import FOLDER, Bounds, never, read_headers
 from tests.machine.test_beneath import Swap
 
 

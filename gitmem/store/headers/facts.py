@@ -1,4 +1,4 @@
-"""The facts of a store's work tree, without their texts: read from a cache (`gitmem.memory.headers`), without YAML.
+"""The facts of a store's work tree, without their texts: read from a cache (`gitmem.store.headers.cache`), not by YAML.
 
 Tested through `tests/memory/facts/test_learn.py`.
 """
@@ -6,14 +6,14 @@ Tested through `tests/memory/facts/test_learn.py`.
 from __future__ import annotations
 
 from gitmem.machine.moment import datetime
-from gitmem.memory.headers import Header, read_headers
 from gitmem.model.fact.fact import FOLDER, Fact, FactKind, FactStatus
+from gitmem.store.headers.cache import Header, read_headers
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from gitmem.memory.headers import Bounds
+    from gitmem.store.headers.cache import Bounds
     from gitmem.store.store import Store
 
 
@@ -25,7 +25,7 @@ def known_facts(store: Store) -> list[Fact]:
 def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
     """Return the headers of the work tree's facts; the key is status, kind and time of the last change.
 
-    See `gitmem.memory.headers.read_headers`.
+    See `gitmem.store.headers.cache.read_headers`.
     """
     return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
 
@@ -37,22 +37,6 @@ def fact_of(header: Header) -> Fact:
     fields["updated"] = datetime.fromisoformat(fields["updated"]) if fields["updated"] else None
     fields |= {"kind": FactKind(fields["kind"]), "status": FactStatus(fields["status"])}
     return Fact(**fields)
-
-
-def in_force(facts: Iterable[Fact]) -> list[Fact]:
-    """Return the facts that hold.
-
-    Two machines can each have superseded a fact by another until they form a circle; the one changed last holds.
-    """
-    known = {fact.id: fact for fact in facts}
-    replaced = {fact.id: fact.superseded_by for fact in known.values() if fact.superseded_by in known}
-    ends: set[str] = set()
-    if replaced:
-        from gitmem.model.fact.chain import circle_ends
-
-        ends = circle_ends(replaced, lambda one: known[one].when)
-    superseded = FactStatus.SUPERSEDED
-    return [fact for fact in known.values() if fact.binds or (fact.status is superseded and fact.id in ends)]
 
 
 _CACHED = [name for name in Fact._fields if name not in {"text", "file", "source"}]

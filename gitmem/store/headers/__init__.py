@@ -1,0 +1,1 @@
+"""Cached headers of facts and concepts."""
