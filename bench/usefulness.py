@@ -1,130 +1,333 @@
-"""Whether what earlier sessions held about a session's own files and terms is there when it begins. No model is needed.
+"""Whether gitmem answers what a user asks about earlier sessions, beside plain BM25 over the raw exchanges.
 
-Recorded sessions are replayed in the order in which they began, each into the store that those before it left. Before a
-session is replayed it is looked at with the eyes of its first request:
+Each set is replayed as transcripts, in the order in which its sessions began, into a store of its own. Each question is
+then put to `gitmem search` (six hits), to `gitmem recall` (2,000 tokens), and to the prompt hook as if a person had
+typed it; the text a session starts with is made once. No model is needed. The sets stand beside the repository, in
+../shared/data:
 
-- Its *cues* are the terms of its first own request (keywords, `gitmem.text.keywords`) and the names of the files it
-  changed: what a person, or an agent that begins, would look for; those under four characters are
-  left out.
-- A cue is *known* if an earlier session of the same project holds it: its stem in what was asked or answered there, or
-  the file among those changed. Sessions of which no cue is known could not be helped; they are counted, and left out.
-- A known cue is *told* if it stands in the text the session starts with, and *found* if it stands in one of the six
-  best hits of a search for the first request, or for the file's name.
+- `devmembench`: 25 sessions of development, and questions with the sessions that hold the answer (its README names
+  the source);
+- `own`: 60 questions (bench/questions.json, 30 of them Korean) about recorded transcripts, in other words.
 
-Reported: for each such session its known cues and how many of them were told, found, and either; and over all, the mean
-of these shares. All transcripts count as one project; those of one repository follow each other in time, the others are
-the noise that a memory of years has. The first request is not what earlier sessions said, so a share of 1 says that
-nothing was lost, not that all of it was useful.
+| column | |
+| --- | --- |
+| any@6, all@6 | some, all of the sessions that hold the answer are among those of six hits |
+| newest | the first hit is of the newest of these sessions |
+| hits, recall, start, prompt | share of the answer's telling words that stand in this text |
+| marked | of questions without an answer in the store: no hit, or none that is not marked as weak |
 
-    python bench/usefulness.py FOLDER [--json]
+    python bench/usefulness.py [SET...] [--misses] [--json]
+
+The baseline is BM25 (k1 0.9, b 0.4, light stems) over exchanges, whole request and answer, in chunks of 1,600
+characters that end at a paragraph: the best six, and what fits into 8,000 characters.
 """
 
 from __future__ import annotations
 
 import argparse
+import collections
 import json
+import math
 import os
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
-from datetime import datetime
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from gitmem.machine.context import Context
 from gitmem.memory.capture.session_end import read_records
-from gitmem.memory.replay import find_transcripts, replay
-from gitmem.memory.start.start import session_start
-from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.replay import hook_events
-from gitmem.model.session.turns import Turn, fold
-from gitmem.search.engine import answer
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.store import Store
-from gitmem.text.keywords import keywords
+from gitmem.model.session.turns import fold
+from gitmem.text.stems import stop_words
 
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 BEST = 6
-SHORTEST = 4
-OWN_WORDS = 1_500  # characters of a request; a longer one is a paste
+TOKENS = 2_000
+CHARACTERS = 4 * TOKENS
+CHUNK = 1_600
+COLUMNS = ("any@6", "all@6", "newest", "hits", "recall", "start", "prompt", "marked")
+STOP = stop_words()
 
 
-def stems(text: str) -> set[str]:
-    return {stem for stem, _ in keywords(text) if len(stem) >= SHORTEST or stem >= "\u1100"}
+@dataclass(frozen=True)
+class Question:
+    """A question, the words that answer it, and the sessions that hold the answer, the oldest first."""
+
+    text: str
+    answer: frozenset[str]
+    sessions: tuple[str, ...]
+    kind: str
 
 
-def files_of(turns: list[Turn]) -> set[str]:
+@dataclass(frozen=True)
+class Session:
+    """A recorded session: its id, its transcript, and its exchanges as (request, answer)."""
+
+    id: str
+    lines: str
+    exchanges: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class Answers:
+    """What was given for a question: the sessions and texts of the best hits, and the other texts."""
+
+    sessions: list[str]
+    hits: str
+    recall: str
+    start: str | None = None
+    prompt: str | None = None
+    good: int = 0  # hits that are not marked as weak
+    row: dict[str, float] = field(default_factory=dict)
+
+
+def telling_words(answer: str) -> frozenset[str]:
+    """Return the numbers, names and code of an answer; its content words if these are fewer than two."""
+    words = [word.strip("./:-") for word in re.findall(r"[\w/.@:-]*\w", answer)]
+    names = {word.casefold() for word in words if re.search(r"[0-9_/.@]", word) or re.search(r"[A-Z]", word)}
+    names -= STOP
+    return frozenset(names if len(names) > 1 else {word.casefold() for word in words if len(word) > 2} - STOP)
+
+
+def share(words: Iterable[str], text: str) -> float:
+    """Return which share of these words stands in the text, compared without regard to case."""
+    text = text.casefold()
+    return statistics.mean(word.casefold() in text for word in words)
+
+
+def transcript(session: str, date: str, cwd: str, messages: Sequence[dict[str, str]]) -> str:
+    """Return messages as the lines of a Claude Code transcript, a minute apart from ten o'clock of a date."""
+    lines, parent = [], None
+    for index, message in enumerate(messages):
+        role, text = message["role"], message["content"]
+        said: dict[str, object] = {"role": role, "content": text}
+        if role == "assistant":
+            said |= {"id": f"msg_{index}", "type": "message", "content": [{"type": "text", "text": text}]}
+            said |= {"model": "claude", "stop_reason": "end_turn"}
+        row = {"type": role, "uuid": f"{session}-{index}", "parentUuid": parent, "sessionId": session, "cwd": cwd}
+        row |= {"message": said, "timestamp": f"{date}T10:{index:02d}:00.000Z", "isSidechain": False}
+        row |= {"userType": "external", "version": "2.1.330", "gitBranch": "main"}
+        lines.append(json.dumps(row, ensure_ascii=False) + "\n")
+        parent = f"{session}-{index}"
+    return "".join(lines)
+
+
+def devmembench(cwd: str) -> tuple[list[Session], list[Question]]:
+    """Return the sessions and questions of DevMemBench."""
+    folder = DATA / "devmembench"
+    recorded = json.loads((folder / "sessions.json").read_text("utf-8"))
+    recorded.sort(key=lambda session: session["metadata"]["date"])
+    sessions, ids = [], {}
+    for session in recorded:
+        ids[session["sessionId"]] = name = str(uuid.uuid5(uuid.NAMESPACE_URL, session["sessionId"]))
+        said = session["messages"]
+        pairs = tuple((said[at]["content"], said[at + 1]["content"]) for at in range(0, len(said) - 1, 2))
+        sessions.append(Session(name, transcript(name, session["metadata"]["date"], cwd, said), pairs))
+    order = list(ids)
+    questions = []
+    for one in json.loads((folder / "questions.json").read_text("utf-8")):
+        gold = tuple(ids[name] for name in sorted(one["haystackSessionIds"], key=order.index))
+        questions.append(Question(one["question"], telling_words(one["groundTruth"]), gold, one["questionType"]))
+    return sessions, questions
+
+
+def own(_: str) -> tuple[list[Session], list[Question]]:
+    """Return the recorded transcripts that bench/questions.json asks about, and its questions."""
+    asked = json.loads(Path(__file__).with_name("questions.json").read_text("utf-8"))["questions"]
+    sessions, ids, begun = [], {}, {}
+    for name in dict.fromkeys(one["transcript"] for one in asked):
+        path = DATA / "transcripts" / name
+        turns = fold(hook_events(read_records(str(path)), None))
+        ids[name] = turns[0].session
+        begun[turns[0].session] = turns[0].started
+        pairs = tuple((human_text(turn.prompt), turn.answer) for turn in turns)
+        sessions.append(Session(turns[0].session, path.read_text("utf-8", "replace"), pairs))
+    sessions.sort(key=lambda session: begun[session.id])
+    return sessions, [
+        Question(one["question"], frozenset(one["answer"]), (ids[one["transcript"]],), one["language"]) for one in asked
+    ]
+
+
+SETS: dict[str, Callable[[str], tuple[list[Session], list[Question]]]] = {"devmembench": devmembench, "own": own}
+
+
+class Baseline:
+    """BM25 over chunks of raw exchanges."""
+
+    def __init__(self, sessions: Sequence[Session]) -> None:
+        """Cut and count all exchanges."""
+        self.chunks = [
+            (session.id, chunk)
+            for session in sessions
+            for request, answer in session.exchanges
+            for chunk in cut(f"{request}\n\n{answer}")
+        ]
+        self.counts = [collections.Counter(stems(chunk)) for _, chunk in self.chunks]
+        self.lengths = [sum(count.values()) for count in self.counts]
+        self.mean = statistics.mean(self.lengths)
+        self.documents = collections.Counter(stem for count in self.counts for stem in count)
+
+    def ask(self, question: str) -> Answers:
+        """Return the best chunks, and what of the ranking fits into the budget."""
+        terms = set(stems(question))
+        scores = [self.score(terms, count, length) for count, length in zip(self.counts, self.lengths, strict=True)]
+        order = sorted(range(len(scores)), key=lambda at: -scores[at])
+        text = ""
+        for at in order:
+            chunk = self.chunks[at][1]
+            text += chunk if scores[at] and len(text) + len(chunk) <= CHARACTERS else ""
+        best = [at for at in order[:BEST] if scores[at]]
+        given = list(dict.fromkeys(self.chunks[at][0] for at in best))
+        return Answers(given, "\n".join(self.chunks[at][1] for at in best), text, good=len(best))
+
+    def score(self, terms: set[str], count: collections.Counter[str], length: int) -> float:
+        k1, b, total = 0.9, 0.4, len(self.chunks)
+        return sum(
+            math.log(1 + (total - self.documents[term] + 0.5) / (self.documents[term] + 0.5))
+            * count[term]
+            * (k1 + 1)
+            / (count[term] + k1 * (1 - b + b * length / self.mean))
+            for term in terms
+            if count[term]
+        )
+
+
+def cut(text: str) -> list[str]:
+    """Return a text in chunks of about 1,600 characters that end at a paragraph."""
+    chunks = [""]
+    for paragraph in text.split("\n\n"):
+        if chunks[-1] and len(chunks[-1]) + len(paragraph) > CHUNK:
+            chunks.append("")
+        chunks[-1] += paragraph + "\n\n"
+    return chunks
+
+
+def stems(text: str) -> list[str]:
+    """Return the content words of a text without the commonest English endings, Hangul apart from other letters."""
+    words = re.findall(r"[가-힣]+|[^\W가-힣]+", text.casefold())
+    return [re.sub(r"(?<=\w{3})(ing|ed|es|s)$", "", word) for word in words if word not in STOP]
+
+
+class Gitmem:
+    """A store that holds the sessions, asked through the command line."""
+
+    def __init__(self, home: str, project: str, sessions: Sequence[Session]) -> None:
+        """Replay the sessions, the oldest first."""
+        environ = {name: text for name, text in os.environ.items() if not name.startswith(("GIT", "CLAUDE", "PYTHON"))}
+        self.environ = environ | {"HOME": home, "GITMEM_EMBEDDING_PROVIDER": "none"}
+        self.project = project
+        self.ids = [session.id for session in sessions]
+        subprocess.run(["git", "init", "-q", "."], cwd=project, check=True)
+        self.run("init")
+        for session in sessions:
+            path = Path(home, f"{session.id}.jsonl")
+            path.write_text(session.lines, "utf-8")
+            self.run("replay", str(path))
+        self.start = self.hook("SessionStart", source="startup")
+
+    def run(self, *args: str, text: str = "", fails: bool = True) -> str:
+        """Return what a command of gitmem prints."""
+        command = [sys.executable, "-m", "gitmem", *args]
+        done = subprocess.run(
+            command, cwd=self.project, env=self.environ, input=text, capture_output=True, encoding="utf-8", check=False
+        )
+        if done.returncode and fails:
+            sys.exit(f"gitmem {args[0]} failed: {done.stderr}")
+        return done.stdout
+
+    def hook(self, event: str, **more: str) -> str:
+        """Return what gitmem answers to an event of a new session."""
+        payload = {"hook_event_name": event, "session_id": str(uuid.uuid4()), "cwd": self.project} | more
+        return self.run("hook", "claude", text=json.dumps(payload | {"transcript_path": ""}), fails=False)
+
+    def ask(self, question: str) -> Answers:
+        """Put a question to search, recall and the prompt hook."""
+        found = json.loads(self.run("search", "--json", "-n", str(BEST), "--", question, fails=False) or "[]")
+        hits = found["hits"] if isinstance(found, dict) else found
+        named = [next((name for name in self.ids if name[:8] in json.dumps(hit)), "") for hit in hits]
+        texts = "\n".join(str(hit.get("text") or hit["snippet"]) for hit in hits)
+        recall = self.run("recall", "--budget", str(TOKENS), "--", question, fails=False)
+        prompt = self.hook("UserPromptSubmit", prompt=question)
+        good = sum(not hit.get("weak", False) for hit in hits)
+        return Answers([name for name in named if name], texts, recall, self.start, prompt, good)
+
+
+def judge(question: Question, given: Answers) -> dict[str, float]:
+    """Return the figures of one question, by column."""
+    if not question.sessions:
+        return {"marked": float(given.good == 0)}
+    gold = set(question.sessions)
+    row = {"any@6": bool(gold & set(given.sessions)), "all@6": gold <= set(given.sessions)}
+    row["newest"] = given.sessions[:1] == [question.sessions[-1]]
+    texts = {"hits": given.hits, "recall": given.recall, "start": given.start, "prompt": given.prompt}
+    row |= {name: share(question.answer, text) for name, text in texts.items() if text is not None}
+    return {name: float(value) for name, value in row.items()}
+
+
+def table(name: str, questions: Sequence[Question], answers: Sequence[Answers]) -> dict[str, dict[str, float]]:
+    """Return the mean of each column, for each kind of question and for all."""
+    rows: dict[str, list[dict[str, float]]] = collections.defaultdict(list)
+    for question, given in zip(questions, answers, strict=True):
+        given.row = judge(question, given)
+        for kind in (question.kind, "all"):
+            rows[f"{name}: {kind}"].append(given.row)
     return {
-        name.rpartition("/")[2] for turn in turns for name in relative_files(turn.files, (turn.cwd,)) if len(name) > 3
+        kind: {
+            column: statistics.mean(row[column] for row in several if column in row)
+            for column in COLUMNS
+            if any(column in row for row in several)
+        }
+        for kind, several in sorted(rows.items())
     }
 
 
-def first_request(turns: list[Turn]) -> str:
-    return next((said for turn in turns if (said := human_text(turn.prompt)[:OWN_WORDS])), "")
+def line(kind: str, means: dict[str, float]) -> str:
+    """Return a row of the table as text."""
+    return f"{kind:<40}" + "".join(f"{means[name]:8.2f}" if name in means else f"{'-':>8}" for name in COLUMNS)
 
 
-def said_in(turns: list[Turn]) -> set[str]:
-    return {stem for turn in turns for stem in stems(f"{human_text(turn.prompt)}\n{turn.answer}")}
-
-
-def hits(store: Store, query: str) -> str:
-    found = answer(store, query, limit=BEST).hits if query.strip() else ()
-    return "\n".join(hit.text for hit in found)
-
-
-def look(store: Store, turns: list[Turn], terms: set[str], files: set[str]) -> dict[str, object]:
-    """Return how many of these cues are in the start text and in the best hits."""
-    start = session_start(store, (), None, ())
-    query = " ".join(sorted(word for stem, word in keywords(first_request(turns)) if stem in terms))
-    by_terms = hits(store, query)
-    told = {term for term in terms if term in stems(start)} | {name for name in files if name in start}
-    found = {term for term in terms if term in stems(by_terms)}
-    found |= {name for name in files if name in by_terms or name in hits(store, name)}
-    known = terms | files
-    return {"known": sorted(known), "told": sorted(told), "found": sorted(found), "either": sorted(told | found)}
+def misses(questions: Sequence[Question], answers: Sequence[Answers]) -> Iterable[str]:
+    """Return a line for each question whose answer is not wholly in six hits or in recall."""
+    for question, given in zip(questions, answers, strict=True):
+        if question.sessions and min(given.row["hits"], given.row["recall"]) < 1:
+            yield f"  hits {given.row['hits']:.2f} recall {given.row['recall']:.2f}  {question.text}"
 
 
 def main() -> None:
+    """Measure the sets named, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder")
+    parser.add_argument("sets", nargs="*", metavar="SET", help=f"one of {', '.join(SETS)}; all without one")
+    parser.add_argument("--misses", action="store_true", help="list the questions that gitmem does not answer wholly")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
-    sessions = []
-    for path in find_transcripts(args.folder):
-        turns = fold(hook_events(read_records(path), None))
-        if turns:
-            sessions.append((turns[0].started, path, turns))
-    sessions.sort(key=lambda one: one[:2])
-    if not sessions:
-        sys.exit(f"There are no transcripts in {args.folder}.")
-    with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as home:
-        project = Path(home, "project")
-        project.mkdir()
-        environ = {
-            name: value for name, value in os.environ.items() if not name.startswith(("GIT", "CLAUDE", "PYTHON"))
-        }
-        environ |= {"HOME": home, "GITMEM_EMBEDDING_PROVIDER": "none"}
-        context = Context(environ, home, "bench", lambda: datetime.now().astimezone())
-        root = init_store(str(project), context, Place.PROJECT).store.root
-        held: set[str] = set()
-        changed: set[str] = set()
-        report = []
-        for _, path, turns in sessions:
-            store = Store(root, context)
-            terms, files = stems(first_request(turns)) & held, files_of(turns) & changed
-            if terms | files:
-                report.append({"session": os.path.basename(path), **look(store, turns, terms, files)})
-            replay(store, path)
-            held |= said_in(turns)
-            changed |= files_of(turns)
+    if unknown := set(args.sets) - set(SETS):
+        parser.error(f"there is no set {', '.join(sorted(unknown))}; the sets are {', '.join(SETS)}")
+    if not DATA.is_dir():
+        sys.exit(f"There are no question sets: {DATA} does not exist.")
+    report: dict[str, dict[str, float]] = {}
+    if not args.json:
+        print(f"{'':<40}" + "".join(f"{name:>8}" for name in COLUMNS))
+    for name in args.sets or SETS:
+        with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as home:
+            project = Path(home, "project")
+            project.mkdir()
+            sessions, questions = SETS[name](str(project))
+            baseline, gitmem = Baseline(sessions), Gitmem(home, str(project), sessions)
+            for label, ask in (("BM25", baseline.ask), ("gitmem", gitmem.ask)):
+                answers = [ask(question.text) for question in questions]
+                means = table(f"{name} {label}", questions, answers)
+                report |= means
+                if not args.json:
+                    print("\n".join(line(kind, row) for kind, row in means.items()))
+            if args.misses:
+                print("\n".join(misses(questions, answers)))
     if args.json:
-        print(json.dumps(report, ensure_ascii=False, indent=2))
-        return
-    for one in report:
-        counts = " ".join(f"{name} {len(one[name])}" for name in ("known", "told", "found", "either"))
-        print(f"{one['session'][:44]:<46}{counts}")
-    print(f"{len(report)} of {len(sessions)} sessions could be helped; of their known cues, on average:")
-    for name in ("told", "found", "either"):
-        print(f"  {name:<7}{statistics.mean(len(one[name]) / len(one['known']) for one in report):.2f}")
+        print(json.dumps(report, indent=2))
 
 
 if __name__ == "__main__":
