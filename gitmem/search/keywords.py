@@ -1,6 +1,6 @@
 """The keywords of a store: the words of most entries, counted on each call (docs/spec.md P5, V5).
 
-Tested through `tests/cli/commands/test_search.py`.
+Tested through `tests/cli/commands/test_keywords.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Recall: the best hits as context for an agent, whole entries within a token budget, fenced as data.
 
-Tested through `tests/cli/commands/test_search.py`.
+Tested through `tests/cli/commands/test_recall.py`.
 """
 
 from __future__ import annotations

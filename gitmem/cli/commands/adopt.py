@@ -1,7 +1,4 @@
-"""`gitmem adopt`: mirror the agent's own memory files in the store.
-
-Tested through `tests/cli/commands/test_facts.py`.
-"""
+"""`gitmem adopt`: mirror the agent's own memory files in the store."""
 
 from __future__ import annotations
 

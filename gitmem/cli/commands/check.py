@@ -1,7 +1,4 @@
-"""`gitmem check`: rotate memory.md if it is full.
-
-Tested through `tests/cli/commands/test_save.py`.
-"""
+"""`gitmem check`: rotate memory.md if it is full."""
 
 from __future__ import annotations
 

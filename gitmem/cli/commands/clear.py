@@ -1,7 +1,4 @@
-"""`gitmem clear`: remove old files, or all, from the memory.
-
-Tested through `tests/cli/commands/test_consolidate.py`.
-"""
+"""`gitmem clear`: remove old files, or all, from the memory."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`gitmem concepts`: list, show, merge and split groups of exchanges on one subject.
-
-Tested through `tests/cli/commands/test_facts.py`.
-"""
+"""`gitmem concepts`: list, show, merge and split groups of exchanges on one subject."""
 
 from __future__ import annotations
 

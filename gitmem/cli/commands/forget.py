@@ -1,7 +1,4 @@
-"""`gitmem forget`: delete raw transcripts, and leave the history of memory as it is.
-
-Tested through `tests/cli/commands/test_purge.py`.
-"""
+"""`gitmem forget`: delete raw transcripts, and leave the history of memory as it is."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`gitmem replay`: import recorded sessions.
-
-Tested through `tests/cli/commands/test_hook.py`.
-"""
+"""`gitmem replay`: import recorded sessions."""
 
 from __future__ import annotations
 

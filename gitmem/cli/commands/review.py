@@ -1,7 +1,4 @@
-"""`gitmem review`: decide between two versions that a merge kept, and about purges of other machines.
-
-Tested through `tests/cli/commands/test_purge.py`.
-"""
+"""`gitmem review`: decide between two versions that a merge kept, and about purges of other machines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`gitmem summarize`: have a model sum up archives.
-
-Tested through `tests/cli/commands/test_summary.py`.
-"""
+"""`gitmem summarize`: have a model sum up archives."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""`gitmem uninstall`: take hooks and MCP server out of the settings of a host.
-
-Tested through `tests/cli/commands/test_install.py`.
-"""
+"""`gitmem uninstall`: take hooks and MCP server out of the settings of a host."""
 
 from __future__ import annotations
 

@@ -51,6 +51,19 @@ def filled(gitmem: Runner) -> Runner:
 
 
 @pytest.fixture
+def rotated(gitmem: Runner) -> str:
+    """Rotate a memory that is too large; return the archive."""
+    assert gitmem("config", "rotation.carryover_tokens", "200")[0] == 0
+    assert gitmem("config", "rotation.threshold_tokens", "2000")[0] == 0
+    memory = gitmem.root / "memory.md"
+    text = memory.read_text(encoding="utf-8")
+    lines = "".join(f"- The loader reads part {number} of its settings in layers.\n" for number in range(200))
+    kept = text.replace("## Core Decisions\n", "## Core Decisions\n\n- 결정: uv를 쓴다, 잠금이 빠르다\n")
+    memory.write_text(kept.replace("## Recent Context\n", f"## Recent Context\n\n{lines}"), encoding="utf-8")
+    return str(gitmem.json("check")["archive"])
+
+
+@pytest.fixture
 def run_in(home: Path, environ: dict[str, str]) -> Callable[..., Ran]:
     """Give a function that runs a command in a folder, and expects it to fail if `ok` is false."""
 

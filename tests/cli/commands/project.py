@@ -24,6 +24,14 @@ COMMIT_KEYS = [
     *("commit", "parents", "date", "committed", "author", "email", "subject", "op", "type", "session", "host"),
     *("machine", "entries", "archive"),
 ]
+# What a model answers when it is asked for a summary.
+SUMMARY = {
+    "dateRange": {"first": "2026-01-10", "last": "2026-01-13"},
+    "themes": [{"name": "설정", "summary": "Settings are read in layers.", "sessions": []}],
+    "keyDecisions": [],
+    "issues": [],
+    "overallSummary": " ".join(f"Step {number} of the loader was done." for number in range(10)),
+}
 _SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 
 

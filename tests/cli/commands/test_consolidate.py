@@ -12,67 +12,18 @@ from gitmem.cli.main import main
 OLD = "daily/2020/01/2020-01-06.md"
 
 
-class Terminal(io.StringIO):
-    """A stream somebody sits at."""
-
-    def isatty(self) -> bool:
-        return True
-
-
 @pytest.fixture
-def gitmem(tmp_path, home, environ):
-    """Give a function that runs a command in a new project; `answer` is what a person at a terminal would type."""
-
-    def run(*args, answer=None):
-        raw, err = io.BytesIO(), io.StringIO() if answer is None else Terminal()
-        out = io.TextIOWrapper(raw, encoding="utf-8", newline="\n", write_through=True)
-        door = Door(environ, str(tmp_path), io.StringIO("") if answer is None else Terminal(answer), out, err)
-        return main(args, lambda: door), raw.getvalue().decode(), err.getvalue()
-
-    assert run("init")[0] == 0
+def gitmem(gitmem, tmp_path):
+    """Give the runner of commands in a store that holds an old day."""
     old = tmp_path / ".gitmem" / OLD
     old.parent.mkdir(parents=True)
     old.write_text("# 2020-01-06\n\n- 오래된 줄\n", encoding="utf-8")
-    assert run("check")[0] == 0
-    return run
+    assert gitmem("check")[0] == 0
+    return gitmem
 
 
 def there(tmp_path, path: str = OLD) -> bool:
     return (tmp_path / ".gitmem" / path).exists()
-
-
-def test_clear_shows_first_and_refuses_where_nobody_is_to_be_asked(gitmem, tmp_path):
-    code, out, _ = gitmem("clear", "old", "--dry-run")
-    assert (code, out.splitlines()) == (0, ["Would remove 1 file of 0.0 KB:", f"  {OLD}"])
-    code, out, err = gitmem("clear", "old")
-    assert (code, out) == (8, "")
-    assert "--yes" in err
-    assert there(tmp_path)
-
-
-@pytest.mark.parametrize("answer, gone", [("\n", False), ("n\n", False), ("", False), ("y\n", True), ("YES\n", True)])
-def test_clear_asks_at_a_terminal(gitmem, tmp_path, answer, gone):
-    code, out, err = gitmem("clear", "old", answer=answer)
-    assert code == 0
-    assert f"  {OLD}\nRemove them?" in err
-    assert there(tmp_path) is not gone
-    assert ("gitmem undo" in out) is gone
-
-
-def test_clear_all_and_undo(gitmem, tmp_path):
-    value = json.loads(gitmem("clear", "all", "--yes", "--json")[1])
-    assert (value["files"], value["dry_run"]) == ([OLD], False)
-    assert not there(tmp_path)
-    assert gitmem("clear", "all", "--yes")[1] == "There is nothing to clear.\n"
-    assert gitmem("undo", value["commit"])[0] == 0
-    assert there(tmp_path)
-
-
-@pytest.mark.parametrize(
-    "args", [("clear",), ("clear", "some"), ("clear", "all", "--days", "3"), ("clear", "old", "--days", "-1")]
-)
-def test_what_cannot_be_meant_is_a_wrong_command_line(gitmem, args):
-    assert gitmem(*args, "--yes")[0] == 2
 
 
 def test_consolidate_says_what_it_does(gitmem, tmp_path):

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
 from gitmem.cli.door import Door, real_door
 from gitmem.cli.main import main
-from gitmem.memory.concepts.group import group
-from gitmem.memory.exchanges.offline import save_exchanges
-from gitmem.memory.facts.learn import learn
-from gitmem.model.session.turns import Turn
 from gitmem.store.store import Store
+from tests.cli.commands.turns import ended
 
 
 @pytest.fixture
@@ -35,20 +30,6 @@ def gitmem(tmp_path, home, environ, bare_git):
 @pytest.fixture
 def store(gitmem, tmp_path) -> Store:
     return Store(str(tmp_path / ".gitmem"), real_door().context())
-
-
-def ended(
-    store: Store, *prompts: str, files: tuple[str, ...] = (), answer: str = "Changed what was asked for."
-) -> None:
-    at = datetime.now(UTC) + timedelta(seconds=2)
-    turns = [
-        Turn("s-1", "claude-code", f"t{number}", at + timedelta(seconds=number), at, prompt, answer, files, tools=1)
-        for number, prompt in enumerate(prompts)
-    ]
-    turns = [turn._replace(closed=True, ended=turn.started) for turn in turns]
-    save_exchanges(store, "s-1", "claude-code", turns)
-    learn(store, "s-1", "claude-code", turns)
-    group(store, "s-1", "claude-code", turns)
 
 
 def listed(gitmem, *options: str) -> list[dict]:
@@ -129,29 +110,3 @@ def test_what_is_not_committed_yet_has_no_commit(gitmem, store, tmp_path, bare_g
     ended(store, "go on with it")
     assert listed(gitmem)[0]["commit"] == bare_git(tmp_path, "rev-parse", "HEAD")[:12]
     assert listed(gitmem, "--stale") == []
-
-
-def test_concepts_are_listed_shown_merged_and_split(gitmem, store):
-    ended(store, "Make the parser read CRLF", files=("parser.py",), answer="Changed the parser to read CRLF ends.")
-    [concept] = json.loads(gitmem("concepts", "list", "--json")[1])
-    assert concept["files"] == ["parser.py"]
-    assert concept["name"] in gitmem("concepts", "list")[1]
-    assert "## Exchanges" in gitmem("concepts", "show", "parser")[1]
-    assert gitmem("concepts", "merge", "parser", "parser")[1] == "parser.py: CRLF, ends is one concept already.\n"
-    assert gitmem("concepts", "split", "parser", concept["exchanges"][0], "--name", "x")[0] == 8
-
-
-def test_the_agents_own_memory_is_adopted(gitmem, home, tmp_path):
-    assert gitmem("adopt")[0] == 9
-    named = "".join(letter if letter.isascii() and letter.isalnum() else "-" for letter in str(tmp_path))
-    folder = Path(home, ".claude", "projects", named, "memory")
-    folder.mkdir(parents=True)
-    (folder / "fly.md").write_text("---\ndescription: Deploys go by Fly\n---\nBy Fly.\n")
-    value = json.loads(gitmem("adopt", "--json")[1])
-    assert (len(value["new"]), value["folder"]) == (1, str(folder))
-    (folder / "uv.md").write_text("---\ndescription: Builds go by uv\n---\nBy uv.\n")
-    assert gitmem("hook", "claude", "--drain")[0] == 0
-    assert {fact["description"] for fact in listed(gitmem)} == {"Deploys go by Fly", "Builds go by uv"}
-    Path(home, ".claude", "settings.json").write_text(json.dumps({"autoMemoryDirectory": "~/kept"}))
-    Path(home, "kept").mkdir()
-    assert json.loads(gitmem("adopt", "--json")[1])["folder"] == str(home / "kept")

@@ -19,7 +19,6 @@ import pytest
 
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.door import Door, real_door
-from gitmem.cli.main import main
 from gitmem.memory.capture import pending
 from gitmem.model.entry.entry import find_entries
 from gitmem.store.spool.hooks import HookSpool
@@ -639,24 +638,6 @@ def test_more_than_there_is_time_for_is_left_to_the_background(host, monkeypatch
     found = pending.glance(Store(str(host.store), real_door().context()))
     assert found is not None
     assert len(found.turns) == 1
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_a_replay_shows_a_terminal_how_far_it_is(host, tmp_path):
-    for number in range(4):
-        line = {"type": "user", "sessionId": f"s{number}", "timestamp": "2026-01-01T00:00:00Z"}
-        line["message"] = {"role": "user", "content": "Please look at the parser."}
-        (tmp_path / f"{number}\x1b[2J.jsonl").write_text(json.dumps(line))
-    shown = Terminal()
-    names = sorted(str(path) for path in tmp_path.glob("*.jsonl"))
-    main(["replay", *names], lambda: Door(host.environ, str(host.project), io.StringIO(), io.StringIO(), shown))
-    assert "[############            ] 2/4 2" in shown.getvalue()
-    assert "\x1b" not in shown.getvalue()
-    assert "4/4" not in host.run("replay", *names)
 
 
 # Stores that may not be used

@@ -188,13 +188,6 @@ def test_a_linked_work_tree_has_settings_of_its_own(gitmem, project, tmp_path, b
     assert not (tmp_path / "tree" / ".claude").exists()
 
 
-def test_uninstall_works_when_the_store_is_gone(gitmem, project, settings):
-    gitmem("install", "claude")
-    shutil.rmtree(project / ".gitmem")
-    assert gitmem("uninstall", "claude")[0] == 0
-    assert settings.read_text() == "{\n}\n"
-
-
 def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, project, environ, tmp_path):
     git = shutil.which("git")
     (tmp_path / "only git").mkdir()

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.own_settings import own_file
-
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -165,17 +163,6 @@ def test_a_leaked_git_environment_never_touches_the_users_code(shell, bare_git):
     assert bare_git(shell.project, "rev-parse", "HEAD") == before
     assert "leaked" in shell.memory()
     assert bare_git(shell.store, "status", "--porcelain") == ""
-
-
-def test_check_prints_the_request_for_a_summary(shell):
-    text = "rotation:\n  threshold_tokens: 100\n  carryover_tokens: 20\n"
-    own_file(shell.environ, shell.environ["HOME"]).write_text(text)
-    for index in range(8):
-        shell.run("save", f"a text that fills the file, number {index}")
-    said = shell.run("save", "the last one, which may rotate") + shell.run("check")
-    assert "file=archive/memory_" in said or list(shell.store.glob("archive/memory_*.md"))
-    value = json.loads(shell.run("check", "--json"))
-    assert set(value) == {"tokens", "threshold", "archive", "dropped"}
 
 
 def test_no_colour_and_no_control_characters_when_piped(shell):

@@ -1,41 +1,13 @@
 from __future__ import annotations
 
-import io
 import json
 from pathlib import Path
 
 import pytest
 
-from gitmem.cli.door import Door
-from gitmem.cli.main import main
+from tests.cli.commands.project import SUMMARY
 
 NAME = "memory_20260113_112700"
-
-
-@pytest.fixture
-def gitmem(tmp_path, home, environ):
-    """Give a function that runs a command in a new project and returns exit code, output and complaint."""
-
-    def run(*args, stdin=b"", **more):
-        out, err = io.StringIO(), io.StringIO()
-        door = Door({**environ, **more}, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin)), out, err)
-        return main(args, lambda: door), out.getvalue(), err.getvalue()
-
-    assert run("init")[0] == 0
-    return run
-
-
-@pytest.fixture
-def rotated(gitmem, tmp_path):
-    """Rotate a memory that is too large; return the archive."""
-    assert gitmem("config", "rotation.carryover_tokens", "200")[0] == 0
-    assert gitmem("config", "rotation.threshold_tokens", "2000")[0] == 0
-    memory = tmp_path / ".gitmem" / "memory.md"
-    text = memory.read_text(encoding="utf-8")
-    lines = "".join(f"- The loader reads part {number} of its settings in layers.\n" for number in range(200))
-    kept = text.replace("## Core Decisions\n", "## Core Decisions\n\n- 결정: uv를 쓴다, 잠금이 빠르다\n")
-    memory.write_text(kept.replace("## Recent Context\n", f"## Recent Context\n\n{lines}"), encoding="utf-8")
-    return json.loads(gitmem("check", "--json")[1])["archive"]
 
 
 def test_the_newest_summary_is_shown(gitmem, rotated):
@@ -96,15 +68,6 @@ def test_control_characters_do_not_reach_a_terminal(gitmem, rotated, tmp_path):
     assert "\u202e" not in gitmem("summary", "show")[1]
 
 
-GOOD = {
-    "dateRange": {"first": "2026-01-10", "last": "2026-01-13"},
-    "themes": [{"name": "설정", "summary": "Settings are read in layers.", "sessions": []}],
-    "keyDecisions": [],
-    "issues": [],
-    "overallSummary": " ".join(f"Step {number} of the loader was done." for number in range(10)),
-}
-
-
 def test_what_waits_for_a_summary_is_listed_for_an_agent(gitmem, rotated, tmp_path):
     (one,) = json.loads(gitmem("summary", "pending", "--json")[1])
     assert (one["archive"], one["method"]) == (rotated, "offline")
@@ -116,7 +79,7 @@ def test_what_waits_for_a_summary_is_listed_for_an_agent(gitmem, rotated, tmp_pa
 def test_an_agent_hands_a_summary_over(gitmem, rotated, tmp_path, bare_git):
     name = rotated.removeprefix("archive/").removesuffix(".md")
     code, out, err = gitmem(
-        "summary", "put", name, "--by", "claude-haiku", stdin=json.dumps(GOOD).encode(), CLAUDE_CODE_SESSION_ID="s-7"
+        "summary", "put", name, "--by", "claude-haiku", stdin=json.dumps(SUMMARY).encode(), CLAUDE_CODE_SESSION_ID="s-7"
     )
     assert (code, err) == (0, "")
     assert "has the summary of claude-haiku" in out
@@ -129,20 +92,21 @@ def test_an_agent_hands_a_summary_over(gitmem, rotated, tmp_path, bare_git):
         "claude-code",
         "s-7",
     ]
-    assert json.loads(gitmem("summary", "show", "--json")[1])["overallSummary"] == GOOD["overallSummary"]
+    assert json.loads(gitmem("summary", "show", "--json")[1])["overallSummary"] == SUMMARY["overallSummary"]
     assert json.loads(gitmem("summary", "pending", "--json")[1]) == []
     assert gitmem("summary", "pending")[1] == "No summary is pending.\n"
 
 
 def test_a_summary_may_come_from_a_file(gitmem, rotated, tmp_path):
-    (tmp_path / "답 one.json").write_text(f"```json\n{json.dumps(GOOD)}\n```\n", encoding="utf-8")
+    (tmp_path / "답 one.json").write_text(f"```json\n{json.dumps(SUMMARY)}\n```\n", encoding="utf-8")
     value = json.loads(gitmem("summary", "put", rotated, "답 one.json", "--json")[1])
     assert (value["archive"], value["method"]) == (rotated, "cli")
     assert gitmem("summary", "put", rotated, "no such file")[0] == 9
 
 
 @pytest.mark.parametrize(
-    "reply", [b"", b"no JSON", b"{}", b"[" * 50_000, b"\xff\xfe", json.dumps({**GOOD, "overallSummary": "x"}).encode()]
+    "reply",
+    [b"", b"no JSON", b"{}", b"[" * 50_000, b"\xff\xfe", json.dumps({**SUMMARY, "overallSummary": "x"}).encode()],
 )
 def test_what_is_no_summary_is_refused_and_says_what_it_lacks(gitmem, rotated, tmp_path, reply):
     code, _, err = gitmem("summary", "put", rotated, stdin=reply)
@@ -156,33 +120,4 @@ def test_the_schema_is_printed_and_its_example_passes(gitmem):
     from gitmem.llm.replies import parse_reply
 
     schema = json.loads(gitmem("summary", "schema")[1])
-    assert parse_reply(json.dumps(GOOD), schema) == GOOD
-
-
-def test_without_a_model_summarize_says_so_and_nothing_is_lost(gitmem, rotated):
-    code, out, _ = gitmem("summarize", "--pending")
-    assert code == 1
-    assert "no model is named in summary.provider" in out
-    assert json.loads(gitmem("summary", "show", "--json")[1])["overallSummary"]
-
-
-def test_a_model_sums_up_and_status_says_what_it_cost(gitmem, rotated, home, model_server):
-    model_server.reply = lambda _: GOOD
-    assert gitmem("config", "--user", "summary.provider", "openai")[0] == 0
-    gitmem("config", "--user", "summary.base_url", model_server.url)
-    gitmem("config", "--user", "summary.model", "mini")
-    assert "openai, not asked today" in gitmem("status")[1]
-    code, out, err = gitmem("summarize", "--json", OPENAI_API_KEY="sk-mine")
-    assert (code, err) == (0, "")
-    assert [(one["method"], one["why"]) for one in json.loads(out)] == [("fake-mini", "")]
-    assert "1 question: 1,100 tokens of 1,000,000" in gitmem("status")[1]
-    models = json.loads(gitmem("status", "--json")[1])["models"]
-    assert (models["questions"], models["failures"], models["tokens"]) == (1, 0, 1_100)
-    assert gitmem("summarize")[1] == "No summary is pending.\n"
-    assert "sk-mine" not in json.dumps(model_server.asked)
-
-
-def test_what_a_store_says_of_models_does_not_count(gitmem, rotated, tmp_path, model_server):
-    (tmp_path / ".gitmem" / "config.yaml").write_text(f"summary:\n  provider: openai\n  base_url: {model_server.url}\n")
-    gitmem("summarize", OPENAI_API_KEY="sk-mine")
-    assert model_server.asked == []
+    assert parse_reply(json.dumps(SUMMARY), schema) == SUMMARY

@@ -1,0 +1,37 @@
+from __future__ import annotations
+
+import json
+
+
+def test_review_with_nothing_to_review(gitmem):
+    assert gitmem("review")[1] == "Nothing waits for your review.\n"
+    assert gitmem("review", "--json")[1] == "[]\n"
+    assert gitmem("review", "memory.md")[0] == 9
+    assert gitmem("review", "memory.md", "--take", "ours")[0] == 9
+    assert gitmem("review", "--take", "ours")[0] == 2
+
+
+def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
+    from gitmem.model.purge.purge import make_record
+
+    bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
+    record = make_record("20261121-120000-0a1b2c", "2026-11-21T12:00:00+00:00", b"0" * 16, [b"Current State"])
+    path = f"purged/{record.id}.json"
+    (tmp_path / ".gitmem" / "purged").mkdir()
+    (tmp_path / ".gitmem" / path).write_bytes(record.render())
+    gitmem("remote", "add", str(tmp_path / "remote.git"))
+    code, _, err = gitmem("sync")
+    assert (code, f"'gitmem review {path}'" in err) == (0, True)
+    assert path in gitmem("status")[1]
+    assert path in gitmem("doctor")[1]
+    assert gitmem("review")[1].startswith(f"{path}  a purge that waits, since it would change ids, fields or headings")
+    assert json.loads(gitmem("review", "--json")[1])[0]["path"] == path
+    shown = gitmem("review", path)[1]
+    assert "It names 1 text; found here: 1, such as:\n  'Current State'\n" in shown
+    assert "  memory.md\n" in shown
+    assert gitmem("review", path, "--take", "both")[0] == 2
+    assert gitmem("review", "purged/none.json")[0] == 9
+    assert gitmem("review", path, "--take", "ours")[1] == f"This machine will not follow {path}.\n"
+    assert gitmem("review")[1] == "Nothing waits for your review.\n"
+    assert path not in gitmem("status")[1]
+    assert "Current State" in (tmp_path / ".gitmem" / "memory.md").read_text(encoding="utf-8")

@@ -1,0 +1,29 @@
+"""Sessions of an agent, put into a store as hooks would."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.memory.concepts.group import group
+from gitmem.memory.exchanges.offline import save_exchanges
+from gitmem.memory.facts.learn import learn
+from gitmem.model.session.turns import Turn
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+
+def ended(
+    store: Store, *prompts: str, files: tuple[str, ...] = (), answer: str = "Changed what was asked for."
+) -> None:
+    """Save a session of these requests, and learn facts and concepts from it."""
+    at = datetime.now(UTC) + timedelta(seconds=2)
+    turns = [
+        Turn("s-1", "claude-code", f"t{number}", at + timedelta(seconds=number), at, prompt, answer, files, tools=1)
+        for number, prompt in enumerate(prompts)
+    ]
+    turns = [turn._replace(closed=True, ended=turn.started) for turn in turns]
+    save_exchanges(store, "s-1", "claude-code", turns)
+    learn(store, "s-1", "claude-code", turns)
+    group(store, "s-1", "claude-code", turns)
