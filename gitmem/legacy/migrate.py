@@ -34,7 +34,7 @@ from gitmem.memory.entries import day_log, memory_of, new_daily
 from gitmem.model.document.document import Document
 from gitmem.model.entry.log import entry_digests, restore_entries
 from gitmem.model.fact.fact import is_fact_path
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, archive_path, daily_path, summary_path
 from gitmem.model.summary import render_document
@@ -299,7 +299,7 @@ class _Bringing:
             changed = memory.with_body(_remaining(memory, body_of(item), _limits(self.store)))
         elif not fresh:
             digests = entry_digests(memory.body)
-            entries = [(section, one) for section, one in kept_entries(item) if one.id[TIME_LENGTH:] not in digests]
+            entries = [(section, one) for section, one in kept_entries(item) if tail_of(one.id) not in digests]
             changed = memory.with_body(restore_entries(memory.body, entries, memory.newline))
         return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed.render()})]
 
@@ -308,7 +308,7 @@ class _Bringing:
         path = daily_path(item.day)
         document = Document.parse(self.transaction.read(path) or new_daily(item.day))
         known = entry_digests((day_log(self.store, self.transaction, path) or b"").decode("utf-8", "surrogateescape"))
-        entries = [(section, entry) for section, entry in item.entries if entry.id[TIME_LENGTH:] not in known]
+        entries = [(section, entry) for section, entry in item.entries if tail_of(entry.id) not in known]
         body = restore_entries(document.body, entries, document.newline)
         if item.prose and item.prose not in body:
             body = f"{body.rstrip()}\n\n## {_NOTES}\n\n{item.prose}"

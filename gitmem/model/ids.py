@@ -1,7 +1,8 @@
-"""Identifiers that sort by time (docs/format.md, "Entries").
+"""Identifiers of memories (docs/format.md, "Entries").
 
-Twenty characters of Crockford's base 32 in lower case: ten of the time, ten that are unique within
-its millisecond. Time and randomness are passed in.
+An id of what was saved once sorts by time: twenty characters of Crockford's base 32 in lower case, ten of the time, ten
+that are unique within its millisecond. An id that follows from what it names (an exchange, a fact) is a letter for its
+kind and ten characters of a digest. Time and randomness are passed in.
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ TIME_LENGTH = 10
 TAIL_LENGTH = 10
 LENGTH = TIME_LENGTH + TAIL_LENGTH
 TAIL_BYTES = 7  # 56 bits, of which the tail keeps 50
+SHORT_LENGTH = 1 + TAIL_LENGTH
+EXCHANGE_LETTER = "x"
+ID_FORM = rf"(?:[{ALPHABET}]{{{LENGTH}}}|[a-z][{ALPHABET}]{{{TAIL_LENGTH}}})"  # as a regular expression
 
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
 
@@ -32,13 +36,39 @@ def make_id(milliseconds: int, tail: bytes) -> str:
     return _base32(max(milliseconds, 0), TIME_LENGTH) + _base32(int.from_bytes(tail[:TAIL_BYTES], "big"), TAIL_LENGTH)
 
 
+def exchange_id(session: str, turn: str) -> str:
+    """Return the id of an exchange, which follows from the session and the host's name of the turn alone."""
+    return EXCHANGE_LETTER + _base32(int.from_bytes(digest(session, turn)[:TAIL_BYTES], "big"), TAIL_LENGTH)
+
+
+def digest(*content: str) -> bytes:
+    """Return a digest of texts, in their order."""
+    import hashlib  # 5 ms, not needed by the start of a session
+
+    return hashlib.sha256("\0".join(content).encode("utf-8", "surrogatepass")).digest()
+
+
+def tail_of(identifier: str) -> str:
+    """Return the digest in an id: by it the exchanges of version 1, which had a time in their ids, are the same."""
+    return identifier[-TAIL_LENGTH:]
+
+
 def is_id(text: str) -> bool:
-    """Say whether `text` has the form of an id."""
+    """Say whether `text` has the form of an id, with a time or of a kind."""
+    if len(text) == SHORT_LENGTH:
+        return text[0].isascii() and text[0].islower() and all(character in _VALUES for character in text[1:])
+    return is_timed(text)
+
+
+def is_timed(text: str) -> bool:
+    """Say whether `text` has the form of an id that has a time."""
     return len(text) == LENGTH and all(character in _VALUES for character in text)
 
 
 def milliseconds_of(identifier: str) -> int:
-    """Return the time in an id, in milliseconds since 1970 UTC."""
+    """Return the time in an id, in milliseconds since 1970 UTC; 0 for one that has none."""
+    if len(identifier) != LENGTH:
+        return 0
     number = 0
     for character in identifier[:TIME_LENGTH]:
         number = number * 32 + _VALUES[character]

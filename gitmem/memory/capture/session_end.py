@@ -8,7 +8,7 @@ from gitmem.memory.capture.tail import open_regular
 from gitmem.memory.capture.turns import boot_lines, save_entries
 from gitmem.memory.save import rotate_if_full
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.session.entries import Placed, cue_entries, memory_entries
 from gitmem.model.session.l1 import l1_lines
@@ -96,7 +96,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
         if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
             answer = human_text(redact(part.text, allow=allow).text)
             for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
-                daily.setdefault(placed.entry.id[TIME_LENGTH:], placed)
+                daily.setdefault(tail_of(placed.entry.id), placed)
     lessons = tuple(daily.values())
     if not lessons:
         return None

@@ -18,7 +18,7 @@ from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_by_digest, find_entries
 from gitmem.model.entry.kinds import CURRENT_STATE
 from gitmem.model.entry.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.model.session.entries import (
@@ -121,7 +121,7 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
     if turn.tools < store.config.save.interval:
         return False
     text = (store.read(MEMORY) or b"").decode("utf-8", "surrogateescape")
-    saved = find_by_digest(text, turn.entry_id()[TIME_LENGTH:])
+    saved = find_by_digest(text, tail_of(turn.entry_id()))
     since = saved.entry.time if saved else turn.started.strftime("%Y-%m-%d %H:%M:%S")
     return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
@@ -174,7 +174,7 @@ def save_entries(
         return False
     changes = {path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()}
     known = entry_digests(memory_of(transaction).decode("utf-8", "surrogateescape"))
-    fresh = [one for one in memory if one.entry.id in new and one.entry.id[TIME_LENGTH:] not in known]
+    fresh = [one for one in memory if one.entry.id in new and tail_of(one.entry.id) not in known]
     changes[MEMORY] = _with(memory_of(transaction), fresh)
     return transaction.commit(message, changes)
 
@@ -231,7 +231,7 @@ def _new_by_day(
             for near in _near(path, entries[0].at)
         ]
         known = {digest for text in texts for digest in entry_digests(text)}
-        news = [placed for placed in entries if placed.entry.id[TIME_LENGTH:] not in known]
+        news = [placed for placed in entries if tail_of(placed.entry.id) not in known]
         if len(news) < len(entries):
             news = [placed for placed in news if not _names_known_files(placed.entry, texts[0])]
         if news:
@@ -265,7 +265,7 @@ def _without_known(data: bytes, remembered: Remembered) -> Remembered:
     known = entry_digests(data.decode("utf-8", "surrogateescape"))
 
     def is_new(placed: Placed) -> bool:
-        return placed.entry.label == EXCHANGE or placed.entry.id[TIME_LENGTH:] not in known
+        return placed.entry.label == EXCHANGE or tail_of(placed.entry.id) not in known
 
     return remembered._replace(
         daily=tuple(filter(is_new, remembered.daily)), memory=tuple(filter(is_new, remembered.memory))
@@ -274,7 +274,7 @@ def _without_known(data: bytes, remembered: Remembered) -> Remembered:
 
 def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:
     """Return the entries of a turn that continues a saved one: one exchange for both, without a new state."""
-    before = find_by_digest(data.decode("utf-8", "surrogateescape"), turn.entry_id()[TIME_LENGTH:])
+    before = find_by_digest(data.decode("utf-8", "surrogateescape"), tail_of(turn.entry_id()))
     if before is None:
         return remembered
     memory = (

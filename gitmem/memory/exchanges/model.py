@@ -21,7 +21,7 @@ from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ask import ask, is_worth_asking, without_secrets
 from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.exchanges.offline import Made, exchanges_of, put_exchanges, turns_of
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import tail_of
 from gitmem.model.session.exchange import SCHEMA, Exchange, reworded
 from gitmem.store.transcripts.transcripts import file_name
 
@@ -135,7 +135,7 @@ def _read(store: Store, made: Sequence[Made], given: Mapping[str, object]) -> di
         exchange = known.get(str(item.get("id", "")).removeprefix("^")) if isinstance(item, dict) else None
         better = reworded(exchange, item) if exchange else None
         if better:
-            reworded_by_digest[better.id[TIME_LENGTH:]] = better
+            reworded_by_digest[tail_of(better.id)] = better
     if not reworded_by_digest:
         raise ReplyError("is about none of the exchanges")
     return reworded_by_digest

@@ -14,7 +14,7 @@ from gitmem.memory.save import rotate_if_full
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_by_digest
 from gitmem.model.entry.log import entry_ids, put_entry, replace_entry
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, session_path
 from gitmem.model.session.entries import exchange_of
@@ -152,7 +152,7 @@ def put_exchanges(
         body, changed = document.body, []
         memory = transaction.read(MEMORY) or b""
         for one in _as_known(made, memory):
-            body, new = _with_exchange(body, document.newline, one, better.get(one.exchange.id[TIME_LENGTH:]))
+            body, new = _with_exchange(body, document.newline, one, better.get(tail_of(one.exchange.id)))
             changed += [one] if new else []
         document = document.with_body(body)
         if method != OFFLINE and changed:
@@ -174,9 +174,9 @@ def put_exchanges(
 def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
     """Return exchanges with their ids in `memory.md`, where a live turn's time is some milliseconds later."""
     body = memory.decode("utf-8", "surrogateescape")
-    ids = {identifier[TIME_LENGTH:]: identifier for identifier in entry_ids(body)}
+    ids = {tail_of(identifier): identifier for identifier in entry_ids(body)}
     return [
-        one._replace(exchange=one.exchange._replace(id=ids.get(one.exchange.id[TIME_LENGTH:], one.exchange.id)))
+        one._replace(exchange=one.exchange._replace(id=ids.get(tail_of(one.exchange.id), one.exchange.id)))
         for one in made
     ]
 
@@ -196,7 +196,7 @@ def _message(session: str, host: str, changed: Sequence[Made], method: str) -> M
 
 def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:
     """Return a session's text with an exchange, and whether it changed; a reworded exchange stays."""
-    present = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
+    present = find_by_digest(body, tail_of(one.exchange.id))
     offline = render(one.exchange)
     if present is None:
         return put_entry(
@@ -212,14 +212,14 @@ def _with_exchanges(data: bytes, changed: Sequence[Made], better: Mapping[str, E
     document = Document.parse(data)
     body = document.body
     for one in changed:
-        present = find_by_digest(body, one.exchange.id[TIME_LENGTH:])
+        present = find_by_digest(body, tail_of(one.exchange.id))
         if present is None or present.entry.label != LABEL:
             continue
         now, offline = present.entry.text, one.exchange
         raw = took_the_place(now, one.captured)
         if not raw and now != render(_with_files_of(one.exchange, parse(present.entry))).text:
             continue
-        new = better.get(offline.id[TIME_LENGTH:], offline)
+        new = better.get(tail_of(offline.id), offline)
         if raw:  # the live entry keeps its files and errors, which may be of a longer turn
             _, _, files, failed = parts_of_turn(now)
             new = new._replace(files=files, failed=failed)

@@ -20,7 +20,7 @@ from gitmem.model.fact.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import Finding, as_statement, fact_keywords, find_facts, find_fixes
 from gitmem.model.fact.holds import in_force
-from gitmem.model.ids import TIME_LENGTH, milliseconds_of
+from gitmem.model.ids import milliseconds_of, tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
@@ -124,11 +124,11 @@ class _Attempt:
         data = transaction.read(MEMORY)
         if data is None:
             return []
-        known = {source[TIME_LENGTH:] for fact in self._known.values() for source in fact.sources}
+        known = {tail_of(source) for fact in self._known.values() for source in fact.sources}
         findings = []
         for entry in (found.entry for found in find_entries(data.decode("utf-8", "replace"))):
             kind = _KINDS.get(entry.label)
-            if kind is not None and entry.id[TIME_LENGTH:] not in known and (finding := _of_entry(entry, kind)):
+            if kind is not None and tail_of(entry.id) not in known and (finding := _of_entry(entry, kind)):
                 findings.append(finding)
         return findings
 
@@ -197,8 +197,8 @@ class _Attempt:
 
     def _add_source(self, fact: Fact, finding: Finding) -> None:
         source = finding.source
-        digests = {known[TIME_LENGTH:] for known in fact.sources}
-        if not fact.binds or source[TIME_LENGTH:] in digests or len(fact.sources) >= MAX_SOURCES:
+        digests = {tail_of(known) for known in fact.sources}
+        if not fact.binds or tail_of(source) in digests or len(fact.sources) >= MAX_SOURCES:
             return
         created = min(fact.created, finding.at)
         self._put(fact._replace(sources=(*fact.sources, source), created=created), self._known[fact.id].path)
@@ -244,7 +244,7 @@ def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
     """Return an entry of `memory.md` as a finding; None if capture took it from an answer."""
     words = " ".join(entry.text.casefold().split())
     at = moment_of(entry)
-    captured = derived_id(at, MemoryType(_TYPES[entry.label]).value, words)[TIME_LENGTH:] == entry.id[TIME_LENGTH:]
+    captured = tail_of(derived_id(at, MemoryType(_TYPES[entry.label]).value, words)) == tail_of(entry.id)
     if captured or not words:
         return None
     text = entry.text if "\n" in entry.text else as_statement(entry.text)

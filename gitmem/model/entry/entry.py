@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.model.ids import ALPHABET, LENGTH
+from gitmem.model.ids import ID_FORM
 from gitmem.values import Value
 
 INDENT = "  "
@@ -20,7 +20,7 @@ _LABEL = r"[^\n*]{1,60}"
 # The first line of an entry. Quantifiers are bounded or followed by a character they cannot match: linear time.
 FIRST_LINE = (
     rf"(?m)^- \[(?P<time>{_TIME})\] \*\*(?P<label>{_LABEL})\*\*(?P<tags>(?: #[\w/-]{{1,{MAX_TAG_LENGTH}}})*):"
-    rf"(?: (?P<text>[^\n]*?))? \^(?P<id>[{ALPHABET}]{{{LENGTH}}})\r?$"
+    rf"(?: (?P<text>[^\n]*?))? \^(?P<id>{ID_FORM})\r?$"
 )
 # One more line of an entry, with the blank lines before it: a blank line belongs to the entry only if text follows.
 _CONTINUED = r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)"
@@ -65,7 +65,7 @@ def clean_text(text: str) -> str:
 
 def without_ids(text: str) -> str:
     """Return a text of entries without their ids, which mean nothing to a reader."""
-    return re.sub(rf"(?m) \^[{ALPHABET}]{{{LENGTH}}}(?=\r?$)", "", text)
+    return re.sub(rf"(?m) \^{ID_FORM}(?=\r?$)", "", text)
 
 
 def clean_tag(tag: str) -> str:

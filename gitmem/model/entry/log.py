@@ -10,14 +10,14 @@ import re
 from collections.abc import Collection, Iterable
 
 from gitmem.model.entry.entry import FIRST_LINE, Entry, FoundEntry, find_by_digest, find_entries, render_entry
-from gitmem.model.ids import ALPHABET, LENGTH, TIME_LENGTH
+from gitmem.model.ids import tail_of
 from gitmem.values import Value
 
 # Compiled at first use.
 _HEADING = r"(?m)^(?P<level>#{1,2})[ \t]+(?P<title>[^\n]*)$"
 # An info string after backticks holds no backtick; else it is inline code.
 _FENCE = r"(?m)^(?P<mark>`{3,}(?=[^`\n]*$)|~{3,})(?P<words>[^\n]*)$"
-_ANY_ID = rf"(?m) \^([{ALPHABET}]{{{LENGTH}}})\r?$"  # at the end of any line
+_ANY_TIME = r"(?m)^- \[([0-9: -]+)\] "  # at the beginning of any line
 _BLANK = " \t\r\n"
 
 
@@ -139,7 +139,7 @@ def remove_entries(text: str, ids: Collection[str]) -> str:
 
 def put_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str:
     """Return the text with an entry: in place of the one with the same digest, else ordered by its id."""
-    found = find_by_digest(text, entry.id[TIME_LENGTH:])
+    found = find_by_digest(text, tail_of(entry.id))
     if found is None:
         return restore_entries(text, [(section, entry)], newline)
     return replace_entry(text, found, entry._replace(id=found.entry.id), newline)
@@ -158,14 +158,14 @@ def entries_in(text: str, section: str) -> list[FoundEntry]:
 
 def entry_digests(text: str) -> set[str]:
     """Return the digests in the ids of all entries; they do not depend on the time of capture (`ids.make_id`)."""
-    return {identifier[TIME_LENGTH:] for identifier in entry_ids(text)}
+    return {tail_of(identifier) for identifier in entry_ids(text)}
 
 
 def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: str = "\n") -> str:
-    """Return the text with entries put back into their sections, ordered by id."""
+    """Return the text with entries put back into their sections, ordered by time and id."""
     for section, entry in entries:
         there = f" ^{entry.id}" in text and entry.id in entry_ids(text)
-        at = None if there else _start_of_later(text, section, entry.id)
+        at = None if there else _start_of_later(text, section, entry)
         if at is None:
             text = add_entry(text, section, entry, newline)
         else:
@@ -173,13 +173,13 @@ def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: st
     return text
 
 
-def _start_of_later(text: str, section: str, identifier: str) -> int | None:
-    """Return the position of the first entry in a section with a later id."""
+def _start_of_later(text: str, section: str, entry: Entry) -> int | None:
+    """Return the position of the first entry in a section that comes after this one."""
     place = find_section(text, section)
     if place is None:
         return None
-    # Mostly there is none, which looking for ids alone tells in a fraction of the time.
-    if all(found[1] <= identifier for found in re.compile(_ANY_ID).finditer(text, place.start, place.end)):
+    # Mostly there is none, which looking for times alone tells in a fraction of the time.
+    if all(found[1] < entry.time for found in re.compile(_ANY_TIME).finditer(text, place.start, place.end)):
         return None
     lines = re.compile(FIRST_LINE).finditer(text, place.start, place.end)
-    return next((line.start() for line in lines if line["id"] > identifier), None)
+    return next((line.start() for line in lines if (line["time"], line["id"]) > (entry.time, entry.id)), None)

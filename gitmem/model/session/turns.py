@@ -6,7 +6,7 @@ and without their beginning or end; the same events always give the same turns.
 
 from __future__ import annotations
 
-from gitmem.model.ids import TAIL_BYTES, make_id
+from gitmem.model.ids import TAIL_BYTES, digest, make_id
 from gitmem.model.session.events import HookEvent, HookKind
 from gitmem.values import Value
 
@@ -73,13 +73,7 @@ class Turn(Value):
 
 def derived_id(at: datetime, *content: str) -> str:
     """Return an id whose tail is a digest of content and origin (docs/format.md, "Entries")."""
-    return make_id(int(at.timestamp() * 1000), _digest("\0".join(content))[:TAIL_BYTES])
-
-
-def _digest(text: str) -> bytes:
-    import hashlib  # 5 ms, not needed by the start of a session
-
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return make_id(int(at.timestamp() * 1000), digest(*content)[:TAIL_BYTES])
 
 
 def fold(events: Iterable[HookEvent]) -> list[Turn]:
@@ -98,7 +92,7 @@ _ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of what happene
 
 def turn_key(event: HookEvent) -> str:
     """Return the key of the turn that an event starts; a digest of the prompt if the host has no turn ids (J3)."""
-    return event.turn or f"p-{_digest(event.text)[:8].hex()}"
+    return event.turn or f"p-{digest(event.text)[:8].hex()}"
 
 
 class _Session:

@@ -47,6 +47,7 @@ _LISTED = 5  # items in a message
 _RECENT = 64  # commits to search first for one to undo
 _FILE_MODES = {"000000", "100644", "100755"}
 # The message of `git revert`.
+_HEX = re.compile(r"[0-9a-f]+")
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
 # Operations that `gitmem undo` without an argument skips; None is a person's own commit.
@@ -155,7 +156,7 @@ def _choose(store: Store, revision: str | None, session: str | None) -> list[Rec
         return _with_trailer(repository.git, tip, Trailer.SESSION, session, "session")
     if revision is None:
         return [_last(repository.git, tip)]
-    if revision.startswith("^") or is_id(revision):
+    if revision.startswith("^") or (is_id(revision) and not _HEX.fullmatch(revision)):
         return _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
     return [_single(store, tip, revision)]
 

@@ -1,0 +1,109 @@
+"""The fields of an exchange in the text of its entry in a daily log (docs/format.md, "Turns"). Pure.
+
+The text begins with the request. Then come the parts, in this order, each from a line that begins with its mark, after
+a blank line: answer, statements of mid-turn, one for each error, files, outcome.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+ANSWER, NOTED, ERROR, FILES, OUTCOME = "**Answer:**", "**Noted:**", "**Error:**", "**Files:**", "**Outcome:**"
+_MARKS = (ANSWER, NOTED, ERROR, FILES, OUTCOME)
+_MARK = r"(?m)^\*\*(Answer|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
+
+
+class Fields(Value):
+    """What an entry of the daily log says of an exchange; `outcome` is "" where it succeeded or is not known yet."""
+
+    request: str = ""
+    answer: str = ""
+    noted: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    outcome: str = ""
+
+
+def render_fields(fields: Fields) -> str:
+    """Return the text of an entry with these fields, which `split_fields` takes apart again."""
+    parts = [_unmarked(fields.request)] if fields.request else []
+    parts += _part(ANSWER, _unmarked(fields.answer))
+    parts += _part(NOTED, "\n".join(f"- {_one_line(text)}" for text in fields.noted))
+    for error in fields.errors:
+        parts += _part(ERROR, _unmarked(error))
+    parts += _part(FILES, ", ".join(_one_line(name) for name in fields.files))
+    parts += _part(OUTCOME, _one_line(fields.outcome))
+    return "\n\n".join(parts)
+
+
+def split_fields(text: str) -> Fields:
+    """Return the fields in the text of an entry.
+
+    A part ends where the next mark of its place in the order begins: a mark that comes too late is text.
+    """
+    ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
+    last = -1
+    for found in re.finditer(_MARK, text):
+        place = _MARKS.index(found[0])
+        if place > last or found[0] == ERROR == _MARKS[last]:
+            ends.append((found.start(), found.end(), found[0]))
+            last = place
+    stops = [start for start, _, _ in ends[1:]] + [len(text)]
+    parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
+    said = dict(parts)
+    return Fields(
+        request=said[""],
+        answer=said.get(ANSWER, ""),
+        noted=tuple(line.removeprefix("- ") for line in said.get(NOTED, "").split("\n") if line.strip()),
+        errors=tuple(text for mark, text in parts if mark == ERROR and text),
+        files=tuple(name for name in said.get(FILES, "").split(", ") if name),
+        outcome=said.get(OUTCOME, ""),
+    )
+
+
+def join_fields(before: Fields, after: Fields) -> Fields:
+    """Return the fields of a turn of which two parts were captured: what one of them lacks, the other has.
+
+    Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
+    """
+    return Fields(
+        request=_both(before.request, after.request),
+        answer=_both(before.answer, after.answer),
+        noted=_each((*before.noted, *after.noted)),
+        errors=_each((*before.errors, *after.errors)),
+        files=_each((*before.files, *after.files)),
+        outcome=after.outcome,
+    )
+
+
+def _both(before: str, after: str) -> str:
+    if before in after:
+        return after
+    return before if after in before else f"{before}\n\n{after}"
+
+
+def _each(texts: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(texts))
+
+
+def _part(mark: str, text: str) -> list[str]:
+    """Return a part; what is a block of lines begins on a line of its own."""
+    if not text:
+        return []
+    apart = text.startswith(("- ", "* ", "```", "~~~", "|", "#", ">", "1. "))
+    return [f"{mark}\n{text}" if apart else f"{mark} {text}"]
+
+
+def _unmarked(text: str) -> str:
+    """Return a text in which no line begins like a part: the colon goes out of the bold words."""
+    return re.sub(_MARK, r"**\1**:", text.strip("\n"))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
