@@ -94,6 +94,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "snippet": hit.snippet,
         "tokens": hit.tokens,
         "commit": hit.commit or None,
+        "text": hit.passage,
     }
 
 

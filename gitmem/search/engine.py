@@ -11,6 +11,7 @@ from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query.query import parse_query
 from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
 from gitmem.search.units.cut import HEADING
+from gitmem.search.units.units import FRAME
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -79,7 +80,7 @@ def answer(
         most = limit + _WEIGHED if limit and _needs_text(query, filters) else None
         matches = list(islice(fitting, most))
         top = best(store, matches, query, limit)
-        hits = [make_hit(item.units, item.index, item.found, list(item.says), item.score) for item in top]
+        hits = [make_hit(item) for item in top]
         complete = len(matches) != most and all(pool.complete for pool in pools)
         return top, Answer(hits, similar.problem if similar else "", len(matches), complete)
 
@@ -158,7 +159,7 @@ def weigh(store: Store, item: Ranked) -> Ranked:
     date = facts_of(item.units, item.units.unit(item.index)).date if config.recency_percent else ""
     if date:
         share += config.recency_percent / 100 * 0.5 ** (_age(store, date) / config.recency_days)
-    return Ranked(item.score * (1 + share), item.units, item.index, item.found, item.says)
+    return item._replace(score=item.score * (1 + share))
 
 
 def _age(store: Store, date: str) -> float:
@@ -188,7 +189,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         for index, score in score_file(units, of_file, says, corpus.average).items():
             if index not in dropped:
                 factor = _BARE_HEADING if units.kind(index) == HEADING else 1.0
-                ranked.append(Ranked(score * factor, units, index, of_file[index], says))
+                ranked.append(Ranked(score.value * factor, units, index, of_file[index], says, score.part))
     return ranked
 
 
@@ -215,20 +216,29 @@ def fits(item: Ranked, query: Query, filters: Filters) -> bool:
 
 
 def once(ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Drop copies of entries: keep the best place of each entry, and its copy in the first layer."""
-    copies: dict[str, Ranked] = {}
+    """Return each memory once, at the place of its best view: the fullest one, of equals that of the first layer."""
+    views: dict[str, Ranked] = {}
     order: list[str | Ranked] = []
     for item in ranked:
-        identifier = item.units.entry_id(item.index)
-        if not identifier:
+        memory = item.units.memory(item.index)
+        if not memory:
             order.append(item)
             continue
-        other = copies.get(identifier)
+        other = views.get(memory)
         if other is None:
-            order.append(identifier)
-        if other is None or _layer(item) < _layer(other):
-            copies[identifier] = item if other is None else item._replace(score=other.score)
-    return [copies[item] if isinstance(item, str) else item for item in order]
+            order.append(memory)
+            views[memory] = item
+        else:
+            better, worse = (item, other) if _reads_better(item, other) else (other, item)
+            also = (*other.also, (worse.units, worse.index))
+            views[memory] = better._replace(score=other.score, also=also)
+    return [views[item] if isinstance(item, str) else item for item in order]
+
+
+def _reads_better(item: Ranked, other: Ranked) -> bool:
+    """Say whether a view tells clearly more than another, or as much in a layer before it."""
+    more = item.units.length(item.index) - other.units.length(other.index)
+    return more > FRAME or (more >= -FRAME and _layer(item) < _layer(other))
 
 
 def literals_of(terms: Sequence[Term]) -> list[str]:

@@ -46,7 +46,7 @@ class Filters(Value):
 
     def allow(self, facts: Facts) -> bool:
         """Return whether a unit passes."""
-        if self.types and _words(facts.label) not in self.types:
+        if self.types and not any(_words(label) in self.types for label in (facts.label, *facts.also)):
             return False
         if self.tags and not any(tag.casefold() in self.tags for tag in facts.tags):
             return False

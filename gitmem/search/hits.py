@@ -16,13 +16,15 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.search.rank import Found
+    from gitmem.search.rank import Ranked
     from gitmem.search.units.units import Unit, Units
 
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
 _SESSION_NAME = r"sessions/.*[0-9]{8}_[0-9]{6}-([^/]+?)(?:\.l1\.jsonl|\.md)"
+# The replies of a turn in format version 1, and the parts of an exchange.
+_WITHIN = r"\n(?:- \[[^]\n]*\] \*\*|  \*\*)([A-Za-z ]{1,60}):?\*\*"
 _HEADER = 4096  # characters in which the date of a document is looked for
 _CREATED = r"(?m)^(?:date|created):[ \t]*['\"]?([0-9]{4}-[0-9]{2}-[0-9]{2}[0-9T: ]*)"
 
@@ -32,7 +34,7 @@ class Hit(Value):
 
     `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
-    text if no file does any more.
+    text if no file does any more. `passage` is the text, or of a long one the request and the best part.
     """
 
     path: str
@@ -51,16 +53,18 @@ class Hit(Value):
     tags: tuple[str, ...] = ()
     field: str = ""
     commit: str = ""
+    passage: str = ""
 
 
 class Facts(Value):
-    """Date, session, entry id, label and tags of a unit; see `Hit`."""
+    """Date, session, entry id, label and tags of a unit; see `Hit`. `also` are the labels of what it holds besides."""
 
     date: str
     session: str
     entry: str
     label: str
     tags: tuple[str, ...]
+    also: tuple[str, ...] = ()
 
 
 def facts_of(units: Units, unit: Unit) -> Facts:
@@ -78,7 +82,9 @@ def facts_of(units: Units, unit: Unit) -> Facts:
     else:
         date = day_of(unit.heading) or day
     session = session or next((tag for tag in tags if re.fullmatch(_SESSION_TAG, tag)), "")
-    return Facts(date, session, entry, label, tags)
+    within = units.text[unit.start : unit.end] if label else ""
+    also = tuple(re.findall(_WITHIN, within)) if "\n  **" in within or "\n- [" in within else ()
+    return Facts(date, session, entry, label, tags, also)
 
 
 def file_facts(units: Units) -> tuple[str, str]:
@@ -102,19 +108,24 @@ def day_of(text: str) -> str:
     return ""
 
 
-def make_hit(units: Units, index: int, found: Found | None, says: list[float], score: float) -> Hit:
-    """Return a unit as a hit."""
-    unit = units.unit(index)
+def make_hit(item: Ranked) -> Hit:
+    """Return a ranked unit as a hit."""
+    units = item.units
+    unit = units.unit(item.index)
     text = units.text_of(unit)
     start, end = units.lines(unit)
     facts = facts_of(units, unit)
     shown = unit.start
     if facts.entry and (line := first_line().match(units.text, unit.start, unit.end)):
         shown = line.start("text") if line["text"] else line.end()
-    places = [(max(0, position - shown), says[term]) for position, term in found.places] if found else []
-    body = units.text[shown : unit.end]
+    parts = units.parts(item.index)
+    first, last = item.part if len(parts.spans) > 1 else (shown, unit.end)
+    places = [(position - first, item.says[term]) for position, term in item.found.places if first <= position < last]
+    body = units.text[first:last]
     if facts.entry:
         body = body.replace(f" ^{facts.entry}", "", 1)
+    lead = units.text[unit.start : parts.lead].strip() if first > parts.lead else ""
+    sessions = (facts_of(also, also.unit(index)).session for also, index in item.also)
     return Hit(
         path=units.path,
         start=start,
@@ -122,14 +133,15 @@ def make_hit(units: Units, index: int, found: Found | None, says: list[float], s
         heading=unit.heading,
         layer=units.layer,
         date=facts.date,
-        session=facts.session,
-        score=round(score, 4),
+        session=facts.session or next(filter(None, sessions), ""),
+        score=round(item.score, 4),
         snippet=snippet(body.strip(), places),
         tokens=estimate_tokens(text),
         text=text,
-        entry=facts.entry,
+        entry=facts.entry or units.named,
         label=facts.label,
         tags=facts.tags,
         field=unit.name,
         commit=units.commit,
+        passage=f"{lead}\n…\n{body.strip()}" if lead else units.text[unit.start : last].strip("\r\n").rstrip(),
     )

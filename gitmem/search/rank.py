@@ -50,13 +50,18 @@ NOTHING = Found({}, [])
 
 
 class Ranked(Value):
-    """A unit with its score, the terms in it, and their weights."""
+    """A unit with its score, the terms in it, their weights, and the part of it that has the score.
+
+    `also` are the other views of the same memory that were found, with their indexes.
+    """
 
     score: float
     units: Units
     index: int
     found: Found
     says: Sequence[float]
+    part: tuple[int, int] = (0, 0)
+    also: tuple[tuple[Units, int], ...] = ()
 
 
 def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) -> dict[int, Found]:
@@ -153,27 +158,70 @@ def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
     ]
 
 
-def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], average: float) -> dict[int, float]:
+class Score(Value):
+    """The score of a unit, and the part of it that has it."""
+
+    value: float
+    part: tuple[int, int]
+
+
+def score_file(units: Units, found: Mapping[int, Found], says: Sequence[float], average: float) -> dict[int, Score]:
     """Return the scores of a file's units, by their index."""
     average += ROOM
     scores = {}
     for index, unit in found.items():
         length = units.length(index)
         first_end, lines = units.outline(index)
-        counts = dict(unit.counts)
-        share = leaning(length) / lines
-        for distance, weight in enumerate(WINDOW, 1):
-            for beside in (found.get(index - distance), found.get(index + distance)):
-                if beside is not None:
-                    for term, count in beside.counts.items():
-                        counts[term] = counts.get(term, 0.0) + share * weight * count
-        norm = K1 * (1 - B + B * (length + ROOM) / average)
-        score = sum(says[term] * count * (K1 + 1) / (count + norm) for term, count in counts.items())
-        if lines > 1:
-            in_first = {term for position, term in unit.places if position < first_end}
-            score += FIRST * sum(says[term] for term in in_first)
-        scores[index] = score + PROXIMITY * nearness(unit, says)
+        near = _near_by(found, index, leaning(length) / lines)
+        parts = units.parts(index)
+        best = Score(-1.0, parts.spans[0])
+        for span in parts.spans:
+            if len(parts.spans) == 1:
+                here, size = unit, length
+            else:
+                here = _found_in(unit, parts.lead, span)
+                size = span[1] - span[0] + parts.lead - units.starts[index]
+            value = _bm25(here.counts, near, says, (size + ROOM) / average) + PROXIMITY * nearness(here, says)
+            if lines > 1:
+                in_first = {term for position, term in here.places if position < first_end}
+                value += FIRST * sum(says[term] for term in in_first)
+            if value > best.value:
+                best = Score(value, span)
+        scores[index] = best
     return scores
+
+
+def _near_by(found: Mapping[int, Found], index: int, share: float) -> dict[int, float]:
+    """Return the terms of the units before and after a unit, as far as they count for it."""
+    near: dict[int, float] = {}
+    for distance, weight in enumerate(WINDOW, 1):
+        for beside in (found.get(index - distance), found.get(index + distance)):
+            if beside is not None:
+                for term, count in beside.counts.items():
+                    near[term] = near.get(term, 0.0) + share * weight * count
+    return near
+
+
+def _bm25(counts: Mapping[int, float], near: Mapping[int, float], says: Sequence[float], length: float) -> float:
+    """Return the score of a text by its terms and its neighbours'; `length` is in average lengths."""
+    norm = K1 * (1 - B + B * length)
+    total = 0.0
+    for term in {*counts, *near}:
+        count = counts.get(term, 0.0) + near.get(term, 0.0)
+        total += says[term] * count * (K1 + 1) / (count + norm)
+    return total
+
+
+def _found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
+    """Return what was found in the request of a long unit, in its head and in one of its parts."""
+    places = [(position, term) for position, term in unit.places if position < lead or span[0] <= position < span[1]]
+    here: dict[int, int] = {}
+    every: dict[int, int] = {}
+    for _, term in unit.places:
+        every[term] = every.get(term, 0) + 1
+    for _, term in places:
+        here[term] = here.get(term, 0) + 1
+    return Found({term: unit.counts[term] * number / every[term] for term, number in here.items()}, places)
 
 
 def leaning(length: int) -> float:

@@ -140,3 +140,69 @@ def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
     assert totals("type:note", 2) == (2, 3, False)
     monkeypatch.setattr(sources, "MOST_FILES", 3)
     assert totals("zebra", 2) == (2, 3, False)
+
+
+ASKED = "- [10:00:00] **User Prompt**: Which queue do we take for invoices? ^01m80m1r5dasked00001\n"
+ANSWERED = (
+    "- [10:01:00] **Assistant Response**: RabbitMQ, since it retries by itself. ^01m80m1r6dsa1d000001\n"
+    "- [10:02:00] **Error**: `make` said no rule ^01m80m1r6dfa11000001\n"
+)
+
+
+def test_a_prompt_and_its_answer_are_one_memory(shelf):
+    other = "- [10:05:00] **User Prompt**: And the colour of invoices? ^01m80m1r7dasked00002\n"
+    shelf.put("daily/2026/11/2026-11-21.md", f"## Timeline\n\n{ASKED}{ANSWERED}{other}")
+
+    hits = shelf.search("invoices RabbitMQ")
+
+    assert [(hit.start, hit.end) for hit in hits] == [(3, 5), (6, 6)]
+    assert "retries by itself" in hits[0].text
+    assert [hit.start for hit in shelf.search("type:error make")] == [3]
+
+
+def test_views_of_an_exchange_are_one_hit_at_the_fullest_with_its_session(shelf):
+    line = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: Took RabbitMQ for invoices. ^{}\n"
+    shelf.put("daily/2026/11/2026-11-21.md", f"## Timeline\n\n{ASKED}{ANSWERED}")
+    shelf.put("memory.md", line.format("01m80m1r5dd0ne000001"))  # of the same time as the prompt: format version 1
+
+    (hit,) = shelf.search("RabbitMQ invoices")
+
+    assert (hit.path, hit.session) == ("daily/2026/11/2026-11-21.md", "1b4e51f0")
+
+    shelf.put("memory.md", line.format("x4f7k2m9q0x"))
+    shelf.put(
+        "daily/2026/11/2026-11-21.md",
+        line.format("x4f7k2m9q0x") + "\n  **Answer:** RabbitMQ, as it retries by itself, and so on and on and on.\n",
+    )
+
+    assert shelf.paths("RabbitMQ invoices") == ["daily/2026/11/2026-11-21.md"]
+
+
+def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(shelf):
+    text = "Invoices go through RabbitMQ, as it retries failed ones by itself and needs no code for it."
+    shelf.put(
+        "facts/decision/d4f7k2m9q0x-queue.md",
+        f"---\nid: d4f7k2m9q0x\nkind: decision\nkeywords: [broker, queue]\n---\n{text}\n",
+    )
+
+    (hit,) = shelf.search("which broker")
+    assert (hit.start, hit.text, hit.entry, hit.field) == (6, text, "d4f7k2m9q0x", "")
+
+    shelf.put("memory.md", "- [2026-11-21 10:01:00] **Decision**: Invoices go through RabbitMQ. ^d4f7k2m9q0x\n")
+    assert shelf.paths("RabbitMQ") == ["facts/decision/d4f7k2m9q0x-queue.md"]
+
+
+def test_a_long_exchange_is_told_by_its_request_and_its_best_part(shelf):
+    filler = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
+    shelf.put(
+        "daily/2026/11/2026-11-21.md",
+        "- [10:00:00] **Exchange** #1b4e51f0: How do we build the bridge? ^x4f7k2m9q0x\n\n"
+        f"  **Answer:** As follows.\n\n{filler}  The railing is of zinc.\n\n{filler}",
+    )
+
+    (hit,) = shelf.search("bridge zinc")
+
+    assert "How do we build the bridge?" in hit.passage
+    assert "The railing is of zinc." in hit.passage
+    assert len(hit.passage) < 2_000 < len(hit.text)
+    assert "zinc" in hit.snippet

@@ -19,7 +19,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem search`."""
     parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for")
     parser.add_argument(
-        "--by", choices=("layer", "score"), default="layer", help="group hits by layer, or list the best first"
+        "--by",
+        choices=("layer", "score"),
+        default="score",
+        help="the best first (default), or by layer",
     )
     parser.add_argument("--deep", action="store_true", help="search the raw transcripts of sessions, too")
     parser.add_argument("--history", action="store_true", help="search old commits, too")
@@ -27,18 +30,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Find what is remembered: in memory.md first, then in summaries and facts, then in archives and logs.
+    """Find what is remembered, each memory once, the best first.
 
     Words are found in all their forms, in English and Korean, and inside identifiers. There is no index, so a text
     saved or edited a moment ago is found. A query may contain "an exact phrase", -without, path:daily, type:decision,
     tag:build, since:2026-11-01, until:yesterday and session:1b4e51f0. To begin a query with a dash, write -- before it.
 
     With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry, score,
-    snippet, tokens, commit}; what is not known is null. commit is set for hits that only history holds.
+    snippet, tokens, commit, text}; what is not known is null. commit is set for hits that only history holds; text is
+    the memory, or of a long one the request and the part that fits best.
 
     Examples:
       gitmem search which package manager
-      gitmem search 환불 테스트 --by score
+      gitmem search 환불 테스트 --by layer
       gitmem search 'type:decision since:"2 weeks ago" cache'
       gitmem search --history "the plan we gave up"
       gitmem search --at 2026-11-01 deploy

@@ -1,4 +1,7 @@
-"""Cut a file into units: at entries and headings, and long sections at blank lines."""
+"""Cut a file into units: at entries and headings, and long sections at blank lines.
+
+A prompt and the answer, errors and tools that follow it are one unit, as stores of format version 1 keep them apart.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,10 @@ LONGEST_SECTION = 3_000
 # neither.
 _START = r"\n(?:#{1,6}[ \t]|- \[[0-9:TZ+. -]{5,40}\] |```|~~~)"
 _FENCE = "`~"
+# The labels of a turn's entries in format version 1.
+_REQUEST = "**User Prompt**"
+_REPLIES = ("**Assistant Response**", "**Error**", "**Tool Usage**")
+_LABEL_SPAN = 40  # characters from the start of an entry in which its label begins
 _FIELD = r"(?m)^([A-Za-z_][\w-]*):"
 _OPENING = r"\ufeff?---[ \t]*\r?\n"
 _CLOSING = r"(?m)^(?:---|\.\.\.)[ \t]*\r?(?:\n|\Z)"
@@ -48,7 +55,21 @@ def cut(path: str, text: str) -> list[Span]:
         if start > previous:
             _add(spans, text, previous, start)
         previous = start
-    return spans
+    return _whole_turns(text, spans) if _REQUEST in text else spans
+
+
+def _whole_turns(text: str, spans: list[Span]) -> list[Span]:
+    """Join each prompt with the replies that follow it."""
+    joined: list[Span] = []
+    asked = False
+    for start, end, kind in spans:
+        label = text.find("**", start, start + _LABEL_SPAN) if kind == ENTRY else -1
+        if asked and text.startswith(_REPLIES, label) and label >= 0:
+            joined[-1] = (joined[-1][0], end, ENTRY)
+            continue
+        asked = label >= 0 and text.startswith(_REQUEST, label)
+        joined.append((start, end, kind))
+    return joined
 
 
 def _fields(text: str, start: int, end: int, *, summary: bool) -> Iterator[Span]:

@@ -13,10 +13,11 @@ from bisect import bisect_right
 from functools import cache, cached_property
 from itertools import accumulate
 
-from gitmem.model.ids import LENGTH, is_id
-from gitmem.search.files import TRANSCRIPTS, layer_of
+from gitmem.model.ids import LENGTH, TAIL_LENGTH, TIME_LENGTH
+from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query.query import fold
-from gitmem.search.units.cut import ENTRY, FIELD, SECTION, cut, kind_of
+from gitmem.search.units.cut import ENTRY, FIELD, HEADING, SECTION, cut, kind_of
+from gitmem.search.units.parts import Parts, parts_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from gitmem.search.units.cut import Span
 
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
+# A document that is one memory: a fact or a concept, with its id in its name.
+_NAMED = r"(?:facts|concepts)/(?:[^/]+/)?(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
+_TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
+_ID_LENGTHS = (LENGTH, TAIL_LENGTH + 1)
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
 _ASCII = bytes(range(128))
@@ -97,7 +102,31 @@ class Units:
     def at(self, position: int) -> int:
         """Return the index of the unit around a position, or -1."""
         index = bisect_right(self.starts, position) - 1
-        return index if index >= 0 and position < self._spans[index][1] else -1
+        return self._owner(index) if index >= 0 and position < self._spans[index][1] else -1
+
+    def _owner(self, index: int) -> int:
+        """Return the unit that a unit's words count for: a header field or a bare title is one with what it heads."""
+        if self._spans[index][2] == ENTRY:
+            return index
+        if index not in self._owners:
+            owner = index
+            while owner + 1 < len(self._spans) and self._is_head(owner) and self._spans[owner + 1][2] != ENTRY:
+                owner += 1
+            self._owners[index] = owner
+        return self._owners[index]
+
+    @cached_property
+    def _owners(self) -> dict[int, int]:
+        return {}
+
+    def _is_head(self, index: int) -> bool:
+        kind = self.kind(index)
+        return kind == HEADING or (kind == FIELD and not is_summary(self.path))
+
+    def parts(self, index: int) -> Parts:
+        """Return the parts of a unit."""
+        start, end, _ = self._spans[index]
+        return parts_of(self.text, start, end)
 
     def lines(self, unit: Unit) -> tuple[int, int]:
         """Return the first and the last line of a unit, counted from 1."""
@@ -124,6 +153,24 @@ class Units:
             position = line_end + 1
         return first, max(lines, 1)
 
+    def memory(self, index: int) -> str:
+        """Return the id of the memory that a unit is a view of, or "" if it has none.
+
+        In format version 1 the prompt of a turn and the turn's exchange have the same time in their ids, and no more.
+        """
+        if self.named:
+            return self.named
+        identifier = self.entry_id(index)
+        if len(identifier) == LENGTH and _TURN.match(self.text, self._spans[index][0]):
+            return identifier[:TIME_LENGTH]
+        return identifier
+
+    @cached_property
+    def named(self) -> str:
+        """The id of the fact or concept that the file is, or ""."""
+        named = re.fullmatch(_NAMED, self.path)
+        return named["id"] if named else ""
+
     def entry_id(self, index: int) -> str:
         """Return the id at the end of an entry's first line, or ""."""
         start, last, kind = self._spans[index]
@@ -133,7 +180,7 @@ class Units:
         end = last if end < 0 else end
         line = self.text[max(start, end - _ID_SPACE) : end]
         _, mark, identifier = line.rstrip("\r").rpartition(" ^")
-        return identifier if mark and is_id(identifier) else ""
+        return identifier if mark and len(identifier) in _ID_LENGTHS and identifier.isalnum() else ""
 
     def text_of(self, unit: Unit) -> str:
         """Return a unit's text without the blank lines at its ends."""

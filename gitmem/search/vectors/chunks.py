@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from gitmem.search.units.units import Unit, Units
 
-VERSION = 1  # of the cutting: maps of another version are ignored
+VERSION = 2  # of the cutting: maps of another version are ignored
 BYTES = 1_600  # 400 tokens (gitmem.text.tokens), which is less than the 512 most models read
 _LEAST = 0.5  # of a full chunk, before the first cut
 _WORD = r"\w"

@@ -4,19 +4,19 @@ import pytest
 
 KEYS = [
     *("path", "start_line", "end_line", "heading", "layer", "field", "type", "tags", "date", "session", "entry"),
-    *("score", "snippet", "tokens", "commit"),
+    *("score", "snippet", "tokens", "commit", "text"),
 ]
 
 
 def test_hits_come_layer_by_layer_and_say_where_they_stand(filled):
-    hits = filled.json("search", "zebra")
+    hits = filled.json("search", "zebra", "--by", "layer")
 
     assert [list(hit) for hit in hits] == [KEYS] * 4
     assert [hit["layer"] for hit in hits] == ["memory", "knowledge", "knowledge", "logs"]
     assert hits[0]["path"] == "memory.md"
     assert (hits[0]["type"], hits[0]["tags"]) == ("Decision", ["road"])
     assert "themes" in {hit["field"] for hit in hits}
-    code, out, err = filled("search", "zebra")
+    code, out, err = filled("search", "zebra", "--by", "layer")
     assert (code, err) == (0, "")
     titles = [line for line in out.splitlines() if line and line[0] != " " and ":" not in line]
     assert titles == ["memory.md", "summaries and facts", "archives and logs"]
@@ -24,7 +24,7 @@ def test_hits_come_layer_by_layer_and_say_where_they_stand(filled):
 
 
 def test_by_score_the_best_comes_first(filled):
-    scores = [hit["score"] for hit in filled.json("search", "the", "zebra", "--by", "score")]
+    scores = [hit["score"] for hit in filled.json("search", "the", "zebra")]
 
     assert scores == sorted(scores, reverse=True)
     assert len(filled.json("search", "zebra", "-n", "2")) == 2
