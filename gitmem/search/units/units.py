@@ -13,7 +13,7 @@ from bisect import bisect_right
 from functools import cache, cached_property
 from itertools import accumulate
 
-from gitmem.model.ids import LENGTH, TAIL_LENGTH, TIME_LENGTH
+from gitmem.model.ids import LENGTH, TIME_LENGTH, is_id
 from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query.query import fold
 from gitmem.search.units.cut import ENTRY, FIELD, HEADING, SECTION, cut, kind_of
@@ -30,7 +30,6 @@ _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact or a concept, with its id in its name.
 _NAMED = r"(?:facts|concepts)/(?:[^/]+/)?(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
-_ID_LENGTHS = (LENGTH, TAIL_LENGTH + 1)
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
 _ASCII = bytes(range(128))
@@ -180,7 +179,7 @@ class Units:
         end = last if end < 0 else end
         line = self.text[max(start, end - _ID_SPACE) : end]
         _, mark, identifier = line.rstrip("\r").rpartition(" ^")
-        return identifier if mark and len(identifier) in _ID_LENGTHS and identifier.isalnum() else ""
+        return identifier if mark and is_id(identifier) else ""
 
     def text_of(self, unit: Unit) -> str:
         """Return a unit's text without the blank lines at its ends."""
