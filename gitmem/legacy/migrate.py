@@ -37,9 +37,9 @@ from gitmem.model.fact.fact import is_fact_path
 from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, archive_path, daily_path, summary_path
-from gitmem.model.summary import render_document
 from gitmem.model.tiers.limits import Limits
 from gitmem.model.tiers.rotation import plan_rotation
+from gitmem.model.tiers.summary import render_document
 from gitmem.model.undo import undone_commits
 from gitmem.store.history.undo import reversals
 from gitmem.store.transaction.transact import transact

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from gitmem.model.entry.entry import Entry
-    from gitmem.model.summary import Summary
+    from gitmem.model.tiers.summary import Summary
 
 MAX_ITEMS = 20_000  # of one source; a project's memory has fewer
 _DIGEST = 16  # characters of an item's key

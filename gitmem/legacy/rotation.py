@@ -36,7 +36,7 @@ from gitmem.legacy.rolling import note, plan_memory
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.paths import SUMMARIES, archive_path
 from gitmem.model.session.transcript import MAX_LINE, objects
-from gitmem.model.summary import Summary, from_json, render_document
+from gitmem.model.tiers.summary import Summary, from_json, render_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -18,7 +18,7 @@ import re
 from collections import Counter
 
 from gitmem.model.session.cues import MENDED, is_resolved, without_label
-from gitmem.model.summary import (
+from gitmem.model.tiers.summary import (
     FEWEST_SENTENCES,
     MAX_ITEMS,
     MOST_SENTENCES,

@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.ids import ALPHABET
-from gitmem.model.summary import Issue, KeyDecision, parse_document, render_document
+from gitmem.model.tiers.summary import Issue, KeyDecision, parse_document, render_document
 from gitmem.offline.summary import digest, summarise
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import split

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.memory.summaries.offline import ArchiveSummary
-    from gitmem.model.summary import Summary
+    from gitmem.model.tiers.summary import Summary
     from gitmem.store.store import Store
 
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     if args.action == "schema":
-        from gitmem.model.summary import SCHEMA
+        from gitmem.model.tiers.summary import SCHEMA
 
         print(json.dumps(SCHEMA, indent=2), file=door.out)
         return ExitCode.OK

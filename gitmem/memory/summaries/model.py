@@ -14,7 +14,7 @@ from gitmem.memory.summaries.offline import method_of, offline_summary, put_summ
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import raw_path, summary_path
-from gitmem.model.summary import OFFLINE, SCHEMA, Summary, from_answer
+from gitmem.model.tiers.summary import OFFLINE, SCHEMA, Summary, from_answer
 from gitmem.redact.redact import redact
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value

@@ -9,7 +9,7 @@ from gitmem.errors import RefusedError
 from gitmem.model.document.document import Document
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, SUMMARIES, raw_path, summary_path
-from gitmem.model.summary import OFFLINE, Summary, parse_document, render_document
+from gitmem.model.tiers.summary import OFFLINE, Summary, parse_document, render_document
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

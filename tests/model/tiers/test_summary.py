@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.document.document import Document
-from gitmem.model.summary import (
+from gitmem.model.tiers.summary import (
     MAX_TEXT,
     Issue,
     KeyDecision,

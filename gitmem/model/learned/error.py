@@ -1,0 +1,238 @@
+"""Recognise an error that comes again, with other paths, numbers and hashes (docs/spec.md, M2 and M3). Pure.
+
+A command's output is long, and one or two of its lines say what went wrong. `read_error` finds them by the forms that
+common tools print. It takes from them a type (`ModuleNotFoundError`, `TS2345`, `non-fast-forward`), the message without
+what changes from run to run, the names it speaks of, and the frames of the project's files. `likeness` compares two.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from itertools import islice
+
+from gitmem.text.stems import stop_words
+
+MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
+_MAX_LINES = 400  # of an output, half from its beginning and half from its end
+_MAX_LINE = 500  # characters
+_MAX_FRAMES = 3
+_MAX_NAMES = 8
+_MAX_NAME_BLANKS = 3  # more is a sentence
+
+_ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+_PROGRESS = re.compile(r"^(?:#[0-9]{1,4} )?[0-9]{1,6}\.[0-9]{1,3} (?=\S)")  # of docker build
+_MARK = r"`'\"\u2018\u2019\u201c\u201d"
+_QUOTED = re.compile(rf"[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}]")
+_NAMED = re.compile(
+    r"\b(?:requirement|package|module|crate|wheel for|relation|table|column|command|undefined:|option) "
+    r"([\w@][\w.@/-]{0,80})"
+)
+_URL = re.compile(r"\b[a-z][a-z0-9+.-]{1,12}://[^\s'\"<>)]{1,300}")
+_PATH = re.compile(
+    r"(?<![\w/\\.@])(?:[A-Za-z]:[\\/]|~?/|\.{1,2}/)?(?:[\w.@+-]{1,80}[\\/]){1,30}[\w.@+-]{0,80}|(?<![\w/])/[\w.@+-]{1,80}"
+)
+_HASH = re.compile(
+    r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}\b|\b[0-9a-f]{8}-[0-9a-f-]{27}\b|\b0x[0-9a-fA-F]+\b"
+)
+_POSITION = re.compile(r"(?<=[\w.)\]])(?::[0-9]{1,7}){1,2}\b|\([0-9]{1,7},[0-9]{1,7}\)")
+_VERSION = re.compile(r"(?<![\w/])[v^~=<>]{0,3}[0-9]+(?:\.[0-9]+){1,3}(?:[-+.]?[a-z]{1,5}[0-9]*)?\b")
+_NUMBER = re.compile(r"(?<![A-Za-z_/])[+-]?[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])")
+_ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
+_MASKED = re.compile(r"<\w+>")
+_LIST = re.compile(r"(?:<n>, ){1,100}<n>")
+_WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
+_VERSION_PART = re.compile(r"v[0-9]{1,3}")
+
+# Forms of the lines that say what went wrong, the most telling first.
+_TYPE = (
+    r"(?P<type>(?:[A-Za-z_][\w$]{0,60}\.){0,6}[A-Z][\w$]{0,60}"
+    r"(?:Error|Exception|Warning|Interrupt|Fault|Timeout|DoesNotExist|NotFound)|Error|Exception)"
+)
+_PLACE = r"[^\s:]{1,300}:(?:[0-9]{1,7}:){1,2}"
+_RAISED = re.compile(
+    r"^(?:E\s+|Uncaught |Unhandled |Caused by: |Exception in thread .{1,80} )?"
+    + _TYPE
+    + r"(?: \[[A-Z_]{3,40}\])?(?:: (?P<message>.*)|$)"
+)
+_FORMS = tuple(
+    re.compile(form)
+    for form in (
+        r"\berror (?P<type>TS[0-9]{3,6}): (?P<message>.+)",  # tsc
+        r"^error\[(?P<type>E[0-9]{4})\]: (?P<message>.+)",  # rustc
+        rf"^(?:{_PLACE} )?(?P<type>[A-Z]{{1,5}}[0-9]{{3,5}}) (?:\[\*\] )?(?P<message>[`A-Z].+)",  # ruff, flake8
+        rf"^{_PLACE} error: (?P<message>.+?)(?:\s+\[(?P<type>[a-z-]{{3,40}})\])$",  # mypy
+        r"^CONFLICT \((?P<type>[\w/ ]{1,40})\): ",  # git
+        r"^! \[(?:remote )?rejected\].{1,300}\((?P<type>[\w -]{1,60})\)$",
+        r"^npm (?:ERR!|error) code (?P<type>E(?!LIFECYCLE)[A-Z0-9_]+)$",
+        r"^panic: (?P<type>runtime error|[a-z ]{3,40}): (?P<message>.+)",  # go
+        _RAISED.pattern,
+        rf"^{_PLACE} (?P<type>[A-Z]\w{{1,60}}Error)(?:: (?P<message>.+))?$",  # a place, then what was raised there
+        r"^thread '(?P<message>[^']{1,80})'(?: \([0-9]+\))? (?P<type>panicked) at ",  # rust
+        r"^E\s+(?P<type>assert)\s+(?P<message>.+)",  # pytest
+        r"(?:^|: )(?P<type>ERROR|FATAL|PANIC):  (?P<message>.+)",  # PostgreSQL
+        rf"^{_PLACE} fatal error: (?P<message>.+)",  # C
+        r"^(?P<type>fatal): (?P<message>.+)",  # git
+        r"^\S{1,300}: (?P<message>(?:no required module|cannot find package|missing go\.sum entry).+)",  # go
+        rf"^{_PLACE} (?P<message>.+)",  # go and other compilers
+        r"^--- FAIL: (?P<message>\S+)",  # go test
+        r"^E: (?P<message>.+)",  # apt
+        r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>.+)",
+        r"^(?:/\S{1,40}/)?(?:ba|z|da)?sh: (?:line )?(?:[0-9]+: ){0,2}(?P<message>.+)",
+    )
+)
+_FAILED = (
+    "cannot|can't|could not|unable|failed|failure|denied|refused|not found|no such|invalid|unknown|unexpected|missing|"
+    "error|timed out|already"
+)
+# What a wrapper says of a step that failed, and what says little: used where no form above is found.
+_WRAPPERS = tuple(
+    re.compile(form)
+    for form in (
+        r"(?i)^(?:docker: )?error(?: response from daemon)?: (?P<message>.+)",
+        r"^FAILED (?P<message>\S+)",
+        rf"(?i)(?P<message>.*\b(?:{_FAILED})\b.*)",
+    )
+)
+_WRAPPED = re.compile(r"^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error")
+_MAX_MESSAGE_LINES = 4  # of a wrapper's
+_NPM_DETAIL = re.compile(r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>\S.+)")
+_FRAMES = (
+    re.compile(r'^\s*File "(?P<file>[^"]{1,300})", line [0-9]+(?:, in (?P<name>\S{1,80}))?'),  # Python
+    re.compile(
+        r"^\s*at (?:async )?(?:(?P<name>[\w$.<>]{1,80}) )?\(?(?:file://)?(?P<file>[^\s():]{1,300}):[0-9]+:[0-9]+\)?$"
+    ),  # node
+    re.compile(r"^\s*at (?P<name>[\w$.]{1,120})\((?P<file>[\w$]{1,80}\.java):[0-9]+\)"),
+    re.compile(r"^\s*(?P<name>)(?P<file>[^\s:]{1,300}\.(?:go|rs|py|ts|tsx|js)):[0-9]+"),  # go, pytest, rust
+    re.compile(r"^\s*--> (?P<name>)(?P<file>[^\s:]{1,300}):[0-9]+:[0-9]+"),
+)
+_FOREIGN = re.compile(
+    r"site-packages|dist-packages|node_modules|node:internal|/usr/lib|/usr/local/(?:lib|go)|\.cargo/|/rustc/|lib/python3|"
+    r"<frozen"
+)
+_GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
+_NO_NAMES = frozenset({"", "named", "provides"})
+
+
+@dataclass(frozen=True)
+class ErrorSignature:
+    """An error without what changes from run to run. `frames` are `file:function`, the innermost first."""
+
+    type: str
+    message: str
+    names: tuple[str, ...] = ()
+    frames: tuple[str, ...] = ()
+
+
+def read_error(output: str) -> ErrorSignature | None:
+    """Return the signature of the error that an output tells, None if no line has a known form."""
+    lines = _lines(output)
+    found = _telling(lines)
+    if found is None:
+        return None
+    kind, message = found
+    return ErrorSignature(kind.rpartition(".")[2], mask(message), names_in(message), _frames(lines))
+
+
+def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
+    """Return how likely two signatures are of one error, 0 to 1; over `MATCH` they are taken as the same.
+
+    Errors of different types are different. Then the message's words count, names it quotes doubly; where a message
+    says little (`assert`, no message), the frames decide.
+    """
+    if known.type != seen.type:
+        return 0.0
+    if known.names and seen.names and known.names[0] not in seen.names and seen.names[0] not in known.names:
+        return 0.0  # the same sentence about another thing
+    said = _overlap(_words(known), _words(seen))
+    if known.frames and seen.frames:
+        same = bool(set(known.frames) & set(seen.frames))
+        if known.type in _GENERIC or not known.message:
+            return (said + 2 * same) / 3
+        said += (1 - said) * 0.2 if same else 0.0
+    return said
+
+
+def mask(message: str) -> str:
+    """Return a message without addresses, directories, hashes and numbers; a path keeps the name of its file."""
+    message = _URL.sub(_host_and_name, message)
+    message = _HASH.sub("<hash>", message)
+    message = _PATH.sub(_file_name, message)
+    message = _POSITION.sub("", message)
+    message = _VERSION.sub("<n>", message)
+    message = _NUMBER.sub("<n>", message)
+    return " ".join(_LIST.sub("<n>", message).split())
+
+
+def names_in(message: str) -> tuple[str, ...]:
+    """Return the names that a message quotes, else introduces; no absolute path, number, hash or sentence."""
+    quoted = [match[1] for match in _QUOTED.finditer(message)] or [match[1] for match in _NAMED.finditer(message)]
+    names = (_MASKED.sub("", mask(name)).strip("./@ ") for name in quoted if not _ABSOLUTE.match(name))
+    fit = (
+        name for name in names if name.casefold() not in _NO_NAMES | stop_words() and name.count(" ") < _MAX_NAME_BLANKS
+    )
+    return tuple(dict.fromkeys(islice(fit, _MAX_NAMES)))
+
+
+def _lines(output: str) -> list[str]:
+    lines = [_PROGRESS.sub("", _ANSI.sub("", line[:_MAX_LINE]).strip()) for line in output.splitlines()]
+    half = _MAX_LINES // 2
+    return lines if len(lines) <= _MAX_LINES else lines[:half] + lines[-half:]
+
+
+def _telling(lines: list[str]) -> tuple[str, str] | None:
+    """Return type and message of the most telling lines: what was raised last, else what is said first."""
+    for form in _FORMS:
+        matches = [match for line in lines if (match := form.search(line))]
+        if matches:
+            match = matches[-1 if form.pattern == _RAISED.pattern else 0]
+            groups = match.groupdict(default="")
+            return groups.get("type", ""), groups.get("message", "").strip() or _detail(lines)
+    for form in _WRAPPERS:
+        texts = [match["message"] for line in lines if not _WRAPPED.match(line) and (match := form.search(line))]
+        if texts:
+            return "", " / ".join(dict.fromkeys(texts[:_MAX_MESSAGE_LINES]))
+    return None
+
+
+def _detail(lines: list[str]) -> str:
+    """Return what npm says below an error's code; "" for another tool."""
+    details = (match["message"] for line in lines if (match := _NPM_DETAIL.match(line)))
+    return " / ".join(islice(details, _MAX_MESSAGE_LINES))
+
+
+def _frames(lines: list[str]) -> tuple[str, ...]:
+    """Return the frames of the project's own files nearest to the error."""
+    found: list[str] = []
+    for line in lines:
+        match = next((match for form in _FRAMES if (match := form.match(line))), None)
+        if match and not _FOREIGN.search(line):
+            found.append(_base(match["file"]) + (f":{match['name']}" if match["name"] else ""))
+    python = any(_FRAMES[0].match(line) for line in lines)  # the innermost comes last there
+    return tuple(dict.fromkeys(reversed(found) if python else found))[:_MAX_FRAMES]
+
+
+def _words(error: ErrorSignature) -> dict[str, float]:
+    words = {word.casefold(): 1.0 for word in _WORD.findall(error.message) if word.casefold() not in stop_words()}
+    return words | {name.casefold(): 2.0 for name in error.names}
+
+
+def _overlap(one: dict[str, float], other: dict[str, float]) -> float:
+    total = sum((one | other).values())
+    return sum(one[word] for word in one.keys() & other.keys()) / total if total else 1.0
+
+
+def _base(path: str) -> str:
+    return re.split(r"[\\/]", path.rstrip("\\/"))[-1]
+
+
+def _file_name(match: re.Match[str]) -> str:
+    path = match[0].rstrip("\\/")
+    name = _base(path)
+    if _VERSION_PART.fullmatch(name):  # of a Go module
+        name = f"{_base(path[: -len(name)])}/{name}"
+    return name if re.search(r"[A-Za-z]", name) and ("." in name or not _ABSOLUTE.match(path)) else "<path>"
+
+
+def _host_and_name(match: re.Match[str]) -> str:
+    return f"<url> {_base(match[0].partition('?')[0])}"

@@ -1,0 +1,68 @@
+"""An error that comes again is recognised by what does not change from run to run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gitmem.model.learned.error import MATCH, likeness, mask, names_in, read_error
+
+PAIRS = json.loads((Path(__file__).parents[3] / "bench" / "errors.json").read_text("utf-8"))["pairs"]
+RECOGNISED = 0.9  # of the errors that come again
+TAKEN = 0.05  # of the look-alikes
+
+
+def score(one: str, other: str) -> float:
+    known, seen = read_error(one), read_error(other)
+    return likeness(known, seen) if known and seen else 0.0
+
+
+def test_errors_of_ten_tools_are_recognised_and_lookalikes_are_not() -> None:
+    again = sum(score(pair["first"], pair["again"]) > MATCH for pair in PAIRS)
+    other = sum(max(score(pair[day], pair["other"]) for day in ("first", "again")) > MATCH for pair in PAIRS)
+    assert again >= RECOGNISED * len(PAIRS)
+    assert other <= TAKEN * len(PAIRS)
+
+
+@pytest.mark.parametrize(
+    "message, masked",
+    [
+        ("cannot open /home/kim/web/config.json", "cannot open config.json"),
+        ("no repository at C:\\Users\\kim\\web", "no repository at <path>"),
+        ("object 3f9c2b7a1e0d at 0x7ffe12", "object <hash> at <hash>"),
+        ("took 12.4s, used 1,024 KB", "took <n>, used <n> KB"),
+        ("GET https://example.org/a/b.tgz?x=1", "GET <url> b.tgz"),
+        ("requires >=3.11.2", "requires <n>"),
+        ("한국어 오류 42개", "한국어 오류 <n>개"),
+    ],
+)
+def test_what_changes_from_run_to_run_is_masked(message: str, masked: str) -> None:
+    assert mask(message) == masked
+
+
+def test_names_are_quoted_or_introduced() -> None:
+    assert names_in("No module named 'yaml'") == ("yaml",)
+    assert names_in("no required module provides package github.com/a/go-b/v9; add it") == ("go-b/v9",)
+    assert names_in("dubious ownership in repository at '/srv/web'") == ()
+
+
+def test_an_output_without_an_error_has_no_signature() -> None:
+    assert read_error("") is None
+    assert read_error("14 passed in 0.31s\n") is None
+
+
+def test_a_message_that_says_little_is_told_apart_by_its_frames() -> None:
+    first = 'Traceback (most recent call last):\n  File "/a/pay.py", line 3, in charge\nAssertionError\n'
+    again = 'Traceback (most recent call last):\n  File "/b/src/pay.py", line 9, in charge\nAssertionError\n'
+    other = 'Traceback (most recent call last):\n  File "/a/mail.py", line 3, in send\nAssertionError\n'
+    assert score(first, again) > MATCH > score(first, other)
+
+
+@given(st.text(max_size=400))
+def test_any_output_can_be_read_and_is_like_itself(output: str) -> None:
+    error = read_error(output)
+    assert error is None or likeness(error, error) > MATCH
