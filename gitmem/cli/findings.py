@@ -1,6 +1,6 @@
 """Findings of `gitmem doctor` and `gitmem status` as lines.
 
-Tested through `tests/cli/commands/test_status.py`.
+Tested through `tests/cli/commands/test_doctor.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Questions to a person at a terminal, and what they see of work that takes long.
 
-Tested through `tests/cli/commands/test_consolidate.py`.
+Tested through `tests/cli/commands/test_clear.py`.
 """
 
 from __future__ import annotations
