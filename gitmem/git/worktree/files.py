@@ -211,7 +211,7 @@ class WorkTree:
             return []
 
     def edited(self) -> list[str]:
-        """Return the paths in which work tree, index and tip differ, and untracked ones that are not ignored.
+        """Return the paths in which work tree or index differ from the tip, and untracked ones that are not ignored.
 
         A path that ends in `/` is a nested repository. Costs about 2 µs a file, as `git status` does.
 
@@ -222,11 +222,11 @@ class WorkTree:
         with self.look() as look:
             return look.edited()
 
-    def look(self) -> Look:
-        """Return a comparison that runs in the background, for what `edited` returns."""
+    def look(self, tip: str = "") -> Look:
+        """Return a comparison with a commit, or `HEAD`, that runs in the background, for what `edited` returns."""
         from gitmem.git.worktree.look import Look  # only this needs it
 
-        return Look(self._git)
+        return Look(self._git, tip)
 
     def open_index(self) -> IndexUpdate:
         """Start an update of the index; see `IndexUpdate`."""

@@ -1,7 +1,7 @@
-"""Find edits by hand: paths in which work tree, index and tip differ, and untracked files.
+"""Find edits by hand: paths in which the work tree or the index differs from the tip, and untracked files.
 
 `git status` converts files by the tree's attributes before it compares them. So git only lists the files whose times
-or sizes differ from the index, and their contents are hashed here.
+or sizes differ from the index, or whose entries differ from the tip, and their contents are hashed here.
 
 Tested through `tests/git/worktree/test_files.py`.
 """
@@ -24,10 +24,9 @@ if TYPE_CHECKING:
     from gitmem.git.process.spawn import Running
 
 _OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-renames", "--ignore-submodules=all")
-_CHANGED = ("diff-files", *_OPTIONS)
-_STAGED = ("diff-index", "--cached", *_OPTIONS)
-_NEW = ("ls-files", "--others", "--exclude-standard", "-z")
-_UNMERGED = "U"
+_CHANGED = ("diff-index", *_OPTIONS)
+_NEW = ("ls-files", "--others", "--unmerged", "--exclude-standard", "-t", "-z")
+_UNTRACKED = b"? "
 _LINK = "120000"
 
 
@@ -37,20 +36,19 @@ class Look:
     The context manager ends all its processes.
     """
 
-    def __init__(self, git: Git) -> None:
+    def __init__(self, git: Git, tip: str) -> None:
+        """Compare with a commit, by its full id; "" for the commit that `HEAD` names."""
         self._git = git
+        self._tip = tip
         self._running: list[tuple[tuple[str, ...], Running]] = []
-        self.unchanged: list[str] = []  # files with new times or sizes and the old content
+        self.unchanged: list[str] = []  # files as the tip has them, whose entries in the index say otherwise
 
     def start(self) -> None:
         """Start git, once."""
         if self._running:
             return
-        for git, command in (
-            (self._git.unfiltered, _CHANGED),
-            (self._git, (*_STAGED, "HEAD", "--")),
-            (self._git, _NEW),
-        ):
+        self._tip = self._tip or self._head()
+        for git, command in ((self._git.unfiltered, (*_CHANGED, self._tip, "--")), (self._git, _NEW)):
             self._running.append((command, git.spawn(*command)))
 
     def __enter__(self) -> Self:
@@ -63,7 +61,7 @@ class Look:
                 process.communicate()
 
     def edited(self) -> list[str]:
-        """Return the paths in which work tree, index and tip differ, and untracked ones that are not ignored.
+        """Return the paths in which work tree or index differ from the tip, and untracked ones that are not ignored.
 
         A path that ends in `/` is a nested repository.
 
@@ -73,11 +71,11 @@ class Look:
         """
         self.start()
         try:
-            changed, staged, new = self._answers()
+            changed, new = self._answers()
         except GitFailedError as error:
-            changed, staged, new = self._again(error)
-        paths = dict.fromkeys((*self._edited(changed), *(path for _, path in _records(staged))))
-        return list(dict.fromkeys([*sorted(paths), *map(os.fsdecode, new.split(b"\0")[:-1])]))
+            changed, new = self._again(error)
+        names = _untracked(new)
+        return list(dict.fromkeys([*sorted(self._edited(changed)), *names]))
 
     def _answers(self) -> list[bytes]:
         output = []
@@ -89,27 +87,23 @@ class Look:
         return output
 
     def _again(self, error: GitFailedError) -> list[bytes]:
-        """Retry after rebuilding a damaged index, or on a branch without a commit."""
+        """Retry after rebuilding a damaged index."""
         from gitmem.git.worktree.index import is_damage, rebuild_index
 
-        tip = "HEAD"
-        if is_damage(error.stderr):
-            rebuild_index(self._git)
-        elif not self._git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1, 128)):
-            tip = self._git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
-        else:
+        if not is_damage(error.stderr):
             raise error
-        return [self._git.unfiltered.run(*_CHANGED), self._git.run(*_STAGED, tip, "--"), self._git.run(*_NEW)]
+        rebuild_index(self._git)
+        return [self._git.unfiltered.run(*_CHANGED, self._tip, "--"), self._git.run(*_NEW)]
+
+    def _head(self) -> str:
+        """Return the commit that `HEAD` names, the empty tree on a branch without a commit."""
+        tip = self._git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", ok=(0, 1))
+        return (tip or self._git.run("hash-object", "-t", "tree", "--stdin", stdin=b"")).decode().strip()
 
     def _edited(self, changed: bytes) -> Iterator[str]:
-        """Yield the files whose content differs from the index."""
+        """Yield the files whose content, or whose entry in the index, differs from the tip."""
         for meta, path in _records(changed):
             old_mode, new_mode, oid, _, status = meta
-            if status == _UNMERGED:
-                raise UnfinishedError(
-                    f"{path} has conflicts that a merge left in the index.",
-                    "Resolve them with 'git add' and 'git commit', or 'git merge --abort'.",
-                )
             if status == "M" and old_mode == new_mode and self._holds(path, oid):
                 self.unchanged.append(path)
             elif not (old_mode == _LINK and status == "T" and self._holds(path, oid)):  # as `check_out` writes links
@@ -132,3 +126,22 @@ def _records(raw: bytes) -> Iterator[tuple[list[str], str]]:
     fields = raw.split(b"\0")[:-1]
     for meta, path in zip(fields[::2], fields[1::2], strict=True):
         yield meta.decode().removeprefix(":").split(" "), os.fsdecode(path)
+
+
+def _untracked(listing: bytes) -> list[str]:
+    """Return the untracked files of a listing with tags.
+
+    Raises:
+        UnfinishedError: it lists a file with conflicts.
+
+    """
+    paths = []
+    for line in listing.split(b"\0")[:-1]:
+        if not line.startswith(_UNTRACKED):
+            path = os.fsdecode(line.partition(b"\t")[2])
+            raise UnfinishedError(
+                f"{path} has conflicts that a merge left in the index.",
+                "Resolve them with 'git add' and 'git commit', or 'git merge --abort'.",
+            )
+        paths.append(os.fsdecode(line[len(_UNTRACKED) :]))
+    return paths

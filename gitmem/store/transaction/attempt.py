@@ -55,7 +55,7 @@ def attempt(
     tip = store.repository.tip(branch) or _create_branch(store, branch)
     with (
         Writer(store.repository.git, branch, tip, listed_in=store.packs_file, first=FORMAT) as writer,
-        store.files.look() as look,
+        store.files.look(tip) as look,
     ):
         if scan and store.marked() == tip:  # else a repair may add files to look for
             look.start()
@@ -69,7 +69,7 @@ def attempt(
         if scan:
             look.start()
         value = plan(transaction)  # while git looks
-        # Unchanged files with new times are refreshed in the index, so that they are not read again each time.
+        # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
