@@ -148,8 +148,9 @@ class _Sync:
 
     def _fetch(self) -> tuple[str | None, str]:
         """Fetch while searching for edits by hand; return the remote's commit, and the branch with the edits."""
-        with self._store.files.look() as look:
-            if self._local is None and self._store.at_rest() is not None:
+        tip = self._store.at_rest() if self._local is None else None
+        with self._store.files.look(tip or "") as look:
+            if tip is not None:
                 look.start()
             else:
                 self._local = self._local or self._settle()
