@@ -116,6 +116,10 @@ def _take(door: Door) -> None:
         return
     spool.accept(name, owner, data)
     if name == _ANSWERED:
+        from gitmem.store.spool.answered import may_answer
+
+        if not may_answer(_private(door, root), owner, data):
+            return
         with _time_limit(LONGEST_SECONDS, lambda: _log(door, f"{_ANSWERED} was ended after {LONGEST_SECONDS:g} s")):
             _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
     elif name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:

@@ -378,6 +378,12 @@ def test_the_turns_of_a_killed_session_are_told_at_once_and_saved_behind(host):
     assert TOKEN not in host.memory()
 
 
+def test_a_start_that_two_hooks_are_told_of_is_answered_once(host):
+    host.run("save", "Use uv, not pnpm", "--type", "decision")
+    answers = [host.deliver("SessionStart", source="startup") for _ in range(2)]
+    assert [bool(answer) for answer in answers] == [True, False]
+
+
 def test_what_a_session_still_knows_is_not_repeated(host, tmp_path):
     host.run("save", "Use uv, not pnpm", "--type", "decision")
     text = host.deliver("SessionStart", source="startup")
@@ -390,7 +396,7 @@ def test_what_a_session_still_knows_is_not_repeated(host, tmp_path):
     assert "Use uv" in host.deliver("SessionStart", source="compact")
     assert "Use uv" in host.deliver("SessionStart", source="clear")
     transcript.write_text(told + json.dumps({"type": "system", "subtype": "compact_boundary"}).replace(" ", "") + "\n")
-    assert "Use uv" in host.deliver("SessionStart", source="resume")
+    assert "Use uv" in host.deliver("SessionStart", "later", source="resume")
     host.transcript = str(tmp_path / "gone.jsonl")
     assert "Use uv" in host.deliver("SessionStart", source="resume")
 

@@ -1,0 +1,183 @@
+"""Make what is shipped beside the wheel, out of the sources that the wheel carries.
+
+    python packaging/generate.py      write `plugin/`, `gemini-extension/`, the marketplace, `server.json`, the man page
+
+`templates/claude` has the skills, commands and agents, `hooks/` the scripts that hosts run; `packaging/` what only a
+plugin has. `tests/packaging/` fails where the output is not what this script makes, except for the man page, whose
+layout differs from one Python to the next: there it looks for the commands and options.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import frontmatter
+
+from gitmem import __version__
+from gitmem.hosts import claude_code
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "templates" / "claude"
+OWN = ROOT / "packaging" / "plugin"
+PLUGIN, EXTENSION = "plugin", "gemini-extension"
+MAN = "packaging/gitmem.1"
+NAME = "gitmem"
+SUMMARY = "A memory for coding agents that lives in git: every session remembered, every save a commit."
+MAINTAINERS = {"name": "The gitmem developers"}
+# The release fills in who publishes: the repository's owner, and the repository (.github/workflows/release.yml).
+REGISTERED = "io.github.OWNER/gitmem"
+_REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
+_SCRIPT = "${CLAUDE_PLUGIN_ROOT}/hooks/%s"
+_MISSING = "missing.sh"
+_SECONDS = 10
+
+
+def generated() -> dict[str, bytes]:
+    """Return all files but the man page, by path."""
+    files = {f"{PLUGIN}/{name}": data for name, data in plugin().items()}
+    files |= {f"{EXTENSION}/{name}": data for name, data in gemini().items()}
+    return files | {".claude-plugin/marketplace.json": _json(marketplace()), "server.json": _json(registry())}
+
+
+def plugin() -> dict[str, bytes]:
+    """Return the plugin in Claude's format, which Codex, Copilot, Qwen Code and droid install, too."""
+    manifest = {
+        "name": NAME,
+        "version": __version__,
+        "description": SUMMARY,
+        "author": MAINTAINERS,
+        "license": "MIT",
+        "keywords": ["memory", "git", "markdown", "mcp"],
+        "icon": "./icon.png",
+    }
+    scripts = {*claude_code.EVENTS.values()}
+    return {
+        ".claude-plugin/plugin.json": _json(manifest),
+        ".mcp.json": _json({"mcpServers": {claude_code.SERVER: claude_code.server()}}),
+        "hooks/hooks.json": _json({"description": "Remember sessions with gitmem", "hooks": _plugin_hooks()}),
+        **{f"hooks/{script}": (ROOT / "hooks" / script).read_bytes() for script in sorted(scripts)},
+        f"hooks/{_MISSING}": (OWN / _MISSING).read_bytes(),
+        **_sources("skills"),
+        **_sources("agents"),
+        **_sources("commands"),
+        "README.md": (OWN / "README.md").read_bytes(),
+        "icon.png": (OWN / "icon.png").read_bytes(),
+        "LICENSE": (ROOT / "LICENSE").read_bytes(),
+    }
+
+
+def _plugin_hooks() -> dict[str, object]:
+    """Return the hooks by event; the scripts are the plugin's own, so that they are there without `gitmem install`."""
+    listed: dict[str, list[dict[str, object]]] = {}
+    for event, script in claude_code.EVENTS.items():
+        listed[event] = [{"hooks": [_hook(event, script)]}]
+    listed["SessionStart"][0]["hooks"] = [
+        _hook("SessionStart", claude_code.EVENTS["SessionStart"]),
+        _hook("SessionStart", _MISSING),
+    ]
+    return dict(listed)
+
+
+def _hook(event: str, script: str) -> dict[str, object]:
+    path = _SCRIPT % script
+    command = f'[ -r "{path}" ] && gitmem={event} . "{path}"; exit 0'
+    return {"type": "command", "command": command, "timeout": _SECONDS}
+
+
+def gemini() -> dict[str, bytes]:
+    """Return the extension for Gemini CLI: the MCP server, the skills, and the commands in its own format."""
+    server = {key: value for key, value in claude_code.server().items() if key in {"command", "args"}}
+    manifest = {
+        "name": NAME,
+        "version": __version__,
+        "description": SUMMARY,
+        "mcpServers": {claude_code.SERVER: server},
+    }
+    return {
+        "gemini-extension.json": _json(manifest),
+        **_sources("skills"),
+        **{
+            f"commands/{NAME}/{path.stem}.toml": _toml(path.read_text(encoding="utf-8"))
+            for path in sorted((SOURCES / "commands").glob("*.md"))
+        },
+        "README.md": (ROOT / "packaging" / "gemini" / "README.md").read_bytes(),
+        "LICENSE": (ROOT / "LICENSE").read_bytes(),
+    }
+
+
+def _toml(markdown: str) -> bytes:
+    """Return a command as Gemini CLI reads it; `'''` keeps the prompt as it is, whatever quotes it has."""
+    command = frontmatter.loads(markdown)
+    prompt = command.content.replace("$ARGUMENTS", "{{args}}")
+    if "'''" in prompt:
+        raise ValueError("a command for Gemini CLI cannot have ''' in it")
+    description = json.dumps(command["description"], ensure_ascii=False)
+    return f"description = {description}\nprompt = '''\n{prompt}\n'''\n".encode()
+
+
+def marketplace() -> dict[str, object]:
+    """Return the list of plugins of this repository: one."""
+    listed = {"name": NAME, "source": f"./{PLUGIN}", "description": SUMMARY, "category": "productivity"}
+    return {"name": NAME, "description": "gitmem, a memory in git", "owner": MAINTAINERS, "plugins": [listed]}
+
+
+def registry() -> dict[str, object]:
+    """Return the entry in the registry of MCP servers, which shows at most 100 characters of description."""
+    package = {
+        "registryType": "pypi",
+        "identifier": "gitmem-store",
+        "version": __version__,
+        "runtimeHint": "uvx",
+        "runtimeArguments": [{"type": "named", "name": "--with", "value": "mcp>=2.3,<3"}],
+        "packageArguments": [{"type": "positional", "value": "mcp"}],
+        "transport": {"type": "stdio"},
+    }
+    return {
+        "$schema": _REGISTRY_SCHEMA,
+        "name": REGISTERED,
+        "title": NAME,
+        "description": SUMMARY,
+        "version": __version__,
+        "repository": {"url": "https://github.com/OWNER/REPO", "source": "github"},
+        "packages": [package],
+    }
+
+
+def man_page() -> bytes:
+    """Return the man page, made of the parsers of all commands by argparse-manpage."""
+    from argparse_manpage.manpage import Manpage
+
+    from gitmem.cli.main import COMMANDS, PLUMBING, build_parser
+
+    parser = build_parser([name for name in COMMANDS if name not in PLUMBING])
+    parser.man_short_description = "a memory for coding agents that lives in git"
+    # Without a date, so that it does not change from day to day.
+    page = Manpage(parser, {"project_name": NAME, "version": __version__, "manual_title": "gitmem manual"})
+    page.date = ""
+    return f"{page}\n".encode()
+
+
+def _sources(folder: str) -> dict[str, bytes]:
+    found = sorted(path for path in (SOURCES / folder).rglob("*") if path.is_file())
+    return {path.relative_to(SOURCES).as_posix(): path.read_bytes() for path in found}
+
+
+def _json(value: object) -> bytes:
+    return (json.dumps(value, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def main() -> int:
+    for folder in (PLUGIN, EXTENSION):
+        shutil.rmtree(ROOT / folder, ignore_errors=True)
+    for name, data in (generated() | {MAN: man_page()}).items():
+        path = ROOT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,166 @@
+"""What is shipped beside the wheel: up to date, in the formats of its readers, and of the package's version."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import re
+import struct
+import tomllib
+from pathlib import Path
+
+import frontmatter
+import pytest
+import yaml
+
+from gitmem import __version__
+from gitmem.cli.main import COMMANDS, PLUMBING, build_parser
+from gitmem.hosts import claude_code
+from gitmem.text.tokens import estimate_tokens
+
+ROOT = Path(__file__).resolve().parents[2]
+SKILLS = {"project-memory", "memory-review", "memory-rotate"}
+COMMAND_NAMES = {"save", "recall", "status", "review", "clear", "guide"}
+
+
+def load():
+    spec = importlib.util.spec_from_file_location("generate", ROOT / "packaging" / "generate.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+GENERATE = load()
+
+
+def test_what_is_shipped_is_what_the_script_makes():
+    expected = GENERATE.generated()
+    folders = (GENERATE.PLUGIN, GENERATE.EXTENSION, ".claude-plugin")
+    there = {
+        path.relative_to(ROOT).as_posix() for name in folders for path in (ROOT / name).rglob("*") if path.is_file()
+    }
+    remedy = "run: python packaging/generate.py"
+    assert there | {"server.json"} == set(expected), remedy
+    assert [name for name, data in expected.items() if (ROOT / name).read_bytes() != data] == [], remedy
+
+
+def test_each_file_is_in_its_format():
+    for name, data in GENERATE.generated().items():
+        if name.endswith(".json"):
+            assert isinstance(json.loads(data), dict)
+        elif name.endswith(".toml"):
+            assert set(tomllib.loads(data.decode())) == {"description", "prompt"}
+        elif name.endswith((".png", "LICENSE", ".sh")):
+            continue
+        elif not name.endswith("README.md"):
+            assert {"description"} <= set(frontmatter.loads(data.decode()).metadata), name
+
+
+@pytest.mark.parametrize(
+    "name, places",
+    [
+        ("plugin/.claude-plugin/plugin.json", [("version",)]),
+        ("gemini-extension/gemini-extension.json", [("version",)]),
+        ("server.json", [("version",), ("packages", 0, "version")]),
+    ],
+)
+def test_versions_are_the_package_s(name, places):
+    for place in places:
+        value = json.loads((ROOT / name).read_bytes())
+        for key in place:
+            value = value[key]
+        assert value == __version__
+
+
+def test_the_plugin_has_each_hook_skill_and_command():
+    listed = GENERATE.plugin()
+    hooks = json.loads(listed["hooks/hooks.json"])["hooks"]
+    assert list(hooks) == list(claude_code.EVENTS)
+    assert {name.split("/")[1] for name in listed if name.startswith("skills/")} == SKILLS
+    assert {Path(name).stem for name in listed if name.startswith("commands/")} == COMMAND_NAMES
+    extension = GENERATE.gemini()
+    assert {Path(name).stem for name in extension if name.startswith("commands/")} == COMMAND_NAMES
+
+
+def test_each_script_that_a_hook_names_is_in_the_plugin():
+    listed = GENERATE.plugin()
+    named = set(re.findall(r"\$\{CLAUDE_PLUGIN_ROOT\}/([\w./-]+)", listed["hooks/hooks.json"].decode()))
+    assert named
+    assert named <= set(listed)
+
+
+def standing(name: str) -> str:
+    header = frontmatter.loads((GENERATE.SOURCES / "skills" / name / "SKILL.md").read_text(encoding="utf-8"))
+    return f"{header['name']}: {header['description']}"
+
+
+def test_the_text_that_stands_in_each_session_is_short():
+    assert estimate_tokens(standing("project-memory")) <= 100
+    assert sum(estimate_tokens(standing(name)) for name in SKILLS) <= 190
+
+
+def test_the_commands_stand_in_no_session():
+    for path in (GENERATE.SOURCES / "commands").glob("*.md"):
+        assert frontmatter.load(path)["disable-model-invocation"] is True
+
+
+def test_a_skill_or_command_names_no_command_that_is_not_there():
+    texts = [path.read_text(encoding="utf-8") for path in GENERATE.SOURCES.rglob("*.md")]
+    named = {word for text in texts for word in re.findall(r"(?:`|    |Bash\()gitmem ([a-z-]+)", text)}
+    assert len(named) > 8
+    assert named <= set(COMMANDS) - set(PLUMBING)
+
+
+def test_nothing_that_changes_the_memory_for_good_is_allowed_unasked():
+    for path in GENERATE.SOURCES.rglob("*.md"):
+        allowed = str(frontmatter.load(path).get("allowed-tools", ""))
+        assert not re.search(r"gitmem (?:purge|forget|facts retire|facts confirm)", allowed), path
+        assert not re.search(r"gitmem review[^)]*--take|gitmem review:|gitmem clear(?: old| all)?:", allowed), path
+
+
+def test_the_gemini_commands_have_their_arguments():
+    prompts = {
+        name: tomllib.loads(data.decode())["prompt"]
+        for name, data in GENERATE.gemini().items()
+        if name.endswith(".toml")
+    }
+    assert "{{args}}" in prompts["commands/gitmem/recall.toml"]
+    assert not any("$ARGUMENTS" in prompt for prompt in prompts.values())
+
+
+def test_the_icon_is_a_square_png():
+    data = (ROOT / "plugin" / "icon.png").read_bytes()
+    width, height = struct.unpack(">II", data[16:24])
+    assert data.startswith(b"\x89PNG\r\n\x1a\n")
+    assert width == height == 256
+
+
+def test_the_entry_in_the_registry_keeps_its_bounds():
+    entry = json.loads((ROOT / "server.json").read_bytes())
+    assert len(entry["description"]) <= 100
+    assert f"<!-- mcp-name: {entry['name']} -->" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_man_page_has_each_command_and_option():
+    page = (ROOT / GENERATE.MAN).read_text(encoding="utf-8").replace("\\-", "-")
+    commands = [name for name in COMMANDS if name not in PLUMBING]
+    assert [name for name in commands if f"COMMAND \\fI\\,'gitmem {name}'" not in page] == []
+    parser = build_parser(commands)
+    (subparsers,) = (action for action in parser._actions if action.dest == "command")
+    options = {word for sub in subparsers.choices.values() for action in sub._actions for word in action.option_strings}
+    options -= {"-h", "--help"}
+    assert sorted(word for word in options if f"\\fB{word}\\fR" not in page) == [], "run: python packaging/generate.py"
+    assert f'"gitmem {__version__}"' in page
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / ".github").rglob("*.yml")), ids=lambda path: path.stem)
+def test_each_workflow_and_form_is_yaml(path):
+    assert isinstance(yaml.safe_load(path.read_text(encoding="utf-8")), dict)
+
+
+def test_the_release_publishes_by_trust_and_without_a_token():
+    text = (ROOT / ".github" / "workflows" / "release.yml").read_text(encoding="utf-8")
+    jobs = yaml.safe_load(text)["jobs"]
+    (publisher,) = (job for job in jobs.values() if "pypa/gh-action-pypi-publish" in str(job))
+    assert publisher["permissions"]["id-token"] == "write"
+    assert "secrets." not in text
