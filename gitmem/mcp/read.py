@@ -12,6 +12,7 @@ from gitmem.model.paths import MEMORY, daily_path
 from gitmem.model.tiers.limits import MARGIN_PERCENT, Limits
 from gitmem.model.tiers.rotation import plan_rotation, tail_of_lines
 from gitmem.search.units.passage import read_passage
+from gitmem.search.whole import is_handle, read_memory
 from gitmem.store.history.records import resolve
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens
 
@@ -75,10 +76,15 @@ def get(
     commit = resolve(store, at) if at else None
     if path.startswith("gitmem://"):
         raise NotFoundError(f"{path} is a resource.", "Give its path in the store.")
+    if not at and is_handle(path):
+        return _shown(read_memory(store, path), at, max_tokens)
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path):
         path = daily_path(path)
     first = start_line or (1 if end_line else None)
-    passage = read_passage(store, path, first, end_line or None, commit=commit)
+    return _shown(read_passage(store, path, first, end_line or None, commit=commit), at, max_tokens)
+
+
+def _shown(passage: Passage, at: str, max_tokens: int) -> str:
     lines = passage.text.split("\n")
     kept = _first_that_fit(lines, max_tokens)
     text = "\n".join(lines[:kept]) if kept else _cut(lines[0], max_tokens)

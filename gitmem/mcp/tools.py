@@ -34,6 +34,7 @@ _NAMES = "memory_search names the paths and lines there are."
 
 At = Annotated[str, Field(description="a commit, or a date like 2026-11-21 or '3 days ago': as of then")]
 Path = Annotated[str, Field(description="as memory_search names it, in the store: memory.md, daily/...")]
+Handle = Annotated[str, Field(description="a path as memory_search names it: memory.md, daily/...; or ^ID, one memory")]
 Tokens = Annotated[int, Field(ge=500, le=25_000, description="at most; the answer says how to get the rest")]
 
 
@@ -100,7 +101,7 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
     async def memory_get(
         context: Context[None],
         *,
-        path: Path,
+        path: Handle,
         start_line: Annotated[
             int, Field(ge=0, description="alone: the entry or section it stands in; 0: the whole")
         ] = 0,

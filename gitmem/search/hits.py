@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from gitmem.model.ids import SHORT_LENGTH
 from gitmem.search.units.cut import ENTRY
 from gitmem.search.units.snippet import snippet
 from gitmem.search.units.units import first_line
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from gitmem.search.rank import Ranked
     from gitmem.search.units.units import Unit, Units
 
+FACT_LETTERS = "dfrscpi"  # docs/format.md, "Facts"
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
 _STAMP = r"(?<![0-9])([0-9]{4})([0-9]{2})([0-9]{2})_([0-9]{2})([0-9]{2})([0-9]{2})(?![0-9])"
@@ -54,6 +56,11 @@ class Hit(Value):
     field: str = ""
     commit: str = ""
     passage: str = ""
+
+    @property
+    def fact(self) -> bool:
+        """Whether it is a view of a fact."""
+        return len(self.entry) == SHORT_LENGTH and self.entry[0] in FACT_LETTERS
 
 
 class Facts(Value):

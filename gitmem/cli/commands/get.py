@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem get`."""
-    parser.add_argument("where", metavar="PATH[:LINE[-LINE]]", help="a place as 'gitmem search' prints it")
+    parser.add_argument("where", metavar="PATH[:LINE[-LINE]]|^ID", help="a place as 'gitmem search' prints it")
     parser.add_argument("--at", metavar="REV|DATE", help="the file as it was then")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Print lines of a document of the store; with one line, the entry or section that contains it.
+    """Print lines of a document of the store: all, some, the entry or section around one, or the memory of an id.
 
     Only documents of the store are read: links are not followed, and no path leads out of the store.
 
@@ -32,16 +32,21 @@ def run(args: argparse.Namespace, door: Door) -> int:
     Examples:
       gitmem get memory.md:12
       gitmem get daily/2026/11/2026-11-21.md:10-40
+      gitmem get ^x4f7k2m9q0x
 
     """
     from gitmem.search.units.passage import read_passage
+    from gitmem.search.whole import is_handle, read_memory
 
     store = door.settled(args)
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     if place is None:
         raise UsageError("A place is PATH, PATH:LINE or PATH:LINE-LINE.", "'gitmem search' prints such places.")
     lines = [int(place[name]) if place[name] else None for name in ("first", "last")]
-    found = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
+    if args.at is None and is_handle(args.where):
+        found = read_memory(store, args.where)
+    else:
+        found = read_passage(store, place["path"], *lines, commit=named_commit(args, store))
     value = {
         "path": found.path,
         "start_line": found.start,

@@ -1,0 +1,26 @@
+"""The text of a memory as a reader needs it: without the marks of a log, its ids and the labels that say nothing.
+
+Tested through `tests/search/test_recall.py`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.model.entry.entry import without_ids
+
+_HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
+_SILENT = frozenset({"Exchange", "User Prompt", "Assistant Response", "Note"})
+_IDLE = r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|성공)$\n?|^\*\*(?:Answer):\*\* ?\n?"
+_INDENT = r"(?m)^  "
+_GAPS = r"\n{3,}"
+
+
+def bare_text(text: str) -> str:
+    """Return a text of entries without frames, ids and what repeats the text."""
+
+    def label(found: re.Match[str]) -> str:
+        return "" if found["label"] in _SILENT else f"{found['label']}: "
+
+    bare = re.sub(_INDENT, "", re.sub(_HEAD, label, without_ids(text)))
+    return re.sub(_GAPS, "\n\n", re.sub(_IDLE, "", bare)).strip()

@@ -1,0 +1,56 @@
+"""What is recalled of a subject, and in what form."""
+
+from __future__ import annotations
+
+from gitmem.search.recall import recall
+from gitmem.text.tokens import estimate_tokens
+
+FILLER = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
+
+
+def test_facts_come_first_then_exchanges_without_the_marks_of_a_log(shelf):
+    shelf.put("facts/rule/r4f7k2m9q0x-zinc.md", "---\nid: r4f7k2m9q0x\nkind: rule\n---\nRailings are of zinc.\n")
+    shelf.put(
+        "daily/2026/11/2026-11-20.md",
+        "- [10:00:00] **Exchange** #1b4e51f0: Which zinc do railings take, zinc or zinc alloy? ^x4f7k2m9q0x\n\n"
+        "  **Answer:** Take railings of pure zinc.\n\n  **Error:** `make` no zinc\n",
+    )
+
+    text = recall("zinc railings", shelf.search("zinc railings"), 2_000).text
+
+    assert "Railings are of zinc." in text.partition("Which zinc")[0]
+    assert "Take railings of pure zinc." in text
+    assert "**Error:** `make` no zinc" in text
+    assert "2026-11-20 10:00:00, Exchange, 1b4e51f0, ^x4f7k2m9q0x]" in text
+    assert text.count("x4f7k2m9q0x") == text.count("r4f7k2m9q0x") == 1
+    assert "**Exchange**" not in text
+
+
+def test_a_memory_over_its_share_is_told_by_its_best_part(shelf):
+    head = "- [10:00:00] **Exchange** #1b4e51f0: How do we build the bridge? ^x4f7k2m9q0x\n\n  **Answer:** So.\n\n"
+    shelf.put("daily/2026/11/2026-11-20.md", f"{head}{FILLER}  The railing is of zinc.\n\n{FILLER}")
+    hits = shelf.search("bridge zinc")
+
+    text = recall("bridge zinc", hits, 2_000).text
+    short = recall("bridge zinc", hits, 250).text
+
+    assert "How do we build the bridge?" in text
+    assert "The railing is of zinc." in text
+    assert estimate_tokens(text) < 800
+    assert "How do we build the bridge?" in short
+    assert short.partition("]\n")[2].partition(" …\n\nMore:")[0].endswith(".")
+    assert estimate_tokens(short) <= 250
+
+
+def test_keywords_and_success_are_not_told(shelf):
+    shelf.put(
+        "sessions/2026/11/20261120_100000-1b4e51f0.md",
+        "- [2026-11-20 10:00:00] **Exchange** #1b4e51f0: Took zinc. ^x4f7k2m9q0x\n"
+        "  Done: It lasts.\n  Keywords: zinc, railing\n  Outcome: success\n",
+    )
+
+    text = recall("zinc", shelf.search("zinc"), 2_000).text
+
+    assert "Took zinc.\nDone: It lasts.\n" in text
+    assert "Keywords" not in text
+    assert "Outcome" not in text
