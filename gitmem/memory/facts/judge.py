@@ -1,6 +1,6 @@
 """Have the larger model of the settings judge facts that may contradict each other, in the background (spec V6, V9).
 
-It is asked about pairs in review, and about new facts that share words or have similar vectors with a fact in force.
+It is asked about pairs in review, and about new facts that share a keyword or have similar vectors with one in force.
 Each pair is asked about once, and stays as it is if the model cannot decide or gives an unusable reply. Each verdict is
 a commit that `gitmem undo` takes back.
 """
@@ -15,12 +15,12 @@ from gitmem.llm.replies import ReplyError
 from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ask import Settled, ask, is_worth_asking
 from gitmem.memory.facts.edit import change_facts
-from gitmem.memory.facts.learn import WEIGHED
 from gitmem.memory.facts.near import near_pairs
 from gitmem.model.fact.chain import supersede
-from gitmem.model.fact.compare import may_concern
+from gitmem.model.fact.compare import may_concern, overlap, stems_of
 from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact
 from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.rivals import is_weighed
 from gitmem.model.message import one_line
 from gitmem.store.headers.facts import known_facts
 
@@ -84,8 +84,7 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
 
 def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
     """Yield the pairs to judge, the older fact first: in review, with common words, similar."""
-    kinds = [kind.value for kind in WEIGHED]
-    facts = sorted((fact for fact in in_force(known_facts(store)) if fact.kind in kinds), key=lambda fact: fact.created)
+    facts = sorted(filter(is_weighed, in_force(known_facts(store))), key=lambda fact: fact.created)
     in_review = [(one, other) for one in facts for other in facts if other.id in one.review]
     alike = [
         (one, other)
@@ -94,6 +93,7 @@ def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
         for one in facts[:index]
         if may_concern(one.description, other.description)
     ]
+    alike.sort(key=lambda pair: overlap(*(stems_of(fact.description) for fact in pair)), reverse=True)
     given: set[frozenset[str]] = set()
     for one, other in (*in_review, *alike, *near_pairs(store, facts)):
         old, new = sorted((one, other), key=lambda fact: (fact.created, fact.id))

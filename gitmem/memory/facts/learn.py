@@ -15,11 +15,13 @@ from gitmem.errors import RefusedError
 from gitmem.memory.capture.turns import boot_lines, redacted
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.fact.compare import contradict, says_the_same
+from gitmem.model.fact.chain import supersede
+from gitmem.model.fact.compare import says_the_same
 from gitmem.model.fact.fact import Fact, FactKind, FactStatus, make_fact
 from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import Finding, as_statement, fact_keywords, find_facts, find_fixes
 from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.rivals import WEIGHED, rivals_of
 from gitmem.model.ids import milliseconds_of, tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
@@ -39,8 +41,6 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-# The kinds whose facts can contradict each other.
-WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_LOGIC)
 MAX_SOURCES = 12
 _LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and speaks of the project as it was then
 _KINDS = {
@@ -151,13 +151,21 @@ class _Attempt:
             return
         if was_ever_there(self._store.repository, made.path):
             return  # removed by a person or an undo
-        against = [self._read(transaction, fact) for fact in self._against(made)]
-        for other in filter(None, against):
-            made = made._replace(review=(*made.review, other.id))
-            self._put(other._replace(review=_joined(other.review, made.id)), self._known[other.id].path)
         self._new.append(made.id)
         self._put(made, made.path)
-        self._known[made.id] = made
+        self._settle(transaction, made)
+
+    def _settle(self, transaction: Transaction, made: Fact) -> None:
+        """Let a new fact end what it changes, and mark the pairs that contradict each other for review."""
+        rivals = rivals_of(made, in_force(self._known.values()))
+        for loser, winner in (*((one, made) for one in rivals.ended), *((made, one) for one in rivals.ended_by)):
+            pair = {fact.id: fact for fact in (self._read(transaction, loser), self._read(transaction, winner)) if fact}
+            for changed in supersede(pair, loser.id, winner.id, max(loser.created, winner.created)).values():
+                self._put(changed, self._known[changed.id].path)
+        for other in filter(None, (self._read(transaction, fact) for fact in rivals.disputed)):
+            self._put(other._replace(review=_joined(other.review, made.id)), self._known[other.id].path)
+            made = self._facts[made.id]
+            self._put(made._replace(review=_joined(made.review, other.id)), made.path)
 
     def _same(self, transaction: Transaction, made: Fact) -> Fact | None:
         """Return the known fact with the same id, or of a comparable kind that says the same."""
@@ -167,16 +175,6 @@ class _Attempt:
             if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
                 return self._read(transaction, fact)
         return None
-
-    def _against(self, made: Fact) -> list[Fact]:
-        if made.kind not in WEIGHED:
-            return []
-        kinds = [kind.value for kind in WEIGHED]
-        return [
-            fact
-            for fact in in_force(self._known.values())
-            if fact.kind in kinds and contradict(fact.description, made.description)
-        ]
 
     def _read(self, transaction: Transaction, known: Fact) -> Fact | None:
         """Return a fact with the changes so far, None if its file cannot be used."""
@@ -192,7 +190,7 @@ class _Attempt:
         return self._facts[known.id]
 
     def _put(self, fact: Fact, path: str) -> None:
-        self._facts[fact.id] = fact
+        self._facts[fact.id] = self._known[fact.id] = fact
         self._changed[fact.id] = path
 
     def _add_source(self, fact: Fact, finding: Finding) -> None:

@@ -64,10 +64,12 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     others = [fact for fact in current if not (fact.adopted and fact.adopted.startswith(own))]
     ranked = sorted(((_score(fact, words, recent), fact.when, fact.id, fact) for fact in others), reverse=True)
     chosen = [fact for score, _, _, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
-    stale = _stale(store, chosen, project)
+    groups = _groups(chosen, others)
+    told = [fact for group in groups for fact in group]
+    stale = _stale(store, told, project)
     settled = _digests([fact for fact in facts if fact.id not in current_ids]) - _digests(current)
-    texts = frozenset(normalized(fact.description) for fact in chosen)
-    return ChosenFacts(tuple(_lines(chosen, stale)), texts, _digests(chosen), settled)
+    texts = frozenset(normalized(fact.description) for fact in told)
+    return ChosenFacts(tuple(_line(group, stale) for group in groups), texts, _digests(told), settled)
 
 
 def normalized(text: str) -> str:
@@ -103,27 +105,30 @@ def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) ->
     return code.changed_since(with_code, seconds=_SECONDS) if code else {}
 
 
-def _lines(facts: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return a line for each fact; facts that contradict each other share a line."""
-    by_id = {fact.id: fact for fact in facts}
-    lines = []
+def _groups(chosen: Sequence[Fact], current: Sequence[Fact]) -> list[list[Fact]]:
+    """Return the chosen facts, each with those in force that contradict it, the newest first."""
+    by_id = {fact.id: fact for fact in current}
+    groups = []
     done: set[str] = set()
-    for fact in facts:
-        if fact.id in done:
-            continue
-        pair = [fact, *(by_id[other] for other in fact.review if other in by_id and other not in done)]
-        done.update(member.id for member in pair)
-        text = " Or: ".join(_line(member, stale.get(member.id, ())) for member in pair)
-        undecided = f" These contradict each other; `gitmem facts confirm {fact.id}` decides." if len(pair) > 1 else ""
-        lines.append(f"- {text}{undecided}")
-    return lines
+    for fact in chosen:
+        if fact.id not in done:
+            rivals = [other for other in fact.review if other in by_id and other not in done]
+            group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda one: (one.when, one.id), reverse=True)
+            done.update(member.id for member in group)
+            groups.append(group)
+    return groups
 
 
-def _line(fact: Fact, stale: Sequence[str]) -> str:
+def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:
+    """Return the line of the newest of some facts that contradict each other; it names what was said before."""
+    fact, *before = group
     about = f"{fact.kind}, {fact.when:%Y-%m-%d}"
-    if stale:
-        about += f"; may be out of date, since changed: {', '.join(stale[:3])}"
-    return f"{fact.description} ({about})"
+    if before:
+        said = " / ".join(f"{one.description} ({one.when:%Y-%m-%d})" for one in before)
+        about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {said}; not decided yet, see `gitmem review`"
+    if changed := stale.get(fact.id):
+        about += f"; may be out of date, since changed: {', '.join(changed[:3])}"
+    return f"- {fact.description} ({about})"
 
 
 def _digests(facts: Sequence[Fact]) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Whether two facts mean the same, or contradict each other (spec V6); judged by words, without a model.
 
-Contradictions are shown to a person: one fact rejects what the other chose, two values of one thing, or one sentence
-with and without a negation. Similar words alone are no contradiction.
+They contradict each other if they give one subject two values, say and deny the same, or if one rejects or ends what
+the other chose. Similar words alone are no contradiction. Figures: `bench/contradictions.py`.
 """
 
 from __future__ import annotations
@@ -9,16 +9,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from gitmem.model.fact.claim.read import read_claim
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import mask_code
-from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from gitmem.model.fact.claim.words import Claim
 
-OVERLAP = 0.5  # share of the fewer keywords; facts with less in common are about different things
-FEWEST_SHARED = 2
+_RELATED = 1 / 3  # share of the fewer keywords; facts with less in common are about different things
 _SAME = 0.8  # share of all keywords that equal facts have in common
 _LITERAL = re.compile(r"`([^`\n]{1,200})`|(?<![\w.])(\d+(?:\.\d+)*)(?![\w.])")
 _NEGATION = re.compile(
@@ -26,34 +25,8 @@ _NEGATION = re.compile(
     r"|n't\b|지\s?(?:않|말|마)|(?:^|\s)안\s|절대|금지|없이",
     re.IGNORECASE,
 )
-_SIDE = r"([^,;:.()]{1,60}?)"
-_END = r"(?=\s*(?:[,;:.()]|$|\s(?:for|in|when|because|since|as|on|with|everywhere|to|and|so|from now)\s))"
-_CHOOSE = r"\b(?:use|uses|using|prefer|choose|chose|pick|adopt|adopted|(?:go|going|went) with|stick (?:with|to))"
-# Patterns with their groups (chosen, rejected; 0: none), the most specific first.
-_CHOICES = tuple(
-    (re.compile(form, re.IGNORECASE), groups)
-    for form, groups in (
-        (rf"{_CHOOSE} {_SIDE},? (?:instead of|not|rather than|over|and not) {_SIDE}{_END}", (1, 2)),
-        (rf"\b(?:switch(?:ed)?|mov(?:e|ed)|migrat(?:e|ed)) from {_SIDE} to {_SIDE}{_END}", (2, 1)),
-        (rf"\breplac(?:e|ed|ing) {_SIDE} (?:with|by) {_SIDE}{_END}", (2, 1)),
-        (rf"\b(?:do not|don't|never|no longer|stop|avoid|not) (?:use|using|uses)? ?{_SIDE}{_END}", (0, 1)),
-        (rf"{_CHOOSE} {_SIDE}{_END}", (1, 0)),
-        (r"(\S{1,40})\s(?:말고|대신(?:에)?)\s(\S{1,40})", (2, 1)),
-        (r"(\S{1,40}?)(?:을|를|만)\s(?:쓴다|씁니다|쓰자|사용한다|사용합니다|사용하기로|쓰기로|써)", (1, 0)),
-        (r"(\S{1,40}?)(?:을|를|은|는)\s(?:쓰지|사용하지)\s(?:않|마|말)", (0, 1)),
-    )
-)
-_IS = re.compile(
-    r"^(?:the |my |our )?([^,;:.]{4,60}?) (?:is|are|lives? (?:in|at)|runs? on) ([^,;]{1,60}?)\.?$", re.IGNORECASE
-)
-_SHORT_VALUE = 4  # words
-
-
-class _Choice(Value):
-    """The stems of the chosen and of the rejected thing; either may be empty."""
-
-    chosen: frozenset[str]
-    rejected: frozenset[str]
+_ALIKE = 0.75  # share of all words that two claims about one subject have in common
+_NUMBER = re.compile(r"[0-9][0-9.]*")
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -68,9 +41,8 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def may_concern(one: str, other: str) -> bool:
-    """Say whether two facts are about the same thing, so that they could contradict each other."""
-    shared = stems_of(one) & stems_of(other)
-    return len(shared) >= FEWEST_SHARED and overlap(stems_of(one), stems_of(other)) >= OVERLAP
+    """Say whether two facts share so many keywords that they could contradict each other, as a model may judge."""
+    return overlap(stems_of(one), stems_of(other)) >= _RELATED
 
 
 def says_the_same(one: str, other: str) -> bool:
@@ -83,16 +55,26 @@ def says_the_same(one: str, other: str) -> bool:
 
 def contradict(one: str, other: str) -> bool:
     """Say whether two facts contradict each other, judged by their words."""
-    first, second = stems_of(one), stems_of(other)
-    if not first & second:
+    first, second = read_claim(one), read_claim(other)
+    if first is None or second is None or one == other:
         return False
-    for left in _choices(one):
-        for right in _choices(other):
-            if _meet(left.chosen, right.rejected) or _meet(right.chosen, left.rejected):
-                return True
-    if is_negated(one) != is_negated(other) and first | second and len(first & second) >= _SAME * len(first | second):
-        return len(first & second) >= FEWEST_SHARED
-    return _other_value(one, other)
+    return (
+        _rejects(first, second)
+        or _rejects(second, first)
+        or _denies(first, second)
+        or _has_other_value(first, second)
+        or _has_other_number(first, second)
+    )
+
+
+def ends(newer: str, older: str) -> bool:
+    """Say whether a fact is a statement of change ("replace X with Y") that ends what an older fact chose."""
+    change, claim = read_claim(newer), read_claim(older)
+    if change is None or claim is None or not change.ended or claim.negated:
+        return False
+    return any(
+        change.ended <= chosen and change.subject <= (claim.words | chosen) - change.ended for _, chosen in claim.values
+    )
 
 
 def is_negated(text: str) -> bool:
@@ -104,38 +86,56 @@ def _literals(text: str) -> frozenset[str]:
     return frozenset((code or number).casefold() for code, number in _LITERAL.findall(text))
 
 
-@lru_cache(maxsize=4_096)
-def _choices(text: str) -> tuple[_Choice, ...]:
-    return tuple(_read_choices(text.split("\n\n", maxsplit=1)[0]))
-
-
-def _read_choices(text: str) -> Iterator[_Choice]:
-    """Yield the choice in a text, by the first pattern that matches."""
-    for form, (chosen, rejected) in _CHOICES:
-        found = form.search(text)
-        if found:
-            sides = [stems_of(found[group]) if group else frozenset() for group in (chosen, rejected)]
-            if any(sides) and not _meet(*sides):  # nobody chooses what they reject
-                yield _Choice(*sides)
-                return
-
-
-def _meet(chosen: frozenset[str], rejected: frozenset[str]) -> bool:
-    """Say whether a chosen thing is the rejected one: all words of the shorter name."""
-    return bool(chosen and rejected) and (chosen <= rejected or rejected <= chosen)
-
-
-def _other_value(one: str, other: str) -> bool:
-    """Say whether two facts give different values: "My editor is vim", "My editor is emacs"."""
-    first, second = _IS.match(one), _IS.match(other)
-    if first is None or second is None or is_negated(one) or is_negated(other):
+def _rejects(one: Claim, other: Claim) -> bool:
+    """Say whether a claim rejects what another one chose, of the same subject where both name one."""
+    if other.negated:
         return False
-    if any(len(found[2].split()) > _SHORT_VALUE for found in (first, second)):
+    for rejected in one.rejected:
+        for _, chosen in other.values:
+            if not (chosen <= rejected or rejected <= chosen):
+                continue
+            own = frozenset().union(*(found for _, found in one.values))
+            subjects = (one.subject or one.words) - rejected - own, other.words - chosen - rejected - own
+            if not all(subjects) or subjects[0] & subjects[1]:
+                return True
+    return False
+
+
+def _denies(one: Claim, other: Claim) -> bool:
+    """Say whether two claims say the same but for a negation."""
+    if one.negated == other.negated:
         return False
-    subjects = stems_of(first[1]), stems_of(second[1])
-    values = [" ".join(found[2].casefold().rstrip(".").split()) for found in (first, second)]
-    return bool(subjects[0]) and subjects[0] == subjects[1] and values[0] != values[1] and not _contained(*values)
+    first, second = (claim.words.union(*(found for _, found in claim.values)) for claim in (one, other))
+    return _is_alike(first, second) and one.verb[:1] == other.verb[:1]
 
 
-def _contained(one: str, other: str) -> bool:
-    return one in other or other in one
+def _has_other_value(one: Claim, other: Claim) -> bool:
+    """Say whether two claims name different values, in the same place of the sentence, for one subject."""
+    if one.negated or other.negated or one.adds or other.adds:
+        return False
+    for (place, first), head in zip(one.values, one.heads, strict=False):
+        for (second_place, second), second_head in zip(other.values, other.heads, strict=False):
+            if place != second_place or not first - second or not second - first:
+                continue
+            subjects = one.words - first, other.words - second
+            if all(subjects):
+                if _is_alike(*subjects):
+                    return True
+            elif not any(subjects) and (head == second_head or (one.verb and one.verb == other.verb)):
+                return True
+    return False
+
+
+def _has_other_number(one: Claim, other: Claim) -> bool:
+    """Say whether two claims differ by their numbers alone."""
+    if one.negated != other.negated or one.adds or other.adds:
+        return False
+    first, second = (claim.words.union(*(found for _, found in claim.values)) for claim in (one, other))
+    numbers = [frozenset(filter(_NUMBER.match, words)) for words in (first, second)]
+    if not all(numbers) or numbers[0] == numbers[1] or len(numbers[0]) != len(numbers[1]):
+        return False
+    return _is_alike(first - numbers[0], second - numbers[1])
+
+
+def _is_alike(one: frozenset[str], other: frozenset[str]) -> bool:
+    return bool(one and other) and len(one & other) >= _ALIKE * len(one | other)

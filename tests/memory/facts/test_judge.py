@@ -74,6 +74,19 @@ def test_what_is_no_answer_leaves_the_pair_for_a_person(asking, model_server):
     assert sum(bool(review) for review in held(asking).values()) == 2
 
 
+def test_a_pair_that_shares_one_keyword_is_weighed(asking, model_server):
+    model_server.reply = says("both")
+    asking.clock.now += timedelta(hours=1)
+    at = asking.clock.now
+    said = "Always open the editor in a new window."
+    learn(asking.store, "s-9", "claude-code", [Turn("s", "claude-code", said, at, at, said, "Done.")])
+    asking.store = Store(asking.store.root, asking.store.context)
+    judge(asking.store, lambda: False, ONCE)
+    asked = [one["messages"][-1]["content"] for one in model_server.asked]
+    assert len(asked) == 2  # the pair in review, and this one
+    assert any("My editor is vim." in one and said in one for one in asked)
+
+
 def test_it_is_done_behind_the_hooks_and_not_when_late(asking, model_server):
     model_server.reply = says("keep_new")
     assert judge(asking.store, lambda: True) == []

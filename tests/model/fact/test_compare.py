@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import importlib.util
+import sys
+from pathlib import Path
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gitmem.model.fact.compare import contradict, is_negated, may_concern, overlap, says_the_same
+from gitmem.model.fact.compare import contradict, ends, is_negated, may_concern, overlap, says_the_same
 
+BENCH = Path(__file__).parents[3] / "bench" / "contradictions.py"
 WORDS = st.frozensets(st.sampled_from(["alpha", "beta", "gamma", "delta", "epsilon", "zeta"]))
 TOLD = (
     "use",
@@ -82,6 +87,62 @@ def test_two_facts_that_cannot_both_hold(one, other):
 def test_two_facts_that_may_both_hold(one, other):
     assert not contradict(one, other)
     assert not contradict(other, one)
+
+
+@pytest.mark.parametrize(
+    "newer, older",
+    [
+        ("We no longer use Redis for the session cache.", "Use Redis for the session cache of the API."),
+        ("Switch from `npm` to `pnpm`.", "Use npm for the builds."),
+        ("Replace Jenkins with GitHub Actions.", "We use Jenkins for CI."),
+        ("Change the request timeout from 30 to 10 seconds.", "The request timeout is 30 seconds."),
+        ("We dropped Heroku.", "The API is deployed to Heroku."),
+        ("Redux is no longer used for the forms.", "Use Redux for the state of the forms."),
+        ("세션 캐시를 Redis에서 Memcached로 바꾸자.", "세션 캐시는 Redis를 쓴다."),
+        ("빌드는 npm 대신 pnpm을 쓰자.", "빌드는 npm으로 한다."),
+        ("이제 Jenkins 안 써.", "CI는 Jenkins를 쓴다."),
+        ("CI에서 Jenkins는 더 이상 사용하지 않습니다.", "CI는 Jenkins를 쓴다."),
+    ],
+)
+def test_a_statement_of_change_ends_what_was_chosen(newer, older):
+    assert ends(newer, older)
+    assert not ends(older, newer)
+    assert contradict(newer, older)
+
+
+@pytest.mark.parametrize(
+    "newer, older",
+    [
+        ("We no longer use Redis for the session cache.", "Use Redis for the job queue."),
+        ("We no longer use Redis for the session cache.", "Use Redis."),  # says more than what ended
+        ("We no longer use Redis for the session cache.", "Redis keys of the session cache begin with `app:`."),
+        ("Do not switch from npm to pnpm.", "Use npm for the builds."),
+        ("We should never replace Jenkins with GitHub Actions.", "We use Jenkins for CI."),
+        ("Should we switch from npm to pnpm?", "Use npm for the builds."),
+        ("If we switch from npm to pnpm, the builds are faster.", "Use npm for the builds."),
+        ("Next quarter we will migrate from MySQL to PostgreSQL.", "We use MySQL for the orders."),
+        ("Replace Jenkins with GitHub Actions.", "Never use Jenkins."),
+        ("세션 캐시를 Redis에서 Memcached로 바꾸지 마.", "세션 캐시는 Redis를 쓴다."),
+        ("세션 캐시를 Redis에서 Memcached로 바꿀까?", "세션 캐시는 Redis를 쓴다."),
+        ("빌드는 npm 대신 pnpm을 쓰지 마.", "빌드는 npm으로 한다."),
+        ("작업 큐에 이제 Redis 안 써.", "세션 캐시는 Redis를 쓴다."),
+    ],
+)
+def test_what_ends_nothing(newer, older):
+    assert not ends(newer, older)
+
+
+@pytest.mark.parametrize(("half"), ["development", "held-out"])
+def test_labelled_pairs_are_told_apart_without_a_model(half):
+    spec = importlib.util.spec_from_file_location("contradictions", BENCH)
+    bench = sys.modules.setdefault("contradictions", importlib.util.module_from_spec(spec))
+    spec.loader.exec_module(bench)
+    judged = [pair for pair in bench.pairs() if pair.half == half]
+    assert len(judged) == 60
+    assert sum(pair.is_contradiction for pair in judged) == 30
+    precision, recall = bench.precision_and_recall(judged)
+    assert (precision >= bench.WANTED[0], recall >= bench.WANTED[1]) == (True, True)
+    assert bench.mistaken_changes(judged) == []
 
 
 def test_the_same_in_other_words():

@@ -1,0 +1,1 @@
+"""What a sentence prescribes: which value for which subject, what it rejects, what it ends."""

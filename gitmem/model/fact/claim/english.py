@@ -1,0 +1,192 @@
+"""Read what an English sentence prescribes.
+
+No grammar: a phrase begins at a preposition, the part before the first one has the verb and its object. That is enough
+for the short sentences in which people state rules and decisions.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.model.fact.claim.words import Claim, stems
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    _Phrase = tuple[str, tuple[str, ...]]  # its kind and its stems
+
+_NAME = r"(?:[^,;:.()!?\n]|\.(?=\w)){1,60}?"
+_END = (
+    r"(?=\s*(?:[,;:()!]|\.(?:\s|$)|$"
+    r"|\s(?:for|in|when|because|since|as|on|with|everywhere|to|and|so|from now|any ?more|any longer|instead)\b))"
+)
+_OLD, _NEW = rf"(?P<old>{_NAME})", rf"(?P<new>{_NAME})"
+_FOR = r"(?:\s+(?:for|in|on|as|of)\s+(?P<subject>[^,;:()]{1,60}))?"
+_USE = r"(?:use|using|need|run|rely on|depend on|support)"
+_MOVE = r"\b(?:switch(?:ed|ing)?|mov(?:e|ed|ing)|migrat(?:e|ed|ing)|chang(?:e|ed|ing)|convert(?:ed)?|port(?:ed|ing)?)"
+_LEAVE = r"(?:drop(?:ped)?|abandon(?:ed)?|ditch(?:ed)?|retired?|g[eo]t rid of|mov(?:e|ed) (?:away from|off))"
+# Statements of change, the most specific first: what ends (`old`), what takes its place (`new`), of what (`subject`,
+# before the verb `about`).
+_CHANGES = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"{_MOVE}(?P<about>(?:\s+[\w./-]+){{0,6}}?)\s+from {_OLD} to {_NEW}{_END}{_FOR}",
+        rf"\breplac(?:e|ed|ing) {_OLD} (?:with|by) {_NEW}{_END}{_FOR}",
+        rf"\bno longer {_USE} {_OLD}{_END}{_FOR}",
+        rf"(?:n't|\bnot) {_USE} {_OLD}(?:\s+for\s+(?P<subject>[^,;:()]{{1,60}}?))?,? any ?(?:more|longer)\b",
+        rf"\bstop(?:ped)? using {_OLD}{_END}{_FOR}",
+        rf"\b(?:we(?:'ve| have)?|let's|i) {_LEAVE} {_OLD}{_END}{_FOR}",
+        rf"^(?P<old>[^,;:()]{{1,60}}?) (?:is|are) no longer used\b{_FOR}",
+        rf"^(?P<old>[^,;:()]{{1,60}}?) (?:is|are|was|were|has been|have been) replaced (?:with|by) {_NEW}{_END}{_FOR}",
+    )
+)
+# "X, not Y": the rejected Y.
+_REJECTED = re.compile(
+    rf"(?:,?\s+(?:instead of|rather than|in place of)|(?:,| and| but)\s+(?:not|never)|(?<=\w)\s+over)\s+"
+    rf"(?:with |in |to |by |on |use |using )?({_NAME}){_END}",
+    re.IGNORECASE,
+)
+_OPENING = re.compile(
+    r"^(?:(?:please|also|and|but|so|then|ok|okay|now|from now on|the team|everyone|we|i|you|let's|will|have|has|'ve"
+    r"|must|should|shall|always|only|strictly|generally|decided|agreed|chose|need|needs|want|going|are|is|has|ought)\b,?\s+"
+    r"(?:to\s+)?)+(?=\w)",
+    re.IGNORECASE,
+)
+_CHOOSES = frozenset(
+    ("use", "uses", "prefer", "prefers", "choose", "chose", "pick", "picked", "adopt", "adopted", "support", "supports")
+) | {"target", "targets", "want", "like"}
+_AS_USE = re.compile(
+    r"\b(?:go(?:ing)? with|went with|stick(?:ing)? (?:with|to)|opt(?:ed)? for|settled? on|rely on|decided on)\b",
+    re.IGNORECASE,
+)
+_PLACES = ("in", "into", "inside", "on", "onto", "at", "to", "under", "below", "above", "within")
+_MANNERS = ("with", "by", "using", "via", "through", "as")
+_OTHERS = frozenset(
+    ("for", "of", "from", "before", "after", "during", "without", "when", "if", "unless", "about", "per", "between")
+) | {"while", "until", "against", "because", "since", "so"}
+# Verbs that give a thing its one place, form or time.
+_PLACED = """
+    store stored stores keep kept keeps put puts save saved saves place placed write written writes live lives go goes
+    host hosted deploy deployed deploys log logs logged return returned returns indent indented format formatted name
+    named release released publish published upload uploaded send sent expose listen listens serve served serves answer
+    answers respond responds reply replies runs begin begins start starts
+"""
+_PLACING = frozenset(_PLACED.split())
+_IS = ("be", "is", "are", "been")
+_MOST_WORDS = 4  # of a value
+_NOT = re.compile(
+    r"\b(?:never|not|no|no longer|without|avoid|stop|forbidden|cannot|against)\b|n't\b|n\u2019t\b", re.IGNORECASE
+)
+_NO_STATEMENT = re.compile(
+    r"[?\uff1f]\W*$"
+    r"|^(?:should|could|would|can|do (?:we|you|i)\b|does|did|is|are|was|were|will|what|why|how|who|where|which|maybe"
+    r"|perhaps|if|suppose|consider|yesterday|last (?:week|month|year|night|time)|previously|formerly|earlier"
+    r"|in the past)\b"
+    r"|\b(?:might|what if|how about|considered|used to|thinking (?:of|about))\b",
+    re.IGNORECASE,
+)
+_PROBLEM = re.compile(
+    r"^(?!(?:always|never|do not|don't|use|prefer|we|please|make|all)\b).*"
+    r"\b(?:fail(?:s|ed|ing)?|crash(?:es|ed)?|breaks?|broken?|hangs?|slow|raises?|missing|bugs?|locks?|leaks?|flaky"
+    r"|wrong(?:ly)?|errors? out|times? out)\b",
+    re.IGNORECASE,
+)
+_PAST = re.compile(
+    r"^(?:we|i|they|you) (?:used|ran|had|tried|were|was|did|wrote|kept|put|stored|built|deployed)\b", re.IGNORECASE
+)
+_PLANNED = re.compile(
+    r"\b(?:if|whether|could|would|maybe|perhaps|consider|planning|plan to|eventually|some ?day"
+    r"|next (?:week|month|quarter|year|sprint)|proposed?|will)\b",
+    re.IGNORECASE,
+)
+# Before a statement of change: "do not switch from X to Y".
+_DENIED = re.compile(
+    r"(?:n't|\b(?:not|never|without|avoid|against|cannot|instead of))\s+(?:\w+\s+){0,2}$", re.IGNORECASE
+)
+_ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|besides)\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\s,;:()!]+|[,;:()!]")
+
+
+def read_english(sentence: str) -> Claim | None:
+    """Return what an English sentence prescribes, None for a question, a problem or an event of the past."""
+    sentence = " ".join(sentence.replace("`", "").replace("\u2019", "'").split()).rstrip(".")
+    if _NO_STATEMENT.search(sentence) or _PROBLEM.search(sentence):
+        return None
+    change = _read_change(sentence)
+    if change is not None or _PAST.match(sentence):
+        return change
+    return _read_rule(sentence)
+
+
+def _read_change(sentence: str) -> Claim | None:
+    if _PLANNED.search(sentence):
+        return None
+    for form in _CHANGES:
+        found = form.search(sentence)
+        if found is None or _DENIED.search(sentence[: found.start()]):
+            continue
+        groups = found.groupdict()
+        old, new = (frozenset(stems(groups.get(name) or "")) for name in ("old", "new"))
+        subject = frozenset(stems(f"{groups.get('about') or ''} {groups.get('subject') or ''}"))
+        if old and old != new:
+            values = (("object", new),) if new else ()
+            return Claim(subject | new, values, rejected=(old,), ended=old, subject=subject)
+    return None
+
+
+def _read_rule(sentence: str) -> Claim:
+    adds = bool(_ADDS.search(sentence))
+    rejected = [frozenset(stems(found[1])) for found in _REJECTED.finditer(sentence)]
+    sentence = _REJECTED.sub(" ", sentence)
+    negated = len(_NOT.findall(sentence)) % 2 == 1
+    sentence = _AS_USE.sub("use", _OPENING.sub("", _NOT.sub(" ", sentence).strip()))
+    head, phrases = _phrases(sentence)
+    placing = next((word for word in head if word in _PLACING), "")
+    values = _values(head, phrases, placing)
+    subject = stems(" ".join(word for word in head if word not in _CHOOSES and (word != placing or len(head) == 1)))
+    words = frozenset(subject).union(*(found for _, found in phrases))
+    named = [(kind, found) for kind, found in values if found]
+    return Claim(
+        words - {placing} if len(words) > 1 else words,
+        tuple((kind, frozenset(found)) for kind, found in named),
+        tuple(found[-1] for _, found in named),
+        placing,
+        negated,
+        tuple(filter(None, rejected)),
+        adds=adds,
+    )
+
+
+def _values(head: list[str], phrases: list[_Phrase], placing: str) -> list[_Phrase]:
+    """Return the phrases that name a value: what is chosen, what something is, how it is done, or its place."""
+    chosen = next((place for place, word in enumerate(head) if word in _CHOOSES), None)
+    if chosen is not None:
+        return [("object", stems(" ".join(head[chosen + 1 :])))]
+    named = [(kind, found) for kind, found in phrases if kind in ("manner", "place")]
+    is_ = next((place for place, word in enumerate(head[:-1]) if place and word in _IS), None)
+    if is_ is not None and not named:
+        value = head[is_ + 1 :]
+        is_done = value[-1].endswith(("ed", "ing"))  # "is generated"
+        return [("is", stems(" ".join(value)))] if len(value) <= _MOST_WORDS and not is_done else []
+    has_place = placing or (head and head[-1] in _IS)
+    return [(kind, found) for kind, found in named if kind == "manner" or has_place]
+
+
+def _phrases(sentence: str) -> tuple[list[str], list[_Phrase]]:
+    """Return the lower-case words before the first preposition, and each further phrase: its kind, its stems."""
+    parts: list[tuple[str, list[str]]] = [("head", [])]
+    for word in _words(sentence):
+        kind = "place" if word in _PLACES else "manner" if word in _MANNERS else "other" if word in _OTHERS else ""
+        if kind:
+            parts.append((kind, []))
+        elif word in (",", ";", ":"):
+            parts.append(("other", []))
+        else:
+            parts[-1][1].append(word)
+    return parts[0][1], [(kind, stems(" ".join(found))) for kind, found in parts[1:]]
+
+
+def _words(sentence: str) -> Iterator[str]:
+    for found in _WORD.finditer(sentence):
+        yield found[0].casefold().rstrip(".")

@@ -1,0 +1,22 @@
+"""Read the claim of a fact's text, in English or Korean."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from gitmem.model.fact.claim.english import read_english
+from gitmem.model.fact.claim.korean import read_korean
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.model.fact.claim.words import Claim
+
+_LONGEST = 400  # characters of a statement
+
+
+@lru_cache(maxsize=4_096)
+def read_claim(text: str) -> Claim | None:
+    """Return what a text's first paragraph prescribes, None if it asks, reports a problem, or tells what was."""
+    sentence = text.split("\n\n", maxsplit=1)[0][:_LONGEST]
+    is_korean = any("가" <= letter <= "힣" for letter in sentence)
+    return read_korean(sentence) if is_korean else read_english(sentence)

@@ -1,0 +1,56 @@
+"""The words of a claim: stems of content words, and numbers, without words that carry no meaning of their own."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.text.stems import hangul_stem, stem
+from gitmem.values import Value
+
+_TOKEN = re.compile(
+    r"[0-9]+(?:\.[0-9]+)*|[A-Za-zÀ-ɏЀ-ӿ_@#][\w@#+]*(?:[./-][\w@#+]+)*|/?(?:[\w.-]+/)+[\w.-]*|[가-힣]+|[ぁ-鿿]+"
+)
+_NUMBERS = "one two three four five six seven eight nine ten"
+_NUMBER_WORDS = {word: str(number) for number, word in enumerate(_NUMBERS.split(), 1)}
+_LIGHT = """
+    a about again all already also always am an and any anything are as at be been being both but by can do does each
+    either else ever every everything everywhere exactly for from generally had has have i in is it its just let may me
+    more most must my need needs now of on only or our ours please same shall should so some still strictly such than
+    that the their them then there these they this those to too us very was we were when which while will with you your
+    use uses used using usage whole entire
+    항상 반드시 언제나 매번 절대 절대로 앞으로 앞으로는 이제 이제는 더 이상 더이상 우리 우리는 모든 꼭 그냥 직접 것 수
+    때 및 와 과
+"""
+_NO_MEANING = frozenset(_LIGHT.split())
+
+
+class Claim(Value):
+    """What a statement prescribes, as sets of stems.
+
+    `values` are the places of the sentence that name a value, and the stems there: {spaces} of "Use spaces for
+    indentation". `words` are all stems but those of `rejected`, the things it decides against; `verb` is a verb that
+    counts only where no other word is left. `heads` are the last words of values. `ended` is what a statement of change
+    ends, of `subject` if it names one. `adds` marks a statement that adds to another one: "in the client, too".
+    """
+
+    words: frozenset[str]
+    values: tuple[tuple[str, frozenset[str]], ...] = ()
+    heads: tuple[str, ...] = ()
+    verb: str = ""
+    negated: bool = False
+    rejected: tuple[frozenset[str], ...] = ()
+    ended: frozenset[str] = frozenset()
+    subject: frozenset[str] = frozenset()
+    adds: bool = False
+
+
+def stems(text: str) -> tuple[str, ...]:
+    """Return the stems of a text's content words and its numbers, in order."""
+    found = []
+    for match in _TOKEN.finditer(text):
+        word = match[0].strip("_./-#").casefold()
+        word = _NUMBER_WORDS.get(word, word)
+        if not word or word in _NO_MEANING:
+            continue
+        found.append(hangul_stem(word) if "가" <= word[0] <= "힣" else stem(word))
+    return tuple(found)

@@ -1,0 +1,42 @@
+"""Which facts in force a new one ends, and which it contradicts (spec V6).
+
+Tested through `tests/memory/facts/test_contradictions.py`.
+"""
+
+from __future__ import annotations
+
+from gitmem.model.fact.compare import contradict, ends
+from gitmem.model.fact.fact import Fact, FactKind
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# The kinds whose facts can contradict each other.
+WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_LOGIC)
+
+
+class Rivals(Value):
+    """The facts that a new one ends, those that end it, and those it contradicts, of which a person decides."""
+
+    ended: tuple[Fact, ...] = ()
+    ended_by: tuple[Fact, ...] = ()
+    disputed: tuple[Fact, ...] = ()
+
+
+def is_weighed(fact: Fact) -> bool:
+    """Say whether a fact is of a kind that can contradict others."""
+    return FactKind(fact.kind) in WEIGHED
+
+
+def rivals_of(new: Fact, facts: Iterable[Fact]) -> Rivals:
+    """Return the rivals of a new fact among facts in force.
+
+    A statement of change ends what was said before it; a new fact can be the older one, out of a recorded session.
+    """
+    others = [fact for fact in facts if is_weighed(new) and is_weighed(fact) and fact.id != new.id]
+    ended = [one for one in others if one.created <= new.created and ends(new.description, one.description)]
+    by = [one for one in others if one.created >= new.created and ends(one.description, new.description)]
+    disputed = [one for one in others if one not in ended and contradict(one.description, new.description)]
+    return Rivals((), tuple(by)) if by else Rivals(tuple(ended), (), tuple(disputed))

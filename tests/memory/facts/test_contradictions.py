@@ -1,0 +1,84 @@
+"""Two sessions that say different things of one subject: noticed, told newest first, or ended at once (issue of V6)."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from gitmem.memory.facts.learn import learn
+from gitmem.memory.save import save
+from gitmem.memory.start.start import session_start
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.fact.holds import in_force, what_holds
+from gitmem.model.session.turns import Turn
+from gitmem.store.headers.facts import known_facts
+from gitmem.store.store import Store
+
+
+def session(desk, number: int, prompt: str, *, days: int = 1) -> None:
+    desk.clock.now += timedelta(days=days)
+    at = desk.clock.now
+    desk.store = Store(desk.store.root, desk.store.context)
+    learn(desk.store, f"s-{number}", "claude-code", [Turn("s", "claude-code", prompt, at, at, prompt, "Done.")])
+
+
+def facts(desk):
+    return {fact.description: fact for fact in known_facts(desk.store)}
+
+
+def held(desk) -> set[str]:
+    return {fact.description for fact in in_force(known_facts(desk.store))}
+
+
+@pytest.mark.parametrize(
+    "older, newer",
+    [
+        ("Always use tabs for indentation.", "Always use spaces for indentation."),
+        ("We always use Redis for the session cache.", "We always use Memcached for the session cache."),
+        ("들여쓰기는 항상 탭을 사용한다.", "들여쓰기는 항상 스페이스를 사용한다."),
+    ],
+)
+def test_of_two_values_the_newer_is_told_with_what_held_before(desk, older, newer):
+    session(desk, 1, older)
+    before = desk.clock.now
+    session(desk, 2, newer)
+    found = facts(desk)
+    assert found[older].review == (found[newer].id,)
+    assert found[newer].review == (found[older].id,)
+    told = session_start(desk.store, (), None, ())
+    assert f"- {newer} (rule; since {desk.clock.now:%Y-%m-%d}, before: {older} ({before:%Y-%m-%d})" in told
+    assert told.count(older) == 1
+
+
+@pytest.mark.parametrize(
+    "older, newer",
+    [
+        ("Always use Redis for the session cache.", "We no longer use Redis for the session cache."),
+        ("Always use Alembic for migrations.", "We switched from Alembic to Aerich for migrations."),
+        ("항상 빌드는 npm으로 한다.", "빌드는 npm 대신 pnpm을 쓰자."),
+    ],
+)
+def test_a_statement_of_change_ends_what_it_changes_at_once(desk, older, newer):
+    session(desk, 1, older)
+    session(desk, 2, "Always use Redis for the job queue.")
+    desk.clock.now += timedelta(days=1)
+    save(desk.store, desk.save(newer, MemoryType.DECISION))
+    session(desk, 3, "Go on.")
+    assert held(desk) == {newer, "Always use Redis for the job queue."}
+    status = what_holds(known_facts(desk.store))[facts(desk)[older].id]
+    assert (status.standing, status.successor) == ("superseded", facts(desk)[newer].id)
+    assert status.since == facts(desk)[newer].created
+    assert not any(fact.review for fact in known_facts(desk.store))
+    assert older not in session_start(desk.store, (), None, ())
+
+
+def test_a_recorded_session_that_is_read_later_ends_nothing_newer(desk):
+    queue, change = "We always use Redis for the job queue.", "From now on, replace Redis with RabbitMQ."
+    session(desk, 1, change, days=10)
+    session(desk, 2, queue, days=-5)
+    assert held(desk) == {change}
+    session(desk, 3, "We always use Redis for the session cache.", days=30)
+    assert len(held(desk)) == 2
+    session(desk, 4, "From now on, replace Redis with Valkey.", days=-20)
+    assert "We always use Redis for the session cache." in held(desk)
