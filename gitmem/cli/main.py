@@ -60,6 +60,8 @@ GROUPS = {
         "mcp": "serve the memory to an agent by MCP",
     },
     "keep house": {
+        "backup": "write the whole memory to one file",
+        "restore": "read a backup",
         "status": "show what the store holds, what waits, what needs you",
         "doctor": "check the store and say how to mend it",
         "config": "list or change settings",

@@ -32,10 +32,12 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem clone git@example.org:me/memory.git
       gitmem clone https://example.org/me/memory.git ~/src/project
       gitmem clone git@example.org:me/mine.git --user
+      gitmem clone ~/memory.bundle                     a backup: it is read once
 
     """
     from gitmem.cli.terminal import Progress
     from gitmem.store.setup.remotes import absolute_address
+    from gitmem.store.sync.backup import is_backup, restore_into
     from gitmem.store.sync.clone import clone_store
     from gitmem.store.sync.retry import Options
 
@@ -43,9 +45,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
     url = absolute_address(args.url, door.cwd)
     os.makedirs(start, exist_ok=True)
     with Progress(door.err) as progress:
-        store = clone_store(
-            start, door.context(), chosen_place(args), url, asks=door.can_ask(), options=Options(progress=progress.step)
-        )
+        options = Options(progress=progress.step)
+        if is_backup(url):
+            store = restore_into(start, door.context(), chosen_place(args), url, options)
+        else:
+            store = clone_store(start, door.context(), chosen_place(args), url, asks=door.can_ask(), options=options)
     value = {"store": store.root, "commit": store.tip}
     door.answer(args, value, plain(f"Cloned the memory to {store.root}."))
     return ExitCode.OK

@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.terminal import Progress
 from gitmem.errors import ExitCode
-from gitmem.text.quantities import count
+from gitmem.text.quantities import bytes_of, count
 
 if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
     from gitmem.store.upkeep.maintenance import Maintenance
-
-_KILO = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -67,18 +65,10 @@ def run(args: argparse.Namespace, door: Door) -> int:
 def _words(done: Maintenance) -> str:
     before, after = done.before, done.after
     found = f"{count(before.loose, 'loose object')} and {count(before.packs, 'pack')}"
-    packs = f"{count(after.packs, 'pack')}: {_size(before.bytes)} before, {_size(after.bytes)} now."
+    packs = f"{count(after.packs, 'pack')}: {bytes_of(before.bytes)} before, {bytes_of(after.bytes)} now."
     lines = [f"Packed {found} into {packs}"]
     if after.loose:
         lines.append(f"Other processes added {count(after.loose, 'loose object')} meanwhile.")
     if done.removed:
         lines.append(f"Removed {count(len(done.removed), 'unfinished file')} of killed processes.")
     return "\n".join(lines)
-
-
-def _size(size: float) -> str:
-    for unit in ("bytes", "kB", "MB"):
-        if size < _KILO:
-            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
-        size /= _KILO
-    return f"{size:.1f} GB"

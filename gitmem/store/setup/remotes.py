@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync
 FETCHED = "refs/gitmem/fetched"  # the tips fetched last, merged or not
 DEFAULT = "origin"
+ONCE = "_once"  # of what is read once and not kept; no remote that a person adds can have this name
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _PROJECTS = "project's"  # in place of a URL: use the project's remote
 
@@ -116,10 +117,14 @@ def remove_remote(store: Store, name: str) -> None:
     branch = _branch(store)
     if file is None and _config(store, f"branch.{branch}.remote", file=None) == [name]:
         run_past_lock(git, "config", "--remove-section", f"branch.{branch}")
-    known = read_refs(
-        git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *([f"refs/remotes/{name}/"] if file is None else [])
-    )
-    for ref, oid in known.items():
+    forget(store, name)
+
+
+def forget(store: Store, name: str) -> None:
+    """Delete the refs that say what a remote of this name held."""
+    git = _git(store)
+    tracking = [f"refs/remotes/{name}/"] if _file(store) is None else []
+    for ref, oid in read_refs(git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *tracking).items():
         move_ref(git, ref, None, oid)
 
 

@@ -11,25 +11,28 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.refs import move_ref
-from gitmem.git.remote import Connection, check_url
+from gitmem.git.remote import Connection, Remote, check_url
 from gitmem.git.setup import check_out, make_root
 from gitmem.store.rewrite.apply import clean_incoming, sweep
 from gitmem.store.setup.init import Place, complete_store, make_store
-from gitmem.store.setup.remotes import DEFAULT, add_remote
+from gitmem.store.setup.remotes import DEFAULT, ONCE, add_remote, forget
 from gitmem.store.sync.guard import check_extent, check_incoming
 from gitmem.store.sync.memory import fetch_memory, note_synced
 from gitmem.store.transaction.merge import merge_bases
 from gitmem.text.urls import mask_urls
 
 if TYPE_CHECKING:
-    from gitmem.git.remote import Remote
     from gitmem.machine.context import Context
     from gitmem.store.store import Store
     from gitmem.store.sync.retry import Options
 
 
-def clone_store(start: str, context: Context, place: Place, url: str, *, asks: bool, options: Options) -> Store:
+def clone_store(
+    start: str, context: Context, place: Place, url: str, *, asks: bool, options: Options, once: bool = False
+) -> Store:
     """Clone a remote's memory as the store of the project around the folder `start`, and return it.
+
+    With `once` the address is read now and not kept as a remote, as of a backup.
 
     Raises:
         NotFoundError: the remote holds no memory.
@@ -46,7 +49,7 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
             f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
         )
     try:
-        remote = add_remote(store, DEFAULT, url)
+        remote = Remote(ONCE, url, url) if once else add_remote(store, DEFAULT, url)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         held = _fetched(remote, connection, options)
         check_extent(store, remote, held, {root})
@@ -60,7 +63,10 @@ def clone_store(start: str, context: Context, place: Place, url: str, *, asks: b
             shutil.rmtree(store.root, ignore_errors=True)
         raise
     _check_out(store, theirs)
-    note_synced(store, remote, theirs)
+    if once:
+        forget(store, remote.name)
+    else:
+        note_synced(store, remote, theirs)
     complete_store(store)
     if held != theirs:
         sweep(store)

@@ -31,16 +31,18 @@ if TYPE_CHECKING:
 REMOTE_REF = "refs/heads/gitmem-l1"  # a branch, since some remotes reject other refs
 
 
-def sync_transcripts(store: Store, remote: Remote, connection: Connection, options: Options) -> None:
-    """Sync the transcripts with a remote. Raises as `gitmem.store.sync.memory.sync` does."""
+def sync_transcripts(
+    store: Store, remote: Remote, connection: Connection, options: Options, *, ref: str = REMOTE_REF
+) -> None:
+    """Sync the transcripts with a remote's `ref`. Raises as `gitmem.store.sync.memory.sync` does."""
     migrate_branch(store)
-    in_rounds(lambda _: _round(store, remote, connection, options) or None, options, remote.name)
+    in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.name)
 
 
-def _round(store: Store, remote: Remote, connection: Connection, options: Options) -> bool:
+def _round(store: Store, remote: Remote, connection: Connection, options: Options, ref: str) -> bool:
     """Run one round; False if another machine was faster."""
     git = store.repository.git
-    held = theirs = connection.fetch(remote, REMOTE_REF, f"{FETCHED}/{remote.name}/l1")
+    held = theirs = connection.fetch(remote, ref, f"{FETCHED}/{remote.name}/l1")
     local = read_refs(git, REF).get(REF)
     target = local
     holds: Mapping[str, tuple[str | None, str | None]] = {}
@@ -57,7 +59,7 @@ def _round(store: Store, remote: Remote, connection: Connection, options: Option
         return True
     if target != held:
         try:
-            connection.push(remote, target, REMOTE_REF, held)
+            connection.push(remote, target, ref, held)
         except PushRacedError:
             move_refs(git, holds)
             return False

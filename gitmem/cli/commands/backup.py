@@ -1,0 +1,45 @@
+"""`gitmem backup`: the whole memory as one file."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+from gitmem.text.quantities import bytes_of
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem backup`."""
+    parser.add_argument("file", help="a new file")
+    parser.add_argument("--transcripts", action="store_true", help="with the raw transcripts of sessions")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Write the whole memory with its history to one file, a git bundle, and check it by reading it back.
+
+    Your own settings are copied to FILE.settings.yaml. 'gitmem restore FILE' reads a backup; so does 'git clone'.
+
+    With --json: {file, bytes, commit, transcripts, settings}.
+
+    Examples:
+      gitmem backup ~/memory.bundle
+      gitmem backup --transcripts /media/stick/$(date +%F).bundle
+
+    """
+    from gitmem.store.sync.backup import back_up
+
+    store = door.settled(args)
+    file = os.path.abspath(os.path.join(door.cwd, os.path.expanduser(args.file)))
+    done = back_up(store, file, transcripts=args.transcripts)
+    text = f"Backed up to {done.file} ({bytes_of(done.bytes)}), read back and found whole."
+    door.answer(args, asdict(done), plain(text))
+    return ExitCode.OK

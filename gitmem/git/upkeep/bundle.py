@@ -1,0 +1,58 @@
+"""Bundles: a file that holds refs and all their objects (git-bundle(1)).
+
+Tested through `tests/cli/commands/test_backup.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError
+from gitmem.git.process.run import Git, git_without_repository
+from gitmem.git.refs import read_refs
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+_SECONDS = 3_600.0
+_HEADER = (b"# v2 git bundle\n", b"# v3 git bundle\n")
+
+
+def is_bundle(path: str) -> bool:
+    """Say whether a path leads to a file that begins as a bundle does."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(_HEADER[0])) in _HEADER
+    except OSError:
+        return False
+
+
+def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Write these refs with their whole history to a new file, read it back, and return the commits by ref.
+
+    Raises:
+        GitFailedError: git could not write or read it.
+        GitmemError: it does not hold what it should.
+
+    """
+    expected = {ref: oid for ref, oid in read_refs(git, *refs).items() if ref in refs}
+    git.run("bundle", "create", "--quiet", path, *refs, timeout=_SECONDS)
+    if (held := _read_back(path, refs, environ)) != expected:
+        raise GitmemError(
+            f"The backup does not hold what it should: {held} in place of {expected}.", "Try again, on another disk."
+        )
+    return expected
+
+
+def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the refs of a bundle, from an empty repository that fetched and checked all its objects."""
+    with tempfile.TemporaryDirectory(prefix="gitmem-backup-", dir=os.path.dirname(path)) as folder:
+        git_without_repository(environ).run("init", "--quiet", "--bare", "--template=", "--", folder)
+        reader = Git(folder, None, environ, variables={"GIT_ALLOW_PROTOCOL": "file"})
+        wanted = [f"{ref}:{ref}" for ref in refs]
+        reader.run(
+            "-c", "fetch.fsckObjects=true", "fetch", "--quiet", "--no-tags", "--", path, *wanted, timeout=_SECONDS
+        )
+        return read_refs(reader, *refs)

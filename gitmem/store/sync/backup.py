@@ -1,0 +1,133 @@
+"""Back a memory up into one file, and restore it: a git bundle (docs/sync.md, "Backups").
+
+A bundle is read as a remote is, with the same checks, and nothing is sent back to it.
+
+Tested through `tests/cli/commands/test_backup.py` and `tests/cli/commands/test_restore.py`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import NotFoundError, UsageError
+from gitmem.git.refs import read_refs
+from gitmem.git.remote import Connection, Remote
+from gitmem.git.upkeep.bundle import is_bundle, write_bundle
+from gitmem.model.paths import CONFIG
+from gitmem.store.config.personal import personal_folder
+from gitmem.store.setup.remotes import ONCE, forget
+from gitmem.store.sync.clone import clone_store
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.transcripts import sync_transcripts
+from gitmem.store.transaction.transact import transact
+from gitmem.store.upkeep.refs import REF
+
+if TYPE_CHECKING:
+    from gitmem.machine.context import Context
+    from gitmem.store.setup.init import Place
+    from gitmem.store.store import Store
+    from gitmem.store.sync.memory import Synced
+    from gitmem.store.sync.retry import Options
+
+SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the person's settings
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A backup: its file and size in bytes, the commits of memory and transcripts, the copy of the settings; or ""."""
+
+    file: str
+    bytes: int
+    commit: str
+    transcripts: str
+    settings: str
+
+
+def is_backup(address: str) -> bool:
+    """Say whether an address is the path of a backup."""
+    return is_bundle(address)
+
+
+def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
+    """Write the whole memory to a new file, read it back, and put the person's settings beside it.
+
+    Edits by hand are committed first. The file appears when it is whole and checked.
+
+    Raises:
+        UsageError: the file exists.
+        OSError: it cannot be written.
+        GitmemError: it does not hold what it should.
+
+    """
+    if os.path.exists(file):
+        raise UsageError(f"{file} exists already.", "Name a new file.")
+    os.makedirs(os.path.dirname(file), exist_ok=True)
+    transact(store, lambda _: None, purpose="backup", scan=True)
+    git, branch = store.repository.git, store.repository.branch()
+    refs = [branch, *(read_refs(git, REF) if transcripts else [])]
+    unfinished = f"{file}.tmp-{os.getpid()}"
+    try:
+        held = write_bundle(git, unfinished, refs, store.context.environ)
+        os.replace(unfinished, file)
+    finally:
+        if os.path.exists(unfinished):
+            os.unlink(unfinished)
+    return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), _settings_beside(store, file))
+
+
+def restore_into(start: str, context: Context, place: Place, file: str, options: Options) -> Store:
+    """Make the store of the project around the folder `start` out of a backup. Raises as `clone_store`."""
+    _check(file)
+    store = clone_store(start, context, place, file, asks=False, options=options, once=True)
+    _restore_transcripts(store, file, options)
+    return store
+
+
+def merge_in(store: Store, file: str, options: Options) -> Synced:
+    """Merge a backup into a store. Raises as `gitmem.store.sync.memory.sync`."""
+    _check(file)
+    try:
+        done = sync(store, Remote(ONCE, file, file), _reader(store), options)
+    finally:
+        forget(store, ONCE)
+    _restore_transcripts(store, file, options)
+    return done
+
+
+def _restore_transcripts(store: Store, file: str, options: Options) -> None:
+    try:
+        sync_transcripts(store, Remote(ONCE, file, file), _reader(store), options, ref=REF)
+    finally:
+        forget(store, ONCE)
+
+
+def _reader(store: Store) -> Connection:
+    return _Reader(store.repository.layout, store.context.environ, own=store.own_repository)
+
+
+class _Reader(Connection):
+    """A connection to a file that is read and not written."""
+
+    def push(self, remote: Remote, oid: str, ref: str, expected: str | None) -> None:
+        """Send nothing: a bundle is not written again."""
+
+
+def _check(file: str) -> None:
+    if not os.path.isfile(file):
+        raise NotFoundError(f"There is no file {file}.", "'gitmem backup FILE' makes one.")
+    if not is_bundle(file):
+        raise UsageError(
+            f"{file} is no backup.", "'gitmem backup FILE' makes one; 'gitmem migrate' reads other memories."
+        )
+
+
+def _settings_beside(store: Store, file: str) -> str:
+    """Copy the person's settings beside a backup, and return the copy's path; "" where there are none."""
+    settings = os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
+    if not os.path.isfile(settings):
+        return ""
+    shutil.copyfile(settings, file + SETTINGS_SUFFIX)
+    return file + SETTINGS_SUFFIX

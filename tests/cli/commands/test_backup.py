@@ -1,0 +1,44 @@
+"""A backup holds the whole memory, and appears only when it is whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.cli.commands.project import Desk
+    from tests.conftest import RunsGit
+
+
+def test_a_backup_is_a_bundle_with_all_commits(desk: Desk, tmp_path: Path, bare_git: RunsGit):
+    desk.run("save", "기억 🎉", "--type", "decision")
+    done = desk.run("backup", str(tmp_path / "my backup.bundle"), "--json").json
+    assert done["commit"] == bare_git(desk.store, "rev-parse", "HEAD")
+    assert done["bytes"] == (tmp_path / "my backup.bundle").stat().st_size
+    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(tmp_path / "my backup.bundle"), "cloned")
+    assert "기억 🎉" in (tmp_path / "cloned" / "memory.md").read_text("utf-8")
+    assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name or "gitmem-backup" in path.name] == []
+
+
+def test_edits_by_hand_are_in_it(desk: Desk, tmp_path: Path, bare_git: RunsGit):
+    (desk.store / "knowledge").mkdir(exist_ok=True)
+    (desk.store / "knowledge" / "a.md").write_text("by hand\n")
+    desk.run("backup", str(tmp_path / "b"))
+    bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(tmp_path / "b"), "cloned")
+    assert (tmp_path / "cloned" / "knowledge" / "a.md").read_text() == "by hand\n"
+
+
+def test_a_file_that_exists_is_not_overwritten(desk: Desk, tmp_path: Path):
+    (tmp_path / "b").write_text("mine")
+    assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
+    assert (tmp_path / "b").read_text() == "mine"
+
+
+def test_personal_settings_stand_beside_it(desk: Desk, tmp_path: Path):
+    desk.run("config", "--user", "save.interval", "7")
+    done = desk.run("backup", str(tmp_path / "b"), "--json").json
+    assert "7" in (tmp_path / "b.settings.yaml").read_text()
+    assert done["settings"] == str(tmp_path / "b.settings.yaml")

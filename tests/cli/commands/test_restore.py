@@ -1,0 +1,83 @@
+"""A backup is restored into an empty project or merged into a store, and what then syncs goes on to sync."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from tests.cli.commands.project import Ran
+    from tests.conftest import RunsGit
+
+
+def test_an_empty_project_gets_the_memory(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "new place").mkdir()
+    run_in(tmp_path / "new place", "restore", str(tmp_path / "b"))
+    assert "of the laptop" in run_in(tmp_path / "new place", "show").out
+    heads = {bare_git(folder / ".gitmem", "rev-parse", "HEAD") for folder in (first, tmp_path / "new place")}
+    assert len(heads) == 1
+    assert run_in(tmp_path / "new place", "remote", "list", "--json").json == []
+
+
+def test_sync_works_after_it(first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "new").mkdir()
+    run_in(tmp_path / "new", "restore", str(tmp_path / "b"))
+    run_in(tmp_path / "new", "save", "after the restore")
+    run_in(tmp_path / "new", "remote", "add", str(remote))
+    run_in(tmp_path / "new", "sync")
+    run_in(first, "sync")
+    assert "after the restore" in run_in(first, "show").out
+
+
+def test_a_clone_of_a_backup_is_a_restore(first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "new").mkdir()
+    run_in(tmp_path / "new", "clone", str(tmp_path / "b"))
+    run_in(tmp_path / "new", "remote", "add", str(remote))
+    run_in(tmp_path / "new", "sync")
+
+
+def test_a_store_takes_what_it_lacks(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+    run_in(first, "save", "said before the backup")
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "other").mkdir()
+    run_in(tmp_path / "other", "init")
+    run_in(tmp_path / "other", "save", "of the other")
+    assert run_in(tmp_path / "other", "restore", str(tmp_path / "b"), "--json").json["came"]
+    shown = run_in(tmp_path / "other", "show").out
+    assert "of the other" in shown
+    assert "said before the backup" in shown
+    assert "nothing new" in run_in(tmp_path / "other", "restore", str(tmp_path / "b")).out
+    assert "_once" not in bare_git(tmp_path / "other" / ".gitmem", "for-each-ref")
+
+
+def test_transcripts_come_if_they_are_in_it(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+    said = {"role": "user", "content": "Why does the loader fail?"}
+    line = {"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-11-21T10:00:00.000Z", "message": said}
+    (tmp_path / "s1.jsonl").write_text(json.dumps(line) + "\n")
+    run_in(first, "replay", str(tmp_path / "s1.jsonl"))
+    run_in(first, "backup", str(tmp_path / "without"))
+    run_in(first, "backup", "--transcripts", str(tmp_path / "with"))
+    for name, there in (("without", False), ("with", True)):
+        (tmp_path / f"new {name}").mkdir()
+        run_in(tmp_path / f"new {name}", "restore", str(tmp_path / name))
+        assert bool(bare_git(tmp_path / f"new {name}" / ".gitmem", "for-each-ref", "refs/gitmem/l1")) is there
+
+
+def test_what_is_no_backup_is_refused(first: Path, tmp_path: Path, run_in: Callable[..., Ran]):
+    (tmp_path / "text").write_text("no bundle")
+    assert run_in(first, "restore", str(tmp_path / "text"), ok=False).code == ExitCode.USAGE
+    assert run_in(first, "restore", str(tmp_path / "nowhere"), ok=False).code == ExitCode.NOT_FOUND
+    whole = tmp_path / "b"
+    run_in(first, "backup", str(whole))
+    (tmp_path / "cut").write_bytes(whole.read_bytes()[:-40])
+    (tmp_path / "new").mkdir()
+    assert run_in(tmp_path / "new", "restore", str(tmp_path / "cut"), ok=False).err
+    assert list((tmp_path / "new").iterdir()) == []
