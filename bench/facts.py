@@ -48,6 +48,7 @@ class Project:
         for number in range(0, FILES, 10):
             (folder / f"file{number}.py").write_text("changed\n")
         self.commit("Change")
+        self.run("git", "gc", "-q")  # as a clone is: a tree that is loose takes git four times as long to read
         self.run(gitmem, "save", "Something to tell.")
         for number in range(facts):
             self.write_fact(number, then)
