@@ -199,20 +199,12 @@ class Repository:
 
         """
         with self.reading() as objects:
-            for oid, data in zip(oids, objects.contents(oids), strict=True):
-                if data is None:
-                    raise _missing(oid)
-                yield data
+            yield from objects.existing(oids)
 
     def sizes(self, oids: Sequence[str]) -> list[int]:
         """Return the sizes of blobs in bytes, in the given order. Raises as `blobs`."""
         with self.reading() as objects:
-            sizes = []
-            for oid, info in zip(oids, objects.infos(oids), strict=True):
-                if info is None:
-                    raise _missing(oid)
-                sizes.append(info.size)
-            return sizes
+            return objects.sizes(oids)
 
     def files(self, commit: str, *under: str) -> list[TreeEntry]:
         """Return the files of a commit, or those of the paths and folders in `under`, in git's order.
@@ -268,7 +260,3 @@ class Repository:
         except GitFailedError:
             return False
         return True
-
-
-def _missing(oid: str) -> GitFailedError:
-    return GitFailedError(f"The object {oid} is missing from the repository.", status=128, stderr="")

@@ -22,7 +22,6 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_370_764_800  # 9999-01-01: Python's years end there, git's do not
 _DAY = 24 * 60  # minutes; an offset is less than that
 _SECONDS = 300.0  # for all of history, on a busy machine
-_BLOBS = 64  # read at a time: some 6 MB of archives
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,20 +232,6 @@ def line_changes(git: Git, revision: str, path: str, lines: tuple[int, int], lim
         sides = [tuple(line[1:].removesuffix("\r") for line in hunks if line[:1] == sign) for sign in "-+"]
         changes.append(LineChange(known[oid.decode()], sides[0], sides[1]))
     return changes
-
-
-def blobs(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
-    """Yield the contents of blobs, in the order asked for; a few at a time are in memory."""
-    for start in range(0, len(oids), _BLOBS):
-        wanted = oids[start : start + _BLOBS]
-        output = git.run("cat-file", "--batch", stdin="".join(f"{oid}\n" for oid in wanted).encode())
-        position = 0
-        for _ in wanted:
-            header, _, _ = output[position : position + 200].partition(b"\n")
-            begin = position + len(header) + 1
-            position = begin + int(header.rsplit(b" ", 1)[1])
-            yield output[begin:position]
-            position += 1
 
 
 def newest_until(git: Git, revision: str, moment: datetime) -> str | None:

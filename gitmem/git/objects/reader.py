@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from gitmem.errors import GitFailedError
 from gitmem.git.process.run import failure
 
 if TYPE_CHECKING:
@@ -84,6 +85,27 @@ class Objects:
             for _, data in self._ask("contents", names[start : start + _AT_ONCE]):
                 yield data
 
+    def existing(self, names: Sequence[str]) -> Iterator[bytes]:
+        """Yield the contents of objects, a few at a time in memory.
+
+        Raises:
+            GitFailedError: one is missing or damaged.
+
+        """
+        for name, data in zip(names, self.contents(names), strict=True):
+            if data is None:
+                raise _missing(name)
+            yield data
+
+    def sizes(self, names: Sequence[str]) -> list[int]:
+        """Return the sizes of objects in bytes. Raises as `existing`."""
+        sizes = []
+        for name, info in zip(names, self.infos(names), strict=True):
+            if info is None:
+                raise _missing(name)
+            sizes.append(info.size)
+        return sizes
+
     def _ask(self, command: str, names: Sequence[str]) -> list[tuple[Info | None, bytes | None]]:
         if any("\n" in name for name in names):
             raise ValueError("a name of an object is one line")
@@ -120,6 +142,16 @@ class Objects:
         return answers
 
 
+def read_objects(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
+    """Yield the contents of objects by a git of its own. Raises as `Objects.existing`."""
+    with Objects(git) as objects:
+        yield from objects.existing(oids)
+
+
 def _info(line: bytes) -> Info | None:
     found = re.fullmatch(rb"([0-9a-f]{40,64}) ([a-z]+) ([0-9]+)\n", line)
     return None if found is None else Info(found[1].decode(), found[2].decode(), int(found[3]))
+
+
+def _missing(name: str) -> GitFailedError:
+    return GitFailedError(f"The object {name} is missing from the repository.", status=128, stderr="")

@@ -25,7 +25,6 @@ _SYNC = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")
 # What a person's finished git commands leave in the git dir.
 _LEFT = ("ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "MERGE_MSG", "SQUASH_MSG", "gitk.cache")
 _STASH = "refs/stash"
-_AHEAD = 200  # ids requested before the answers are read: they fit into any pipe
 
 
 def stashed(git: Git) -> list[tuple[str, str]]:
@@ -72,29 +71,6 @@ def every_object(git: Git) -> Iterator[tuple[str, bytes]]:
     try:
         while header := process.stdout.readline():
             yield header[: header.index(b" ")].decode(), _content(process, header)
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def objects(git: Git, oids: Sequence[str]) -> Iterator[bytes]:
-    """Yield the contents of objects in the given order, all from one process: 15 times as fast as one for a few.
-
-    Raises:
-        GitFailedError: one is missing or damaged.
-
-    """
-    if not oids:
-        return
-    process = git.spawn("cat-file", "--batch")
-    try:
-        assert process.stdin is not None
-        for start in range(0, len(oids), _AHEAD):
-            wanted = oids[start : start + _AHEAD]
-            process.stdin.write("".join(f"{oid}\n" for oid in wanted).encode())
-            process.stdin.flush()
-            for _ in wanted:
-                yield _content(process, process.stdout.readline())
     finally:
         process.kill()
         process.communicate()

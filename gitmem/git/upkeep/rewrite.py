@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from gitmem.git.commit.quote import quote_path
+from gitmem.git.objects.reader import read_objects
 from gitmem.git.process.run import failure
-from gitmem.git.upkeep.expunge import objects
 
 if TYPE_CHECKING:
     from typing import Self
@@ -73,7 +73,7 @@ def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> l
     options = ("--topo-order", "--reverse", "--parents", "--ignore-missing", "--stdin")
     output = git.run("rev-list", *options, stdin=wanted.encode(), timeout=_SECONDS).decode().splitlines()
     lines = [line.split(" ") for line in output]
-    raws = objects(git, [line[0] for line in lines])
+    raws = read_objects(git, [line[0] for line in lines])
     changes = _changes(git, lines)
     return [
         Written(oid, tuple(parents), raw, changes.get(oid, ()))
@@ -107,7 +107,7 @@ def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[bytes, byte
             if change.new and change.mode in _FILES and change.new not in seen:
                 seen.add(change.new)
                 pairs.append((change.old, change.new))
-    read = objects(git, [oid for pair in pairs for oid in pair if oid])
+    read = read_objects(git, [oid for pair in pairs for oid in pair if oid])
     for old, _ in pairs:
         before = next(read) if old else b""
         yield next(read), before
@@ -133,7 +133,7 @@ def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Found:
     files = sorted((one for one in changes if one.new and one.mode in _FILES), key=lambda one: one.path)
     oids = list(dict.fromkeys(one.new for one in files))
     dirty = {}
-    for oid, data in zip(oids, objects(git, oids), strict=True):
+    for oid, data in zip(oids, read_objects(git, oids), strict=True):
         clean = cleaner.clean(data)
         if clean != data:
             dirty[oid] = clean

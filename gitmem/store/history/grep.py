@@ -73,9 +73,7 @@ def _grep(store: Store, commit: str, texts: Sequence[str], *options: str, below:
 
 def read_blobs(store: Store, files: Sequence[TreeEntry]) -> Iterator[bytes]:
     """Yield the contents of files of a commit, in the order asked for; a few at a time are in memory."""
-    from gitmem.git.history.commits import blobs
-
-    return blobs(store.repository.git, [file.oid for file in files])
+    return store.repository.blobs([file.oid for file in files])
 
 
 def removed_lines(store: Store, texts: Sequence[str]) -> Iterator[RemovedLine]:

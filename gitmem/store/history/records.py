@@ -15,7 +15,6 @@ from gitmem.git.history.commits import (
     Addition,
     Commit,
     additions,
-    blobs,
     commits,
     diff,
     empty_tree,
@@ -240,7 +239,7 @@ def rotations(store: Store, revision: str = HEAD) -> list[RotatedFile]:
     seen: set[str] = set()
     return [
         _rotated(found, data, seen, present=found.path in files, summarized=summary_path(found.path) in files)
-        for found, data in zip(kept, blobs(store.repository.git, oids), strict=True)
+        for found, data in zip(kept, store.repository.blobs(oids), strict=True)
     ]
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.history.commits import blobs, log
-from gitmem.git.objects.reader import Objects
+from gitmem.git.history.commits import log
+from gitmem.git.objects.reader import Objects, read_objects
 from gitmem.git.repository import is_object_id
 from gitmem.model.ids import is_id
 from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
@@ -337,7 +337,7 @@ def _changes(git: Git, oids: Sequence[str]) -> dict[str, list[Change]]:
             )
         found[commit].append((path, old, new))
     wanted = list({oid for changes in found.values() for change in changes for oid in change[1:] if oid.strip("0")})
-    content = dict(zip(wanted, blobs(git, wanted), strict=True))
+    content = dict(zip(wanted, read_objects(git, wanted), strict=True))
     return {
         commit: [Change(path, content.get(old), content.get(new)) for path, old, new in changes]
         for commit, changes in found.items()

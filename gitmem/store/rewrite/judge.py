@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from gitmem.git.objects.reader import read_objects
 from gitmem.git.objects.treediff import read_tree
-from gitmem.git.upkeep.expunge import objects
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import TIMELINE, MemoryType
@@ -168,7 +168,7 @@ def _contents(store: Store, walked: Sequence[Written]) -> Iterator[tuple[bytes, 
         if change.new and change.mode.startswith(b"100")
     }
     ordered = [changes[oid] for oid in reversed(changes)]
-    read = objects(store.repository.git, [oid for one in ordered for oid in (one.old, one.new) if oid])
+    read = read_objects(store.repository.git, [oid for one in ordered for oid in (one.old, one.new) if oid])
     for one in ordered:
         before = next(read) if one.old else b""
         yield one.path, one.new, next(read), before

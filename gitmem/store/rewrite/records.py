@@ -12,7 +12,6 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gitmem.git.history.commits import blobs
 from gitmem.model.paths import PURGED
 from gitmem.model.purge.purge import MAX_BYTES, Record, read_record
 from gitmem.store.rewrite.progress import State, read_state, write_state
@@ -56,7 +55,7 @@ def read_records(store: Store, commits: Iterable[str]) -> Records:
         for one in ordered[: max(_MOST_FILES, len(known))]
         if one.path.endswith(SUFFIX) and one.mode.startswith("100") and one.size <= MAX_BYTES
     ]
-    contents = blobs(store.repository.git, [one.oid for one in fit])
+    contents = store.repository.blobs([one.oid for one in fit])
     read = {one: read_record(data, one.path.removesuffix(SUFFIX)) for one, data in zip(fit, contents, strict=True)}
     records = {record.key: record for record in read.values() if record is not None}
     aside = dict.fromkeys(f"{PURGED}/{one.path}" for one in ordered if read.get(one) is None)

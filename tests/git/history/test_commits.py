@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 
 from gitmem.errors import GitFailedError
-from gitmem.git.history import commits as history
-from gitmem.git.history.commits import additions, blobs, commits, diff, empty_tree, fork, log, newest_until, show
+from gitmem.git.history.commits import additions, commits, diff, empty_tree, fork, log, newest_until, show
 from gitmem.git.process import run as process_module
 from gitmem.git.process.run import Git
 
@@ -249,17 +248,6 @@ def test_newest_until_with_a_clock_that_was_set_back(git: Git, commit: Commits):
     commit("four", at=130)
 
     assert newest_until(git, "HEAD", when(115)) == back
-
-
-def test_blobs_come_in_order_whatever_they_hold(
-    git: Git, store: Path, bare_git: RunsGit, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(history, "_BLOBS", 2)
-    contents = [b"", b"\n", b"a\0b\n\n", b"blob 5\n", "한국어".encode() * 1000]
-    oids = [bare_git(store, "hash-object", "-w", "--stdin", stdin=content) for content in contents]
-
-    assert list(blobs(git, [*oids, oids[2]])) == [*contents, contents[2]]
-    assert list(blobs(git, [])) == []
 
 
 def test_diff_and_show_read_no_configuration(git: Git, commit: Commits, store: Path, bare_git: RunsGit):

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from gitmem.errors import GitFailedError
-from gitmem.git.objects.reader import Objects
+from gitmem.git.objects.reader import Objects, read_objects
 from gitmem.git.process.run import Git
 
 
@@ -28,6 +28,16 @@ def test_contents_and_infos_come_in_order_and_none_for_what_is_missing(git):
             0, None, *map(len, texts[1:]), None, 0,
         ]  # fmt: skip
         assert [info.oid for info in infos if info] == [*oids, oids[0]]
+
+
+def test_a_missing_object_is_an_error_where_all_have_to_exist(git):
+    oids = [stored(git, text) for text in (b"one", b"two")]
+    assert list(read_objects(git, [*oids, oids[0]])) == [b"one", b"two", b"one"]
+    assert list(read_objects(git, [])) == []
+    with pytest.raises(GitFailedError, match="0000 is missing"):
+        list(read_objects(git, [oids[0], "0" * 40]))
+    with Objects(git) as objects, pytest.raises(GitFailedError, match="is missing"):
+        objects.sizes([oids[0], "0" * 40])
 
 
 def test_more_than_a_pipe_holds_in_both_directions(git):
