@@ -1,9 +1,9 @@
-"""`gitmem review`: decide between two versions that a merge kept, and about purges of other machines."""
+"""`gitmem review`: decide between two versions that a merge kept, between two facts, and about purges."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode, GitmemError, NotFoundError, UsageError
@@ -13,74 +13,150 @@ from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Mapping, Sequence
 
     from gitmem.cli.door import Door
-    from gitmem.store.review.purges import Preview
+    from gitmem.model.fact.fact import Fact
+    from gitmem.store.review.pairs import Author, Pair
+    from gitmem.store.review.purges import Preview, WaitingPurge
     from gitmem.store.review.waiting import ToReview
     from gitmem.store.store import Store
 
 
 _SIDES = 20  # documents of which a list says whose versions they are: each takes some walks through history
-_PLACES = 5  # sections or facts that a line names
+_PLACES = 5  # sections that a line names
+_SESSION = 8  # characters of a session's id
+_DOCUMENT, _PAIR, _PURGE = "document", "pair", "purge"
+_TAKES = {_DOCUMENT: ("ours", "theirs", "both", "edit"), _PAIR: ("newer", "older", "both"), _PURGE: ("ours", "theirs")}
+_CHOICES = {
+    _DOCUMENT: "'--take ours', 'theirs' or 'both' keeps a version, 'edit' the file as it is now.",
+    _PAIR: "'--take newer' or 'older' says which fact holds, 'both' that they do not contradict each other.",
+    _PURGE: "'--take theirs' does the purge, '--take ours' refuses it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """All that waits: documents, pairs of facts, purges, numbered in this order."""
+
+    documents: Sequence[ToReview]
+    pairs: Sequence[Pair]
+    purges: Sequence[WaitingPurge]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem review`."""
-    parser.add_argument("path", nargs="?", help="a document (default: list all that wait)")
-    parser.add_argument("--take", choices=("ours", "theirs", "both", "edit"), help="the version to keep")
+    parser.add_argument("what", metavar="WHAT", nargs="?", help="its number, a document or a fact (default: list all)")
+    parser.add_argument(
+        "--take", choices=("ours", "theirs", "both", "edit", "newer", "older"), help="the version or the fact to keep"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """List documents in which a merge kept two versions, and purges that wait for your answer; decide one.
+    """List by number what waits for your decision: documents with two versions, pairs of facts, purges. Decide one.
 
-    Facts that contradict each other are listed, too; 'gitmem facts confirm' decides which of them holds.
+    Of two facts that contradict each other, the newer or the older one holds and supersedes the other, or both hold.
 
-    'ours' is this machine's version, 'theirs' the other machines'. Entries that only one side has stay in any case.
-    'both' keeps both versions, and 'edit' keeps the file as you have edited it. A decision is one commit, which 'gitmem
-    undo' takes back.
+    Of a document in which a merge kept two versions, 'ours' is this machine's version, 'theirs' the other machines'.
+    Entries that only one side has stay in any case. 'both' keeps both versions, and 'edit' keeps the file as you have
+    edited it. A decision is one commit, which 'gitmem undo' takes back.
 
     A purge from another machine waits if it would remove more than is done unasked. It is listed by the file of its
     record; give that alone to see what it would remove here. '--take theirs' removes it from all history, which cannot
     be undone; '--take ours' refuses the purge on this machine for good.
 
-    With --json: a list of {path, places, contradicts, merge, ours, theirs} and {path, purge}; with a path one of them;
-    a decision is {path, take, commit}.
+    With --json: a list of {number, path, places, merge, ours, theirs}, {number, newer, older} with {id, kind, text,
+    date, session, author, machine, path} each, and {number, path, purge}; one of them, if you name it. A decision is
+    {path, take, commit}, of facts {fact, take, commits}.
 
     Examples:
       gitmem review
+      gitmem review 1 --take newer
       gitmem review purged/20261121-120000-0a1b2c.json
       gitmem review knowledge/build.md --take ours
       $EDITOR "$(gitmem path)/memory.md" && gitmem review memory.md --take edit
 
     """
-    from gitmem.store.review.purges import waiting_purges
-    from gitmem.store.review.take import Take, resolve_review
-    from gitmem.store.review.waiting import to_review
-
     store = door.settled(args)
-    if args.path is None:
+    waiting = _read(store)
+    if args.what is None:
         if args.take:
-            raise UsageError("--take needs a document.", "'gitmem review' lists those that wait.")
-        purges = [{"path": one.path, "purge": one.why} for one in waiting_purges(store)]
-        found = to_review(store)
-        waiting = [_value(store, item, sides=number < _SIDES) for number, item in enumerate(found)]
-        lines = [*map(_line, waiting), *(f"{one['path']}  a purge that waits, since {one['purge']}" for one in purges)]
-        door.answer(args, [*waiting, *purges], plain("\n".join(lines) or "Nothing waits for your review."))
+            raise UsageError("--take needs what it decides.", "'gitmem review' lists by number what waits.")
+        values = _values(store, waiting)
+        text = "\n".join(f"{value['number']}. {_line(value)}" for value in values)
+        door.answer(args, values, plain(text or "Nothing waits for your review."))
         return ExitCode.OK
-    path = args.path.replace(os.sep, "/").removeprefix("./")
-    if path.startswith(f"{PURGED}/"):
-        return _review_purge(args, door, store, path)
+    kind, place = _find(waiting, args.what.replace(os.sep, "/").removeprefix("./"))
+    if args.take and args.take not in _TAKES[kind]:
+        raise UsageError(f"'--take {args.take}' decides nothing here.", _CHOICES[kind])
+    if kind is _PAIR:
+        return _review_pair(args, door, store, waiting.pairs[int(place)], len(waiting.documents) + int(place) + 1)
+    return (_review_purge if kind is _PURGE else _review_document)(args, door, store, place)
+
+
+def _read(store: Store) -> _Waiting:
+    from gitmem.store.review.pairs import waiting_pairs
+    from gitmem.store.review.purges import waiting_purges
+    from gitmem.store.review.waiting import documents_to_review
+
+    return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store))
+
+
+def _find(waiting: _Waiting, what: str) -> tuple[str, str]:
+    """Return the kind of what a person names, and its path; of a pair its index."""
+    if what.isdecimal():
+        pairs = [(_PAIR, str(index)) for index, _ in enumerate(waiting.pairs)]
+        every = [*((_DOCUMENT, one.path) for one in waiting.documents), *pairs]
+        every += [(_PURGE, one.path) for one in waiting.purges]
+        if not 1 <= int(what) <= len(every):
+            raise NotFoundError(f"Nothing waits with the number {what[:20]}.", "'gitmem review' lists what does.")
+        return every[int(what) - 1]
+    if what.startswith(f"{PURGED}/"):
+        return _PURGE, what
+    named = [
+        index
+        for index, pair in enumerate(waiting.pairs)
+        if any(what == fact.path or fact.id.startswith(what.removeprefix("^")) for fact in (pair.newer, pair.older))
+    ]
+    if len(named) > 1:
+        raise UsageError(f"{what} is a fact of {len(named)} pairs.", "Give a number of 'gitmem review'.")
+    return (_PAIR, str(named[0])) if named else (_DOCUMENT, what)
+
+
+def _review_document(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
+    from gitmem.store.review.take import Take, resolve_review
+    from gitmem.store.review.waiting import documents_to_review
+
     if args.take is None:
-        values = [_value(store, item) for item in to_review(store) if item.path == path]
+        values = [_document(store, item) for item in documents_to_review(store) if item.path == path]
         if not values:
-            raise NotFoundError(f"{path} does not hold two versions.", "'gitmem review' lists the documents that do.")
+            raise NotFoundError(f"{path} does not hold two versions.", "'gitmem review' lists what waits.")
         door.answer(args, values[0], plain(_line(values[0])))
         return ExitCode.OK
     take = Take(args.take)
     commit = resolve_review(store, path, take)
     text = f"Took {take.value} in {path} (commit {commit[:10]}).\nTo reverse this: gitmem undo {commit[:10]}"
     door.answer(args, {"path": path, "take": take.value, "commit": commit}, plain(text))
+    return ExitCode.OK
+
+
+def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair, number: int) -> int:
+    from gitmem.memory.facts.settle import Holds, settle
+    from gitmem.store.review.pairs import authors_of
+
+    if args.take is None:
+        value = _pair(pair, authors_of(store, (pair.newer, pair.older)))
+        text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
+        door.answer(args, {"number": number, **value}, plain(text))
+        return ExitCode.OK
+    commits = settle(store, pair, Holds(args.take))
+    stays, goes = (pair.older, pair.newer) if args.take == "older" else (pair.newer, pair.older)
+    words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
+    said = "Both hold:" if args.take == "both" else "The first holds, and supersedes the second:"
+    undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
+    value = {"fact": stays.id, "take": args.take, "commits": list(commits)}
+    door.answer(args, value, plain(f"{said}\n{words}{undo}"))
     return ExitCode.OK
 
 
@@ -91,8 +167,6 @@ def _review_purge(args: argparse.Namespace, door: Door, store: Store, path: str)
         preview = preview_purge(store, path)
         door.answer(args, asdict(preview), plain(_purge_words(preview)))
         return ExitCode.OK
-    if args.take not in {"ours", "theirs"}:
-        raise UsageError("A purge can only be done or refused.", "'--take theirs' does it, '--take ours' refuses it.")
     yes = args.take == "theirs"
     door.notices(tuple(answer_purge(store, path, yes=yes)))
     text = f"Purged what {path} names." if yes else f"This machine will not follow {path}."
@@ -114,11 +188,20 @@ def _purge_words(preview: Preview) -> str:
     ])  # fmt: skip
 
 
-def _value(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, object]:
-    from gitmem.store.review.take import contradicted, sides_of
+def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
+    from gitmem.store.review.pairs import authors_of
+
+    authors = authors_of(store, [fact for pair in waiting.pairs for fact in (pair.newer, pair.older)])
+    values = [_document(store, item, sides=index < _SIDES) for index, item in enumerate(waiting.documents)]
+    values += [_pair(pair, authors) for pair in waiting.pairs]
+    values += [{"path": one.path, "purge": one.why} for one in waiting.purges]
+    return [{"number": number, **value} for number, value in enumerate(values, 1)]
+
+
+def _document(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, object]:
+    from gitmem.store.review.take import sides_of
 
     value: dict[str, object] = {"path": item.path, "places": list(item.places)}
-    value["contradicts"] = contradicted(item.places, item.path)
     nobody = {**value, "merge": None, "ours": [], "theirs": []}
     if not sides:
         return nobody
@@ -129,16 +212,48 @@ def _value(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, obj
     return {**value, "merge": found.merge, "ours": list(found.our_machines), "theirs": list(found.their_machines)}
 
 
-def _line(value: dict[str, object]) -> str:
+def _pair(pair: Pair, authors: Mapping[str, Author]) -> dict[str, object]:
+    return {"newer": _fact(pair.newer, authors), "older": _fact(pair.older, authors)}
+
+
+def _fact(fact: Fact, authors: Mapping[str, Author]) -> dict[str, str | None]:
+    author = authors.get(fact.id)
+    return {
+        "id": fact.id,
+        "kind": fact.kind.value,
+        "text": fact.description,
+        "date": fact.when.isoformat(),
+        "session": fact.session or None,
+        "author": author.name if author else None,
+        "machine": (author.machine or None) if author else None,
+        "path": fact.path,
+    }
+
+
+def _line(value: Mapping[str, object]) -> str:
+    """Return what waits in words: a line, of two facts some lines."""
+    newer, older = value.get("newer"), value.get("older")
+    if isinstance(newer, dict) and isinstance(older, dict):
+        return f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
+    if "purge" in value:
+        return f"{value['path']}  a purge that waits, since {value['purge']}"
     places, ours, theirs = (value[key] for key in ("places", "ours", "theirs"))
     assert isinstance(places, list)
     assert isinstance(ours, list)
     assert isinstance(theirs, list)
-    if value["contradicts"]:
-        return f"{value['path']}  contradicts {_few(places)}: 'gitmem facts confirm' the one that holds"
     where = f"  in {_few(places)}" if places else "  two versions, side by side"
     who = f"  (ours: {', '.join(ours)}; theirs: {', '.join(theirs)})" if value["merge"] else ""
     return f"{value['path']}{where}{who}"
+
+
+def _told(word: str, fact: Mapping[str, str | None]) -> str:
+    """Return a fact in two lines: what it says, and who said it where."""
+    about = [f"{fact['kind']} {fact['id']}"]
+    if session := fact["session"]:
+        about.append(f"session {session[:_SESSION]}")
+    if author := fact["author"]:
+        about.append(f"by {author}" + (f" on {fact['machine']}" if fact["machine"] else ""))
+    return f"   {word}  {str(fact['date'])[:10]}  {fact['text']}\n          {', '.join(about)}"
 
 
 def _few(places: list[str]) -> str:

@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     Events that wait in the spool are committed first. Files that you edited are listed; the next save commits them.
 
     With --json: {store, branch, commits, last_save, tokens, threshold, archives, days, newest_day, waiting, unfinished,
-    aside, edited, remotes, review, attention, vectors, models}.
+    aside, edited, remotes, review, contradictions, attention, vectors, models}.
 
     Examples:
       gitmem status
@@ -79,6 +79,9 @@ def _screen(status: Status, vectors: Overview, models: Spending, door: Door) -> 
             ", ..." if len(status.review) > _SHOWN else ""
         )
         rows.append(("review", f"{count(len(status.review), 'document')} with two versions: {names}"))
+    if status.contradictions:
+        pairs = count(status.contradictions, "contradiction")
+        rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
         names = ", ".join(status.edited[:_SHOWN]) + (", ..." if len(status.edited) > _SHOWN else "")
         rows.append(("by hand", f"{names}: the next save commits this"))

@@ -16,7 +16,7 @@ from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ask import Settled, ask, is_worth_asking
 from gitmem.memory.facts.edit import change_facts
 from gitmem.memory.facts.near import near_pairs
-from gitmem.model.fact.chain import supersede
+from gitmem.model.fact.chain import part, supersede
 from gitmem.model.fact.compare import may_concern, overlap, stems_of
 from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact
 from gitmem.model.fact.holds import in_force
@@ -102,6 +102,12 @@ def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
             yield old, new
 
 
+def leave_to_people(store: Store, *pair: Fact) -> None:
+    """Have no model asked about a pair that a person decided."""
+    old, new = sorted(pair, key=lambda fact: (fact.created, fact.id))
+    Settled(store, _FILE).add(f"{old.id} {new.id}")
+
+
 def apply(store: Store, old: Fact, new: Fact, verdict: Verdict) -> tuple[str, ...]:
     """Carry out a verdict; returns the commits."""
     now = store.context.clock()
@@ -110,11 +116,7 @@ def apply(store: Store, old: Fact, new: Fact, verdict: Verdict) -> tuple[str, ..
         if verdict.verdict == KEEP_OLD:
             return {**facts, **supersede(facts, new.id, old.id, now)}
         if verdict.verdict == BOTH:
-            parted = {
-                one: facts[one]._replace(review=tuple(name for name in facts[one].review if name != other))
-                for one, other in ((old.id, new.id), (new.id, old.id))
-            }
-            return {**facts, **parted}
+            return {**facts, **part(facts, old.id, new.id)}
         changed = {**facts, **supersede(facts, old.id, new.id, now)}
         if verdict.verdict == MERGE:
             description = one_line(verdict.text, MAX_DESCRIPTION)

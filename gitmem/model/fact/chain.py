@@ -64,6 +64,14 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
     return {one: fact for one, fact in changed.items() if fact != facts[one]}
 
 
+def part(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+    """Return two facts that no longer wait for a decision between them: both hold."""
+    return {
+        fact: facts[fact]._replace(review=tuple(name for name in facts[fact].review if name != rival))
+        for fact, rival in ((one, other), (other, one))
+    }
+
+
 def _chain(facts: Mapping[str, Fact], start: str) -> list[str]:
     """Return a fact and its successors in order; of a circle, each member once."""
     chain = {start: None}  # an ordered set

@@ -16,7 +16,8 @@ from gitmem.model.tiers.limits import Limits
 from gitmem.store.health.changed import check_documents
 from gitmem.store.health.doctor import QUICK, examine
 from gitmem.store.history.records import records
-from gitmem.store.review.waiting import ToReview, to_review
+from gitmem.store.review.pairs import waiting_pairs
+from gitmem.store.review.waiting import ToReview, documents_to_review
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.sync.all import RemoteState, states
 from gitmem.store.upkeep.findings import Finding, Level
@@ -46,7 +47,8 @@ class Status:
     """The fields of `gitmem status`.
 
     `unfinished` counts events of turns that are still running; `edited` are files with uncommitted edits by hand;
-    `review` are documents with two versions; `attention` are findings of quick checks, except good ones.
+    `review` are documents with two versions, `contradictions` counts pairs of facts to decide;
+    `attention` are findings of quick checks, except good ones.
     """
 
     store: str
@@ -64,6 +66,7 @@ class Status:
     edited: tuple[str, ...]
     remotes: tuple[RemoteState, ...]
     review: tuple[ToReview, ...]
+    contradictions: int
     attention: tuple[Finding, ...]
 
 
@@ -91,7 +94,8 @@ def read_status(store: Store) -> Status:
         aside=len(store.spool.aside()) + len(hooks.aside()),
         edited=edited or (),
         remotes=tuple(states(store)) if born else (),
-        review=tuple(to_review(store)) if born else (),
+        review=tuple(documents_to_review(store)) if born else (),
+        contradictions=len(waiting_pairs(store)) if born else 0,
         attention=_attention(store, names if edited is None else edited),
     )
 

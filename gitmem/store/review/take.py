@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -15,7 +13,7 @@ from gitmem.model.document.document import Document
 from gitmem.model.merge.choose import taken, without_mark
 from gitmem.model.merge.documents import REVIEW, beside_path, is_beside
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.store.review.waiting import to_review
+from gitmem.store.review.waiting import contradicted, to_review
 from gitmem.store.transaction.transact import transact
 from gitmem.text.linemerge import merge_lines
 
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
 
 _SECONDS = 300.0
 _MERGES = 100  # merges to search for one document
-_FACT = re.compile(r"[a-z][0-9a-z]{10}")
 
 
 class Take(StrEnum):
@@ -65,8 +62,8 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
     facts = contradicted(next(item.places for item in to_review(store) if item.path == path), path)
     if facts:
         raise GitmemError(
-            f"{path} is a fact that contradicts {', '.join(facts)}; '--take' cannot settle that.",
-            f"Confirm the one that is true, {facts[0]} or this one, by 'gitmem facts confirm'.",
+            f"{path} is a fact that contradicts {', '.join(facts)}.",
+            "'gitmem review' lists such pairs by number; '--take newer', 'older' or 'both' decides one.",
         )
     sides = sides_of(store, path) if take in {Take.OURS, Take.THEIRS} else None
     trailers = ((Trailer.OP.value, Op.REVIEW.value), (Trailer.TOOK.value, take.value))
@@ -83,11 +80,6 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
     if not outcome.value:
         raise GitmemError(f"{path} was not changed.", "See 'gitmem review'.")
     return outcome.commits[-1]
-
-
-def contradicted(places: Sequence[str], path: str) -> list[str]:
-    """Return the ids of the facts that a fact contradicts, from the places of its review field."""
-    return [place for place in places if path.startswith("facts/") and _FACT.fullmatch(place)]
 
 
 def sides_of(store: Store, path: str) -> Sides:

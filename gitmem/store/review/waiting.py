@@ -5,6 +5,7 @@ Tested through `tests/store/review/test_take.py`.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,11 @@ from gitmem.model.document.document import Document
 from gitmem.model.merge.documents import REVIEW, is_beside
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gitmem.store.store import Store
+
+_FACT = re.compile(r"[a-z][0-9a-z]{10}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +30,24 @@ class ToReview:
     places: tuple[str, ...]
 
 
+def documents_to_review(store: Store) -> list[ToReview]:
+    """Return the documents of the tip that hold two versions, without what their facts contradict."""
+    found = []
+    for item in to_review(store):
+        facts = contradicted(item.places, item.path)
+        places = tuple(place for place in item.places if place not in facts)
+        if places or not item.places:
+            found.append(ToReview(item.path, places))
+    return found
+
+
+def contradicted(places: Sequence[str], path: str) -> list[str]:
+    """Return the ids of the facts that a fact contradicts, from the places of its review field."""
+    return [place for place in places if path.startswith("facts/") and _FACT.fullmatch(place)]
+
+
 def to_review(store: Store, revision: str = "HEAD") -> list[ToReview]:
-    """Return the documents to review at a revision, by path; starts three processes at most."""
+    """Return the documents with a field `review`, and second versions, by path; starts three processes at most."""
     repository = store.repository
     try:
         commit = repository.resolve(revision)

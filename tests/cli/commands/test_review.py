@@ -2,6 +2,73 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from gitmem.cli.door import real_door
+from gitmem.store.store import Store
+from tests.cli.commands.turns import ended
+
+TABS, SPACES = "Always use tabs for indentation.", "Always use spaces for indentation."
+
+
+@pytest.fixture
+def store(gitmem) -> Store:
+    return Store(str(gitmem.root), real_door().context())
+
+
+@pytest.fixture
+def disputed(gitmem, store):
+    """Give a store in which two sessions stated two values of one thing."""
+    ended(store, TABS, session="first-session", days=-2)
+    ended(store, SPACES, session="second-session", days=-1)
+    ended(store, "My editor is vim.")
+    return gitmem
+
+
+def in_force(gitmem) -> set[str]:
+    return {fact["description"] for fact in json.loads(gitmem("facts", "list", "--json")[1])}
+
+
+def test_two_facts_are_shown_once_with_session_date_and_author(disputed):
+    shown = disputed("review")[1]
+    [value] = json.loads(disputed("review", "--json")[1])
+    newer, older = value["newer"], value["older"]
+    assert (value["number"], newer["text"], older["text"]) == (1, SPACES, TABS)
+    assert (newer["session"], older["session"]) == ("second-session", "first-session")
+    assert newer["author"]
+    assert newer["machine"]
+    assert newer["date"] > older["date"]
+    assert shown == (
+        "1. two facts that contradict each other\n"
+        f"   newer  {newer['date'][:10]}  {SPACES}\n"
+        f"          rule {newer['id']}, session second-s, by {newer['author']} on {newer['machine']}\n"
+        f"   older  {older['date'][:10]}  {TABS}\n"
+        f"          rule {older['id']}, session first-se, by {older['author']} on {older['machine']}\n"
+    )
+    assert disputed("review", "1")[1].endswith("To decide: gitmem review 1 --take newer|older|both\n")
+    assert "1 contradiction" in disputed("status")[1]
+    assert "two versions" not in disputed("status")[1]
+
+
+@pytest.mark.parametrize("take, held", [("newer", {SPACES}), ("older", {TABS}), ("both", {TABS, SPACES})])
+def test_a_pair_is_decided_by_its_number_and_again_after_an_undo(disputed, take, held):
+    code, text, _ = disputed("review", "1", "--take", take)
+    assert code == 0
+    assert disputed("review")[1] == "Nothing waits for your review.\n"
+    assert in_force(disputed) == {*held, "My editor is vim."}
+    assert disputed("undo", text.rpartition("gitmem undo ")[2].strip())[0] == 0
+    assert in_force(disputed) == {TABS, SPACES, "My editor is vim."}
+    assert disputed("review")[1].startswith("1. two facts")
+
+
+def test_a_pair_is_named_by_a_fact_too_and_takes_no_side_of_a_merge(disputed):
+    [value] = json.loads(disputed("review", "--json")[1])
+    assert disputed("review", value["older"]["id"][:6])[1].startswith("two facts that contradict")
+    for name in ("1", value["newer"]["path"]):
+        assert disputed("review", name, "--take", "ours")[0] == 2
+    assert disputed("review", value["newer"]["path"], "--take", "newer")[0] == 0
+    assert in_force(disputed) == {SPACES, "My editor is vim."}
+
 
 def test_review_with_nothing_to_review(gitmem):
     assert gitmem("review")[1] == "Nothing waits for your review.\n"
@@ -9,6 +76,7 @@ def test_review_with_nothing_to_review(gitmem):
     assert gitmem("review", "memory.md")[0] == 9
     assert gitmem("review", "memory.md", "--take", "ours")[0] == 9
     assert gitmem("review", "--take", "ours")[0] == 2
+    assert gitmem("review", "1")[0] == 9
 
 
 def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
@@ -24,7 +92,9 @@ def test_review_of_a_purge_from_elsewhere(gitmem, tmp_path, bare_git):
     assert (code, f"'gitmem review {path}'" in err) == (0, True)
     assert path in gitmem("status")[1]
     assert path in gitmem("doctor")[1]
-    assert gitmem("review")[1].startswith(f"{path}  a purge that waits, since it would change ids, fields or headings")
+    assert gitmem("review")[1].startswith(
+        f"1. {path}  a purge that waits, since it would change ids, fields or headings"
+    )
     assert json.loads(gitmem("review", "--json")[1])[0]["path"] == path
     shown = gitmem("review", path)[1]
     assert "It names 1 text; found here: 1, such as:\n  'Current State'\n" in shown

@@ -15,15 +15,20 @@ if TYPE_CHECKING:
 
 
 def ended(
-    store: Store, *prompts: str, files: tuple[str, ...] = (), answer: str = "Changed what was asked for."
+    store: Store,
+    *prompts: str,
+    files: tuple[str, ...] = (),
+    answer: str = "Changed what was asked for.",
+    session: str = "s-1",
+    days: int = 0,
 ) -> None:
-    """Save a session of these requests, and learn facts and concepts from it."""
-    at = datetime.now(UTC) + timedelta(seconds=2)
+    """Save a session of these requests, some days from now, and learn facts and concepts from it."""
+    at = datetime.now(UTC) + timedelta(seconds=2, days=days)
     turns = [
-        Turn("s-1", "claude-code", f"t{number}", at + timedelta(seconds=number), at, prompt, answer, files, tools=1)
+        Turn(session, "claude-code", f"t{number}", at + timedelta(seconds=number), at, prompt, answer, files, tools=1)
         for number, prompt in enumerate(prompts)
     ]
     turns = [turn._replace(closed=True, ended=turn.started) for turn in turns]
-    save_exchanges(store, "s-1", "claude-code", turns)
-    learn(store, "s-1", "claude-code", turns)
-    group(store, "s-1", "claude-code", turns)
+    save_exchanges(store, session, "claude-code", turns)
+    learn(store, session, "claude-code", turns)
+    group(store, session, "claude-code", turns)
