@@ -11,10 +11,14 @@ import re
 from functools import cache
 
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.fact import cues as factwords
 from gitmem.model.fact.commands import command_facts
 from gitmem.model.fact.compare import stems_of
 from gitmem.model.fact.fact import FactKind
+from gitmem.model.fact.said import cues as factwords
+from gitmem.model.fact.said.picks import picks_of
+from gitmem.model.fact.said.proposals import accepted_proposals
+from gitmem.model.fact.said.reason import with_reason
+from gitmem.model.fact.said.statements import points_elsewhere, statements_of
 from gitmem.model.session import cue_patterns
 from gitmem.model.session.cues import MENDED, find_cues, is_resolved
 from gitmem.model.session.entries import relative_files
@@ -25,7 +29,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from gitmem.model.session.cues import Cue
@@ -33,18 +37,16 @@ if TYPE_CHECKING:
 
 MAX_FILES = 5
 MAX_KEYWORDS = 8
-_SHORTEST, _LONGEST = 12, 300  # characters of a sentence
-_OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
-_MOST_SENTENCES = 30
-_FEWEST_WORDS = 3  # of a sentence
 _FEWEST_KEYWORDS = 2  # of the description of an error
 _PROBLEM = 240  # characters
+_LONGEST = 300  # characters of a sentence
+_MOST_STEPS = 3  # sentences that say how a problem was solved
 _FEWEST_MENDED = 3  # words of an issue that its fix has
-_SURE = {FactKind.PREFERENCE: 0.9, FactKind.RULE: 0.9, FactKind.DECISION: 0.9, FactKind.CORE_LOGIC: 0.8}
 _OF_AN_ANSWER = {MemoryType.DECISION: (FactKind.DECISION, 0.6), MemoryType.ISSUE: (FactKind.ISSUE, 0.6)}
+_PICKED = 0.9
+_ACCEPTED = 0.6
 _FIX, _TESTED_FIX = 0.5, 0.7
 _COMMAND = 0.8
-_WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]{2,}")
 _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
 
 
@@ -66,9 +68,12 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
     (`noise.content_lines`), which it reads at every start.
     """
     found: dict[tuple[FactKind, str], Finding] = {}
-    for turn in turns:
+    for index, turn in enumerate(turns):
         files = relative_files(turn.files, (*roots, turn.cwd))
-        for finding in (*_of_prompt(turn, files), *_of_answer(turn, files)):
+        before = _neighbour(turns, turn, range(index - 1, -1, -1))
+        after = _neighbour(turns, turn, range(index + 1, len(turns)))
+        of_prompt = _of_prompt(turn, before.answer if before else "", files)
+        for finding in (*of_prompt, *_of_answer(turn, human_text(after.prompt) if after else "", files)):
             if not is_restated(finding.text, boot_lines):
                 found.setdefault((finding.kind, finding.text.casefold()), finding)
     for command in command_facts(turns):
@@ -114,7 +119,7 @@ def fact_keywords(text: str) -> tuple[str, ...]:
 def as_statement(text: str) -> str:
     """Return a sentence normalised as a fact's text, so that variants of its writing make one fact."""
     text = _re(f"^{factwords.OPENING}").sub("", " ".join(text.split()), count=1)
-    text = _re(factwords.ASIDE).sub("", text, count=1).rstrip(" .,;:!…")
+    text = text.rstrip(" .,;:!…")
     text = text[:1].upper() + text[1:]
     return text if text.endswith(("?", "。")) else f"{text}."
 
@@ -126,53 +131,85 @@ def files_named(text: str, files: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))[:MAX_FILES]
 
 
+def _neighbour(turns: Sequence[Turn], turn: Turn, order: Iterable[int]) -> Turn | None:
+    """Return the nearest turn of the same session in an order of indexes, None if there is none."""
+    return next((turns[index] for index in order if turns[index].session == turn.session), None)
+
+
 def _is_inside(file: str) -> bool:
     return not file.startswith(("/", "~", "../")) and file[1:2] != ":"
 
 
-def _of_prompt(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
-    """Yield the facts that a person states."""
-    prompt = human_text(turn.prompt)
-    if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
-        return
-    sentences = [
-        sentence
-        for block in blocks(prompt)
-        if block.kind in (Kind.PARAGRAPH, Kind.ITEM)
-        for sentence in sentences_of(block)
-    ]
-    for sentence in sentences[:_MOST_SENTENCES]:
-        kind = _stated(sentence)
-        if kind is not None:
-            text = as_statement(sentence)
-            yield Finding(kind, text, _SURE[kind], turn.started, turn.entry_id(), files_named(text, files))
+def _of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
+    """Yield the facts that a person states, and the options of the answer before that the person picks."""
+    prompt, entry = human_text(turn.prompt), turn.entry_id()
+    for picked in picks_of(prompt, answer_before):
+        text = with_reason(as_statement(picked.text), as_statement(picked.why) if picked.why else "")
+        yield Finding(FactKind.DECISION, text, _PICKED, turn.started, entry, files_named(text, files))
+    for said in statements_of(prompt, turn.answer):
+        text = with_reason(as_statement(said.text), as_statement(said.why) if said.why else "")
+        yield Finding(said.kind, text, said.confidence, turn.started, entry, files_named(text, files))
 
 
-def _stated(sentence: str) -> FactKind | None:
-    """Return the kind of fact that a person's sentence states, None if it states none that stands alone."""
-    if not _SHORTEST <= len(sentence) <= _LONGEST or sentence.endswith((":", "\uff1a")):
-        return None
-    masked = _quoted().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
-    kind = next((kind for kind, form in factwords.SAID_BY_A_PERSON.items() if _re(form).search(masked)), None)
-    if kind is None or _re(factwords.NOT_A_FACT).search(masked) or _re(factwords.DEICTIC).search(masked):
-        return None
-    if _re(cue_patterns.CODE).search(masked) or len(_WORD.findall(sentence)) < _FEWEST_WORDS:
-        return None
-    return kind
-
-
-def _of_answer(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
-    """Yield decisions and issues that an answer states, and a fix that was carried out."""
+def _of_answer(turn: Turn, after: str, files: Sequence[str]) -> Iterator[Finding]:
+    """Yield decisions and issues that an answer states, what `after` accepts of it, and a fix carried out."""
     cues = find_cues(human_text(turn.answer))
     for cue in cues:
         kind, confidence = _OF_AN_ANSWER.get(cue.type, (None, 0.0))
-        if kind is not None and not _re(factwords.DEICTIC).search(mask_code(cue.text)):
+        if kind is not None and _is_understood(cue.text):
             text = as_statement(cue.text)
             yield Finding(kind, text, confidence, turn.ended, turn.entry_id(), files_named(text, files))
-    if files and (solution := _solution(human_text(turn.answer), cues)):
+    for lasting in (*_warnings(turn.answer), *_changes(turn.answer)):
+        text = as_statement(lasting)
+        yield Finding(FactKind.CORE_LOGIC, text, _ACCEPTED, turn.ended, turn.entry_id(), files_named(text, files))
+    for proposal in accepted_proposals(turn, after):
+        text = as_statement(proposal)
+        yield Finding(FactKind.DECISION, text, _ACCEPTED, turn.ended, turn.entry_id(), files_named(text, files))
+    if mended := _mended(turn, after):
+        yield Finding(FactKind.SOLUTION, mended, _TESTED_FIX, turn.ended, turn.entry_id(), files_named(mended, files))
+    elif files and (solution := _solution(human_text(turn.answer), cues)):
         inside = tuple(filter(_is_inside, files))[:MAX_FILES]
         confidence = _FIX if any(not failure.fixed_by for failure in turn.failures) else _TESTED_FIX
         yield Finding(FactKind.SOLUTION, solution, confidence, turn.ended, turn.entry_id(), inside)
+
+
+def _is_understood(sentence: str) -> bool:
+    """Say whether a sentence is understood without those around it."""
+    masked = mask_code(sentence)
+    return not points_elsewhere(masked) and not _re(factwords.LEANS_BACK).match(masked)
+
+
+def _warnings(answer: str) -> Iterator[str]:
+    """Yield what an answer warns of ("One thing to watch: ..."), without that label."""
+    for block in blocks(human_text(answer)):
+        for sentence in sentences_of(block):
+            label = _re(factwords.WARNED).match(sentence)
+            warning = sentence[label.end() :] if label else ""
+            if warning and not warning.endswith(("?", ":")) and len(list(keywords(warning))) >= _FEWEST_KEYWORDS:
+                yield warning
+
+
+def _changes(answer: str) -> Iterator[str]:
+    """Yield what an answer says to be otherwise from now on ("X is now Y instead of Z")."""
+    for block in blocks(human_text(answer)):
+        for sentence in sentences_of(block) if block.kind in (Kind.PARAGRAPH, Kind.ITEM) else ():
+            masked = mask_code(sentence)
+            certain = not sentence.endswith(("?", ":")) and not _re(cue_patterns.UNSURE).search(masked)
+            changed = len(sentence) <= _LONGEST and _re(factwords.CHANGED).search(masked)
+            if certain and changed and _is_understood(sentence):
+                yield sentence
+
+
+def _mended(turn: Turn, after: str) -> str:
+    """Return the problem of a prompt and how the answer solved it, "" unless the next prompt says that it did."""
+    if not _re(factwords.MENDED).match(after):
+        return ""
+    wrong = shorten(human_text(turn.prompt), _PROBLEM)
+    said = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
+    how = [sentence.rstrip(":") for sentence in said if _re(factwords.HOW).search(mask_code(sentence))][:_MOST_STEPS]
+    if not how or len(list(keywords(wrong))) < _FEWEST_KEYWORDS:
+        return ""
+    return f"{as_statement(wrong)}\n\n**How:** {' '.join(as_statement(step) for step in how)}"
 
 
 def _solution(answer: str, cues: Sequence[Cue]) -> str:
@@ -187,11 +224,6 @@ def _solution(answer: str, cues: Sequence[Cue]) -> str:
         wrong = next((one for one in labelled if len(list(keywords(one))) >= _FEWEST_KEYWORDS), "")
     shared = {stem for stem, _ in keywords(wrong)} & {stem for stem, _ in keywords(fix)}
     return f"{as_statement(shorten(wrong, _PROBLEM))}\n\n**How:** {as_statement(fix)}" if shared else ""
-
-
-@cache
-def _quoted() -> re.Pattern[str]:
-    return re.compile(r"\"[^\"\n]{1,300}\"|[\u201c\u300c][^\u201d\u300d\n]{1,300}[\u201d\u300d]")
 
 
 @cache

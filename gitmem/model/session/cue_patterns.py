@@ -114,6 +114,8 @@ DENIED = {
         r"\b(?:not|n't|never|cannot|can't) (?:be |yet )?(?:fix|resolv|solv)|(?:해결|고쳐)[^.]{0,6}지\s?(?:않|못)"
     ),
 }
+# Topics without a verdict: indirect questions.
+TOPIC = r"\W{0,4}(?:whether|why|how|what|which|who|where|when)\b(?! (?:ever|soever))"
 # Code outside a fence.
 CODE = r"[\])}>\"'\w];\s*(?:$|//)|=>|^\$\{|[{}]\s*$|\w\(\w*\)[,;]"
 # Phrases with which an agent works on a problem it has just met.

@@ -107,7 +107,7 @@ def _says_something(cue: Cue) -> bool:
         return False
     if _re(cue_patterns.CODE).search(masked) or _re(cue_patterns.NOT_AT_END).search(masked):
         return False
-    if _re(cue_patterns.DENIED[cue.type]).search(masked):
+    if _re(cue_patterns.DENIED[cue.type]).search(masked) or _re(cue_patterns.TOPIC).match(masked):
         return False
     return cue.type is not MemoryType.ISSUE or not is_resolved(cue.text)
 

@@ -119,7 +119,7 @@ def test_an_issue_is_mended_by_what_is_about_the_same():
 def test_a_statement_is_written_one_way():
     said = ("use uv, not pnpm", "Use uv,  not pnpm.", "please use uv, not pnpm!", "And use uv, not pnpm …")
     assert {as_statement(one) for one in said} == {"Use uv, not pnpm."}
-    assert as_statement("brews is phased out, check https://x.y for more info") == "Brews is phased out."
+    assert found("brews is phased out, check https://x.y for more info") == [("core-logic", "Brews is phased out.")]
     assert as_statement("uv를 쓴다。") == "Uv를 쓴다。"
 
 

@@ -1,0 +1,1 @@
+"""Statements that people and answers make in a session, found by their form."""
