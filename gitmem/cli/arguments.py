@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import UsageError
 
 if TYPE_CHECKING:
-    from gitmem.store.history.dates import Span
+    from gitmem.store.history.dates import DateSpan
     from gitmem.store.setup.init import Place
     from gitmem.store.store import Store
 
@@ -24,7 +24,7 @@ def count(text: str) -> int:
     return number
 
 
-def read_date(store: Store, text: str | None, option: str) -> Span | None:
+def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
     """Return the time span that an option's value names, or None without a value.
 
     Raises:

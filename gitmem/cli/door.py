@@ -131,7 +131,7 @@ class Door(Value):
 
     def sync_later(self, store: Store, *, session: bool) -> None:
         """Sync in the background if it is due; `session` says that a session has just begun or ended."""
-        from gitmem.store.sync.records import is_due
+        from gitmem.store.sync.attempts import is_due
 
         if is_due(store, session=session):
             from gitmem.store.upkeep.background import start

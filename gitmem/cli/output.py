@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.store.history.origin import EntryFound, Line
-    from gitmem.store.history.records import Difference, Record, RotatedFile
+    from gitmem.store.history.records import CommitRecord, Difference, RotatedFile
 
 SHORT = 10  # characters of an object id
 _SHORT_SESSION = 8  # characters of a session's id
@@ -51,7 +51,7 @@ def write_patch(door: Door, data: bytes) -> None:
         door.out.write(line if colour is None else f"\033[{colour}m{bare}\033[0m{line[len(bare) :]}")
 
 
-def commit_value(record: Record) -> dict[str, object]:
+def commit_value(record: CommitRecord) -> dict[str, object]:
     """Return a commit for JSON."""
     return {
         "commit": record.commit,
@@ -71,12 +71,12 @@ def commit_value(record: Record) -> dict[str, object]:
     }
 
 
-def commit_line(record: Record) -> str:
+def commit_line(record: CommitRecord) -> str:
     """Return a commit as one line."""
     return plain(f"{record.commit[:SHORT]} {record.date:{_MINUTES}} {_who(record)}  {record.subject}")
 
 
-def commit_block(record: Record) -> str:
+def commit_block(record: CommitRecord) -> str:
     """Return a commit as a paragraph: a line for each known value, and the subject."""
     facts = (
         ("date", f"{record.date:%Y-%m-%d %H:%M:%S %z}"),
@@ -199,6 +199,6 @@ def index_table(found: Sequence[RotatedFile]) -> str:
     return plain("\n".join(lines))
 
 
-def _who(record: Record) -> str:
+def _who(record: CommitRecord) -> str:
     """Return the host and the start of the session's id, or the author if both are unknown."""
     return "/".join(filter(None, (record.host, (record.session or "")[:_SHORT_SESSION]))) or record.author

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from gitmem.legacy.plan import (
     FileItem,
     Found,
-    Item,
-    Kind,
     Left,
+    MigrationItem,
+    SourceKind,
     fields_of,
     instant,
     item_key,
@@ -48,13 +48,13 @@ _DATES = ("date", "created", "createdAt", "timestamp", "ts", "session")
 _MOST_KEYWORDS = 20
 
 
-def plan_facts(kind: Kind, file: SourceFile) -> Found:
+def plan_facts(kind: SourceKind, file: SourceFile) -> Found:
     """Return the facts of a `facts.json` as items, and the parts that are left."""
     try:
         given = fields_of(read_json(file.data))
     except ValueError as error:
         return [], [Left(file.path, str(error))]
-    items: list[Item] = []
+    items: list[MigrationItem] = []
     left: list[Left] = []
     for name, listed in given.items():
         if name in _LISTS and isinstance(listed, list):
@@ -73,14 +73,14 @@ def plan_facts(kind: Kind, file: SourceFile) -> Found:
     return items, left
 
 
-def _item(kind: Kind, file: SourceFile, fact: Fact) -> FileItem:
+def _item(kind: SourceKind, file: SourceFile, fact: Fact) -> FileItem:
     content = render_fact(fact)
     subject = f"fact: {fact.description}"
     # The key is a digest of the text: equal facts of two files are one, a changed fact is new.
     return FileItem(file.path, fact.created, item_key(kind, file.path, fact.id), fact.path, content, subject)
 
 
-def _fact(kind: Kind, file: SourceFile, what: FactKind, given: Mapping[str, object]) -> Fact | None:
+def _fact(kind: SourceKind, file: SourceFile, what: FactKind, given: Mapping[str, object]) -> Fact | None:
     text = clean_text(next(filter(None, (text_of(given.get(name)) for name in _SAID)), ""))
     if not text:
         return None

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gitmem.legacy.plan import Found, Kind, Left, LogItem, Plan, item_key, moment_in, plan_files
+from gitmem.legacy.plan import Found, Left, LogItem, MigrationPlan, SourceKind, item_key, moment_in, plan_files
 from gitmem.legacy.rolling import note, plan_memory
 from gitmem.model.entry.entry import Entry, clean_text
 from gitmem.model.entry.kinds import TIMELINE, MemoryType
@@ -36,7 +36,7 @@ _ITEM = re.compile(r"- (?P<text>.*)")
 _DATABASE = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 
 
-def plan_jikime_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
+def plan_jikime_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
     """Return the plan for a memory in the layout of Jikime."""
     return plan_files(files, lambda file: _planned(file, limits))
 
@@ -49,12 +49,12 @@ def _planned(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
     if not file.data.strip():
         return [], [Left(file.path, "it is empty")]
     if file.path.casefold() == "memory.md":
-        return plan_memory(Kind.JIKIME, file, limits), []
+        return plan_memory(SourceKind.JIKIME, file, limits), []
     if day := _DAY.fullmatch(file.path):
         log = _log(file, day[1])
         return ([log], []) if log else ([], [Left(file.path, "its name is no day")])
     if file.path.endswith(".md") and "/" not in file.path:
-        return [note(Kind.JIKIME, file)], []
+        return [note(SourceKind.JIKIME, file)], []
     return [], [Left(file.path, "it is nothing gitmem knows")]
 
 
@@ -69,7 +69,7 @@ def _log(file: SourceFile, day: str) -> LogItem | None:
             entries.append((section, Entry(_id(file, day, time, label, said), time, label, said)))
     when = moment_in(f"{day}_{max((entry.time for _, entry in entries), default='23:59:59')}", file.modified.tzinfo)
     rest = "\n".join(prose).strip("\n")
-    key = item_key(Kind.JIKIME, file.path, file.data)
+    key = item_key(SourceKind.JIKIME, file.path, file.data)
     return LogItem(file.path, when or file.modified, key, day, tuple(entries), f"{rest}\n" if rest.strip() else "")
 
 
@@ -107,5 +107,5 @@ def _items(text: str, prose: list[str]) -> Iterator[tuple[str, str, str, str]]:
 def _id(file: SourceFile, day: str, time: str, label: str, text: str) -> str:
     """Return the id of an entry, made of its moment and a digest of its text."""
     when: datetime = moment_in(f"{day}_{time}", file.modified.tzinfo) or file.modified
-    digest = bytes.fromhex(item_key(Kind.JIKIME, day, time, label, text))
+    digest = bytes.fromhex(item_key(SourceKind.JIKIME, day, time, label, text))
     return make_id(int(when.timestamp() * 1000), digest)

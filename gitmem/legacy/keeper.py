@@ -18,9 +18,9 @@ from gitmem.legacy.facts import plan_facts
 from gitmem.legacy.plan import (
     FileItem,
     Found,
-    Kind,
     Left,
-    Plan,
+    MigrationPlan,
+    SourceKind,
     TranscriptItem,
     item_key,
     moment_in,
@@ -48,24 +48,24 @@ _MONTH = re.compile(r"sessions/archive/([0-9]{4})-([0-9]{2})\.md")
 _WEEKS = 53
 
 
-def plan_keeper_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
+def plan_keeper_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
     """Return the plan for a project's memory in the layout of memory-keeper."""
     return plan_files(files, lambda file: _planned(file, limits))
 
 
 def _planned(file: SourceFile, limits: Limits) -> Found:  # noqa: PLR0911
     if file.path == FACTS:
-        return plan_facts(Kind.KEEPER, file)
+        return plan_facts(SourceKind.KEEPER, file)
     if file.path == "index.json":
         return [], [Left(file.path, "an index of keywords is derived ('gitmem keywords')")]
     if not file.data.strip():
         return [], [Left(file.path, "it is empty")]
     if file.path == "memory.md":
-        return plan_memory(Kind.KEEPER, file, limits), []
+        return plan_memory(SourceKind.KEEPER, file, limits), []
     if raw := _RAW.fullmatch(file.path):
         return [_raw(file, raw[1])], []
     if l1 := _L1.fullmatch(file.path):
-        return plan_transcript(Kind.KEEPER, file, l1[1])
+        return plan_transcript(SourceKind.KEEPER, file, l1[1])
     if session := _SESSION.fullmatch(file.path):
         return [_session(file, session[1])], []
     if period := _period(file):
@@ -84,11 +84,11 @@ def _session(file: SourceFile, name: str) -> FileItem:
         "kind: session",
         f"created: {when.isoformat(timespec='seconds')}",
         f"session: {flow(name)}",
-        f"origin: {{tool: {Kind.KEEPER.value}}}",
+        f"origin: {{tool: {SourceKind.KEEPER.value}}}",
         "---",
     ]
     data = "\n".join([*head, ""]).encode() + file.data
-    return FileItem(file.path, when, item_key(Kind.KEEPER, file.path, file.data), path, data, f"session {name}")
+    return FileItem(file.path, when, item_key(SourceKind.KEEPER, file.path, file.data), path, data, f"session {name}")
 
 
 def _raw(file: SourceFile, name: str) -> TranscriptItem:
@@ -96,7 +96,7 @@ def _raw(file: SourceFile, name: str) -> TranscriptItem:
     when = moment_in(name, file.modified.tzinfo) or file.modified
     text = clean_text(file.data.decode("utf-8-sig", "replace"))
     line = {"at": when.isoformat(timespec="milliseconds"), "role": "summary", "text": text}
-    key = item_key(Kind.KEEPER, file.path, file.data)
+    key = item_key(SourceKind.KEEPER, file.path, file.data)
     return TranscriptItem(file.path, when, key, f"{name} raw", (json.dumps(line, ensure_ascii=False),))
 
 
@@ -120,8 +120,8 @@ def _period(file: SourceFile) -> FileItem | None:
         return None
     if last is None:
         return None
-    data = period_document(name, file.data.decode("utf-8-sig", "surrogateescape"), Kind.KEEPER.value)
-    key = item_key(Kind.KEEPER, file.path, file.data)
+    data = period_document(name, file.data.decode("utf-8-sig", "surrogateescape"), SourceKind.KEEPER.value)
+    key = item_key(SourceKind.KEEPER, file.path, file.data)
     return FileItem(file.path, last, key, path, data, f"{'month' if month else 'week'} {name}")
 
 

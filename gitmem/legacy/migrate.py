@@ -14,17 +14,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
-from gitmem.git.history.commits import log
 from gitmem.legacy.jikime import plan_jikime_layout
 from gitmem.legacy.keeper import plan_keeper_layout
 from gitmem.legacy.plan import (
     ArchiveItem,
     FileItem,
-    Item,
-    Kind,
     Left,
     LogItem,
     MemoryItem,
+    MigrationItem,
+    SourceKind,
     TranscriptItem,
 )
 from gitmem.legacy.read import Source, read_source
@@ -40,8 +39,7 @@ from gitmem.model.paths import MEMORY, archive_path, daily_path, summary_path
 from gitmem.model.tiers.limits import Limits
 from gitmem.model.tiers.rotation import plan_rotation
 from gitmem.model.tiers.summary import render_document
-from gitmem.model.undo import undone_commits
-from gitmem.store.history.undo import reversals
+from gitmem.store.history.undo import standing_with
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
@@ -51,9 +49,9 @@ if TYPE_CHECKING:
 BATCH = 200  # items of one transaction
 BATCH_BYTES = 2_000_000  # of what may have to be summarized
 _LAYOUTS = {
-    Kind.ROTATION: plan_rotation_layout,
-    Kind.KEEPER: plan_keeper_layout,
-    Kind.JIKIME: plan_jikime_layout,
+    SourceKind.ROTATION: plan_rotation_layout,
+    SourceKind.KEEPER: plan_keeper_layout,
+    SourceKind.JIKIME: plan_jikime_layout,
 }
 _NOTES = "Notes"
 
@@ -109,9 +107,9 @@ def migrate(
     return done
 
 
-def _batches(items: Sequence[Item]) -> Iterator[list[Item]]:
+def _batches(items: Sequence[MigrationItem]) -> Iterator[list[MigrationItem]]:
     """Yield the items of one transaction, which holds the store's lock for a few seconds at most."""
-    batch: list[Item] = []
+    batch: list[MigrationItem] = []
     size = 0
     for item in items:
         size += len(item.data) if isinstance(item, ArchiveItem | MemoryItem | FileItem) else 0
@@ -152,7 +150,7 @@ def _joined(done: Migrated, more: _Result) -> Migrated:
     )
 
 
-def _bring(store: Store, items: Iterable[Item], session: str, *, dry_run: bool) -> _Result:
+def _bring(store: Store, items: Iterable[MigrationItem], session: str, *, dry_run: bool) -> _Result:
     """Migrate some items in one transaction."""
     pass_ = _Pass(store, tuple(items), session, summarize=not dry_run)
 
@@ -188,7 +186,7 @@ def _bring_transcript(store: Store, item: TranscriptItem, *, dry_run: bool) -> _
 class _Pass:
     """One transaction of a migration; its plan may run again, so it starts afresh each time."""
 
-    def __init__(self, store: Store, items: tuple[Item, ...], session: str, *, summarize: bool) -> None:
+    def __init__(self, store: Store, items: tuple[MigrationItem, ...], session: str, *, summarize: bool) -> None:
         self._store = store
         self._session = session
         self._summarize = summarize
@@ -218,10 +216,8 @@ class _Pass:
 
 def brought_before(store: Store) -> set[str]:
     """Return the keys of items that were migrated and not undone."""
-    git, tip = store.repository.git, store.repository.resolve(store.repository.branch())
-    commits = log(git, tip, trailers={Trailer.MIGRATED.value: ""})
-    undone = undone_commits(reversals(git, tip)) if commits else {}
-    return {key for commit in commits if commit.oid not in undone for key in commit.values(Trailer.MIGRATED)}
+    commits = standing_with(store.repository, {Trailer.MIGRATED.value: ""})
+    return {key for commit in commits for key in commit.values(Trailer.MIGRATED)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +229,7 @@ class _Bringing:
     session: str
     summarize: bool
 
-    def put(self, item: Item) -> list[str]:
+    def put(self, item: MigrationItem) -> list[str]:
         """Add the commits of an item; return its files, none if it was there already."""
         if isinstance(item, MemoryItem):
             return self._memory(item)
@@ -245,7 +241,7 @@ class _Bringing:
             return self._file(item)
         raise TypeError(type(item))
 
-    def _commit(self, item: Item, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
+    def _commit(self, item: MigrationItem, what: str, changes: Mapping[str, bytes], archive: str = "") -> list[str]:
         trailers = (
             (Trailer.OP.value, Op.MIGRATE.value),
             (Trailer.MIGRATED.value, item.key),

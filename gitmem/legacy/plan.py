@@ -27,7 +27,7 @@ _DIGEST = 16  # characters of an item's key
 _CLOCK = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})(?:[_T -]?([0-9]{2}):?([0-9]{2})(?::?([0-9]{2}))?)?")
 
 
-class Kind(StrEnum):
+class SourceKind(StrEnum):
     """The tool that made a memory."""
 
     ROTATION = "rotation"
@@ -45,7 +45,7 @@ class SourceFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class MigrationItem:
     """An item to migrate: its source file, its date, and a unique key.
 
     The same item of the same file always has the same key, so that it is migrated once.
@@ -57,7 +57,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveItem(Item):
+class ArchiveItem(MigrationItem):
     """An archive, to be named after `stamp` (`YYYYMMDD_HHMMSS`); `summary` is what an older tool said of it."""
 
     stamp: str
@@ -66,7 +66,7 @@ class ArchiveItem(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryItem(Item):
+class MemoryItem(MigrationItem):
     """A rolling memory; `whole` is all of it as an archive, None where its parts are archives of their own (R10)."""
 
     data: bytes
@@ -74,7 +74,7 @@ class MemoryItem(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class FileItem(Item):
+class FileItem(MigrationItem):
     """A document under a name of its own; `subject` is for its commit."""
 
     path: str
@@ -83,7 +83,7 @@ class FileItem(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class LogItem(Item):
+class LogItem(MigrationItem):
     """A day's log: entries with their sections, in order, and what stands in it besides."""
 
     day: str
@@ -92,7 +92,7 @@ class LogItem(Item):
 
 
 @dataclass(frozen=True, slots=True)
-class TranscriptItem(Item):
+class TranscriptItem(MigrationItem):
     """A raw transcript: lines as the branch l1 has them (docs/format.md, "Tree")."""
 
     session: str
@@ -108,20 +108,20 @@ class Left:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MigrationPlan:
     """The plan for a source: items in order of their dates, and parts left out."""
 
-    items: tuple[Item, ...]
+    items: tuple[MigrationItem, ...]
     left: tuple[Left, ...]
 
 
 # The plan for one file: items, and parts left out.
-Found = tuple[Sequence["Item"], Sequence["Left"]]
+Found = tuple[Sequence["MigrationItem"], Sequence["Left"]]
 
 
-def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found]) -> Plan:
+def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found]) -> MigrationPlan:
     """Return the plans of files, each read on its own."""
-    items: list[Item] = []
+    items: list[MigrationItem] = []
     left: list[Left] = []
     for file in files:
         found, not_taken = read(file)
@@ -130,17 +130,17 @@ def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found])
     return make_plan(items, left)
 
 
-def make_plan(items: list[Item], left: list[Left]) -> Plan:
+def make_plan(items: list[MigrationItem], left: list[Left]) -> MigrationPlan:
     """Return a plan with its items in order, each key once."""
     once = {item.key: item for item in reversed(items)}
     ordered = sorted(once.values(), key=lambda item: (item.when, item.source, item.key))
     if len(ordered) > MAX_ITEMS:
         left = [*left, Left("", f"it holds more than {MAX_ITEMS:,} things; only the newest were taken")]
         ordered = ordered[-MAX_ITEMS:]
-    return Plan(tuple(ordered), tuple(left))
+    return MigrationPlan(tuple(ordered), tuple(left))
 
 
-def item_key(kind: Kind, source: str, *parts: str | bytes) -> str:
+def item_key(kind: SourceKind, source: str, *parts: str | bytes) -> str:
     """Return the key of an item: a digest of the tool, the file's path and the item itself."""
     digest = hashlib.sha256()
     for part in (kind.value, source, *parts):

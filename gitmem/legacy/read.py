@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
-from gitmem.legacy.plan import Kind, Left, SourceFile
+from gitmem.legacy.plan import Left, SourceFile, SourceKind
 from gitmem.machine.beneath import enter
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ MAX_FILES = 20_000
 MAX_TOTAL = 512 * 1024 * 1024
 MAX_DEPTH = 4  # folders; `sessions/archive/` is the deepest that any tool makes
 _IN_PROJECT = (
-    (Kind.ROTATION, ".claude/memory"),
-    (Kind.ROTATION, ".crabshell/memory"),
-    (Kind.JIKIME, ".jikime/memory"),
+    (SourceKind.ROTATION, ".claude/memory"),
+    (SourceKind.ROTATION, ".crabshell/memory"),
+    (SourceKind.JIKIME, ".jikime/memory"),
 )
 _KEEPER = ".claude/memory-keeper/projects"
 _DATABASES = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
@@ -37,7 +37,7 @@ _DATABASES = (".db", ".db-wal", ".db-shm", ".sqlite", ".sqlite3")
 class Source:
     """A folder with the memory of an older tool."""
 
-    kind: Kind
+    kind: SourceKind
     folder: str
 
 
@@ -52,24 +52,24 @@ class Read:
 def find_sources(project: str, home: str) -> list[Source]:
     """Return the memories of older tools that belong to a project; of a folder for all projects, its own part."""
     found = [Source(kind, os.path.join(project, *name.split("/"))) for kind, name in _IN_PROJECT]
-    found.append(Source(Kind.KEEPER, os.path.join(home, *_KEEPER.split("/"), os.path.basename(project))))
+    found.append(Source(SourceKind.KEEPER, os.path.join(home, *_KEEPER.split("/"), os.path.basename(project))))
     return [source for source in found if _is_plain_folder(source.folder)]
 
 
-def kind_of(folder: str) -> Kind | None:
+def kind_of(folder: str) -> SourceKind | None:
     """Return the tool of a folder's memory, known by its path or its files; None if there is none."""
     parts = os.path.normpath(folder).replace("\\", "/").split("/")
     if ".jikime" in parts:
-        return Kind.JIKIME
+        return SourceKind.JIKIME
     if "memory-keeper" in parts:
-        return Kind.KEEPER
+        return SourceKind.KEEPER
     names = set(_names(folder))
     if names & {"MEMORY.md", "track_buffer.jsonl"} and "memory.md" not in names:
-        return Kind.JIKIME
+        return SourceKind.JIKIME
     if "index.json" in names and "memory-index.json" not in names:
-        return Kind.KEEPER
+        return SourceKind.KEEPER
     known = names & {"memory.md", "logbook.md", "facts.json", "memory-index.json"}
-    return Kind.ROTATION if known or any(name.startswith("memory_") for name in names) else None
+    return SourceKind.ROTATION if known or any(name.startswith("memory_") for name in names) else None
 
 
 def read_source(folder: str, zone: tzinfo | None) -> Read:

@@ -8,7 +8,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from gitmem.legacy.plan import ArchiveItem, FileItem, Item, Kind, MemoryItem, SourceFile, item_key, moment_in, stamp_of
+from gitmem.legacy.plan import (
+    ArchiveItem,
+    FileItem,
+    MemoryItem,
+    MigrationItem,
+    SourceFile,
+    SourceKind,
+    item_key,
+    moment_in,
+    stamp_of,
+)
 from gitmem.legacy.split import last_day, split_memory
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import Entry, clean_text, without_ids
@@ -29,7 +39,7 @@ _ITEM = re.compile(r"^[-*] (?P<text>[^\n]*(?:\n[ \t]+\S[^\n]*)*)", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\[[^\]]*\]")
 
 
-def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> list[Item]:
+def plan_memory(kind: SourceKind, file: SourceFile, limits: Limits) -> list[MigrationItem]:
     """Return a rolling memory, after its parts where it is over the threshold (spec R10)."""
     parts = split_memory(file.data, limits, file.modified.strftime("%Y-%m-%d"))
     zone = file.modified.tzinfo
@@ -46,7 +56,7 @@ def plan_memory(kind: Kind, file: SourceFile, limits: Limits) -> list[Item]:
     return [*archives, MemoryItem(file.path, when, key, file.data, None)]
 
 
-def note(kind: Kind, file: SourceFile) -> FileItem:
+def note(kind: SourceKind, file: SourceFile) -> FileItem:
     """Return a person's own notes on a project, as they are."""
     name = slug(file.path.removesuffix(".md")) or "notes"
     key = item_key(kind, file.path, file.data)
@@ -73,7 +83,7 @@ def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
         for match in _ITEM.finditer(text):
             said = clean_text(without_ids(re.sub(r"\n[ \t]+", "\n", match["text"])))
             if said and not _PLACEHOLDER.fullmatch(said):
-                digest = bytes.fromhex(item_key(Kind.ROTATION, kind.value, said))
+                digest = bytes.fromhex(item_key(SourceKind.ROTATION, kind.value, said))
                 identifier = make_id(int(item.when.timestamp() * 1000), digest)
                 entry = Entry(identifier, item.when.strftime("%Y-%m-%d %H:%M:%S"), kind.label, said)
                 found.append((kind.section, entry))

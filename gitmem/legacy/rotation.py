@@ -19,9 +19,9 @@ from gitmem.legacy.plan import (
     ArchiveItem,
     FileItem,
     Found,
-    Kind,
     Left,
-    Plan,
+    MigrationPlan,
+    SourceKind,
     TranscriptItem,
     fields_of,
     instant,
@@ -56,7 +56,7 @@ _DERIVED = {_INDEX: "gitmem derives it from history ('gitmem index')", ".rotatio
 _ROLES = ("user", "assistant", "summary")
 
 
-def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> Plan:
+def plan_rotation_layout(files: Iterable[SourceFile], limits: Limits) -> MigrationPlan:
     """Return the plan for a memory with rotated archives."""
     by_path = {file.path: file for file in files}
     return plan_files(by_path.values(), lambda file: _planned(file, by_path, limits))
@@ -66,19 +66,19 @@ def _planned(  # noqa: PLR0911
     file: SourceFile, by_path: Mapping[str, SourceFile], limits: Limits
 ) -> Found:
     if file.path == FACTS:
-        return plan_facts(Kind.ROTATION, file)
+        return plan_facts(SourceKind.ROTATION, file)
     if file.path.endswith(_SUMMARY):
         return _lone_summary(file, by_path)
     if not file.data.strip():
         return [], [Left(file.path, "it is empty")]
     if file.path in _MEMORIES:
-        return plan_memory(Kind.ROTATION, file, limits), []
+        return plan_memory(SourceKind.ROTATION, file, limits), []
     if _ARCHIVE.fullmatch(file.path):
         return [_archive(file, by_path)], []
     if session := _SESSION.fullmatch(file.path):
-        return plan_transcript(Kind.ROTATION, file, session[1])
+        return plan_transcript(SourceKind.ROTATION, file, session[1])
     if file.path in _NOTES:
-        return [note(Kind.ROTATION, file)], []
+        return [note(SourceKind.ROTATION, file)], []
     return [], [Left(file.path, _DERIVED.get(file.path, "it is nothing gitmem knows"))]
 
 
@@ -87,7 +87,7 @@ def _archive(file: SourceFile, by_path: Mapping[str, SourceFile]) -> ArchiveItem
     stamp = stamp_of(when)
     beside = by_path.get(file.path.removesuffix(".md") + _SUMMARY)
     summary = _summary(beside, archive_path(stamp)) if beside else None
-    key = item_key(Kind.ROTATION, file.path, file.data)
+    key = item_key(SourceKind.ROTATION, file.path, file.data)
     return ArchiveItem(file.path, when, key, stamp, file.data, summary)
 
 
@@ -116,7 +116,7 @@ def _lone_summary(file: SourceFile, by_path: Mapping[str, SourceFile]) -> Found:
     if archive in by_path:
         return [], []
     name = path.rpartition("/")[2].removesuffix(".md")
-    key = item_key(Kind.ROTATION, file.path, file.data)
+    key = item_key(SourceKind.ROTATION, file.path, file.data)
     target = f"{SUMMARIES}/{name}.summary.md"
     return [FileItem(file.path, when, key, target, render_document(summary, when), f"summary of {archive}")], []
 
@@ -139,7 +139,7 @@ def _summary(file: SourceFile, archive: str) -> Summary | None:
     return summary if summary.overall_summary or summary.themes or summary.key_decisions or summary.issues else None
 
 
-def plan_transcript(kind: Kind, file: SourceFile, name: str) -> Found:
+def plan_transcript(kind: SourceKind, file: SourceFile, name: str) -> Found:
     """Return a normalised transcript (`ts`, `role`, `text` a line) as the branch l1 has one."""
     last = moment_in(name, file.modified.tzinfo) or file.modified
     lines, unread, started = [], 0, None

@@ -26,30 +26,32 @@ _MOST_CONTINUED = 3  # bytes of a character after its first
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class DatedPart:
     """A part of a memory and its last day, `YYYY-MM-DD`."""
 
     day: str
     data: bytes
 
 
-def split_memory(data: bytes, limits: Limits, day: str) -> tuple[Part, ...]:
+def split_memory(data: bytes, limits: Limits, day: str) -> tuple[DatedPart, ...]:
     """Return a memory in parts, each under the threshold; `day` is that of a part in which no day is named."""
     if not needs_rotation(len(data), limits):
-        return (Part(day, data),) if data else ()
+        return (DatedPart(day, data),) if data else ()
     room = max((limits.threshold - 1) * BYTES_PER_TOKEN, 1)
     pieces = (piece for section in _sections(data, day) for piece in _fitting(section, room))
     return tuple(_grouped(pieces, room))
 
 
-def _sections(data: bytes, day: str) -> list[Part]:
+def _sections(data: bytes, day: str) -> list[DatedPart]:
     """Return the sections, each with its heading; text before the first heading belongs to the first."""
     found = [(match.start(), match[1].decode()) for match in _DATED.finditer(data) if _is_day(match[1])]
     found = found or [(match.start(), day) for match in _HEADING.finditer(data)]
     if not found:
-        return [Part(day, data)]
+        return [DatedPart(day, data)]
     starts = [0, *(start for start, _ in found[1:]), len(data)]
-    return [Part(named, data[start:end]) for (_, named), start, end in zip(found, starts, starts[1:], strict=False)]
+    return [
+        DatedPart(named, data[start:end]) for (_, named), start, end in zip(found, starts, starts[1:], strict=False)
+    ]
 
 
 def last_day(data: bytes) -> str:
@@ -65,12 +67,14 @@ def _is_day(text: bytes) -> bool:
     return True
 
 
-def _fitting(section: Part, room: int) -> Iterator[Part]:
+def _fitting(section: DatedPart, room: int) -> Iterator[DatedPart]:
     """Yield a section, split by lines into pieces that fit if too large."""
     if len(section.data) <= room:
         yield section
         return
-    lines = (Part(section.day, piece) for line in section.data.splitlines(keepends=True) for piece in _cut(line, room))
+    lines = (
+        DatedPart(section.day, piece) for line in section.data.splitlines(keepends=True) for piece in _cut(line, room)
+    )
     yield from _grouped(lines, room)
 
 
@@ -86,15 +90,15 @@ def _cut(line: bytes, room: int) -> Iterator[bytes]:
     yield line[start:]
 
 
-def _grouped(pieces: Iterable[Part], room: int) -> Iterator[Part]:
+def _grouped(pieces: Iterable[DatedPart], room: int) -> Iterator[DatedPart]:
     """Yield pieces joined as long as they fit; a part has the last day of its pieces."""
     held: list[bytes] = []
     day, size = "", 0
     for piece in pieces:
         if held and size + len(piece.data) > room:
-            yield Part(day, b"".join(held))
+            yield DatedPart(day, b"".join(held))
             day, held, size = "", [], 0
         day, size = max(day, piece.day), size + len(piece.data)
         held.append(piece.data)
     if held:
-        yield Part(day, b"".join(held))
+        yield DatedPart(day, b"".join(held))

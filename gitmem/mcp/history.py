@@ -12,7 +12,7 @@ from gitmem.store.history.origin import blame
 
 if TYPE_CHECKING:
     from gitmem.store.history.origin import Line
-    from gitmem.store.history.records import Record
+    from gitmem.store.history.records import CommitRecord
     from gitmem.store.store import Store
 
 LIMIT = 5
@@ -52,12 +52,12 @@ def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: in
     return client_text("\n".join(answer))
 
 
-def _learned(origin: Record | None, lines: list[Line]) -> list[str]:
+def _learned(origin: CommitRecord | None, lines: list[Line]) -> list[str]:
     who = f"Learned {_who(origin)}:" if origin else "Edited by hand just now, not committed yet:"
     return [who, *(f"{line.number}  {line.text[:_SHOWN]}" for line in lines)]
 
 
-def _who(origin: Record) -> str:
+def _who(origin: CommitRecord) -> str:
     """Return date, host or author, session and commit."""
     through = origin.host or origin.author
     session = f", session {origin.session}" if origin.session else ""

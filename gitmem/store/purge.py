@@ -23,7 +23,7 @@ from gitmem.model.purge.purge import LEAST, MARKER, MOST, MOST_TEXTS, Replacer, 
 from gitmem.redact.redact import redact
 from gitmem.store.rewrite.apply import apply, locked, oldest_affected
 from gitmem.store.rewrite.progress import Journal
-from gitmem.store.rewrite.records import MOST_UNASKED, answer, followed_at, record_path
+from gitmem.store.rewrite.purge_records import MOST_UNASKED, answer, followed_at, record_path
 from gitmem.store.setup.remotes import remotes
 from gitmem.store.transaction.redaction import readings
 from gitmem.store.transaction.transact import transact
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import re
     from datetime import datetime
 
-    from gitmem.git.upkeep.rewrite import Found, Written
+    from gitmem.git.upkeep.rewrite import Occurrences, Written
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
@@ -62,7 +62,7 @@ class Purge:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class PurgePlan:
     """The texts to purge, in all forms that were found, and a preview of the result.
 
     `needed` is whether history, an unreachable object or the private folder holds one of them.
@@ -73,7 +73,7 @@ class Plan:
     needed: bool
 
 
-def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> Plan:
+def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> PurgePlan:
     """Find a text, all matches of a pattern within lines, or, with None, every secret in the store and its history.
 
     Secrets are found by today's redaction rules.
@@ -89,10 +89,10 @@ def plan_purge(store: Store, sought: str | re.Pattern[str] | None) -> Plan:
     found = find(git, walked, replacer)
     forms_met = {form for form in replacer.met if LEAST <= len(form) <= MOST}
     needed = bool(found) or _lingers(store, replacer)
-    return Plan(frozenset(texts | forms_met), _described(store, walked, texts, found), needed)
+    return PurgePlan(frozenset(texts | forms_met), _described(store, walked, texts, found), needed)
 
 
-def purge(store: Store, plan: Plan) -> Purge:
+def purge(store: Store, plan: PurgePlan) -> Purge:
     """Remove the texts of a plan from the store and its history.
 
     Raises:
@@ -200,7 +200,7 @@ def _is_own(text: bytes) -> bool:
     return any(form in data for form in forms(text) for data in own)
 
 
-def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found: Found) -> Purge:
+def _described(store: Store, walked: Sequence[Written], texts: set[bytes], found: Occurrences) -> Purge:
     brought, files = 0, set[bytes]()
     for commit in walked:
         paths = {one.path for one in commit.changes if one.new in found.blobs or one.path in found.paths}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.legacy.migrate import migrate
-from gitmem.legacy.plan import Kind
+from gitmem.legacy.plan import SourceKind
 from gitmem.legacy.read import Source, find_sources, kind_of
 from gitmem.memory.save import save
 from gitmem.memory.summaries.offline import pending_archives, read_summary
@@ -54,7 +54,7 @@ def legacy(desk) -> Path:
     return Path(desk.store.root).parent / ".claude" / "memory"
 
 
-def bring(desk, folder: Path, kind: Kind = Kind.ROTATION, **more: object):
+def bring(desk, folder: Path, kind: SourceKind = SourceKind.ROTATION, **more: object):
     return migrate(desk.store, Source(kind, str(folder)), **more)
 
 
@@ -369,16 +369,16 @@ def test_a_memory_of_the_plugin(desk, home):
             "sessions/archive/2025-12.md": "December.\n",
         },
     )
-    assert find_sources(str(root(desk).parent), str(home)) == [Source(Kind.KEEPER, str(folder))]
-    assert kind_of(str(folder)) is Kind.KEEPER
-    done = bring(desk, folder, Kind.KEEPER)
+    assert find_sources(str(root(desk).parent), str(home)) == [Source(SourceKind.KEEPER, str(folder))]
+    assert kind_of(str(folder)) is SourceKind.KEEPER
+    done = bring(desk, folder, SourceKind.KEEPER)
     assert whys(done) == {"index.json": "an index of keywords is derived ('gitmem keywords')"}
     assert desk.text("weekly/2026/2026-W02.md").endswith("---\n# 2026-W02\n\n# Week 2\n\n- parser\n")
     assert desk.text("monthly/2025/2025-12.md").endswith("December.\n")
     session = next((root(desk) / "sessions").rglob("*.md")).read_text(encoding="utf-8")
     assert "kind: session\ncreated: 2026-01-13T10:11:00+09:00\n" in session
     assert [one.started.hour for one in transcripts.sessions(desk.store)] == [1]
-    assert (bring(desk, folder, Kind.KEEPER).brought, len(list((root(desk) / "facts").rglob("*.md")))) == ((), 4)
+    assert (bring(desk, folder, SourceKind.KEEPER).brought, len(list((root(desk) / "facts").rglob("*.md")))) == ((), 4)
 
 
 JIKIME_DAY = """# 2026-01-28
@@ -411,8 +411,8 @@ def test_a_memory_of_daily_logs(desk):
             "memory.db": b"SQLite format 3\0",
         },
     )
-    assert kind_of(str(folder)) is Kind.JIKIME
-    done = bring(desk, folder, Kind.JIKIME)
+    assert kind_of(str(folder)) is SourceKind.JIKIME
+    done = bring(desk, folder, SourceKind.JIKIME)
     assert set(whys(done)) == {"track_buffer.jsonl", "memory.db"}
     day = desk.text("daily/2026/01/2026-01-28.md")
     assert "- [10:11:12] **User Prompt**: 빌드를 고쳐줘 ^" in day
@@ -422,7 +422,7 @@ def test_a_memory_of_daily_logs(desk):
     assert day.index("Files modified: jwt.go") < day.index("## Decision")
     assert desk.text("daily/2026/01/2026-01-29.md").endswith("\n\n## Notes\n\nmy own words\n")
     assert "- tabs" in desk.text("memory.md")
-    assert bring(desk, folder, Kind.JIKIME).brought == ()
+    assert bring(desk, folder, SourceKind.JIKIME).brought == ()
 
 
 def test_a_crabshell_logbook(desk):

@@ -16,10 +16,10 @@ from gitmem.legacy.keeper import plan_keeper_layout
 from gitmem.legacy.plan import (
     ArchiveItem,
     FileItem,
-    Kind,
     LogItem,
     MemoryItem,
     SourceFile,
+    SourceKind,
     TranscriptItem,
     instant,
     item_key,
@@ -117,7 +117,7 @@ def test_no_word_of_a_daily_log_is_lost(texts):
 
 @given(st.dictionaries(st.sampled_from(["decisions", "patterns", "issues", "rules", "solutions", "coreLogic"]), TREES))
 def test_every_fact_that_says_something_can_be_read_back(given_facts):
-    items, _ = plan_facts(Kind.KEEPER, SourceFile("facts.json", json.dumps(given_facts).encode(), NOW))
+    items, _ = plan_facts(SourceKind.KEEPER, SourceFile("facts.json", json.dumps(given_facts).encode(), NOW))
     for item in items:
         assert parse_fact(item.data, item.path) is not None
 
@@ -164,9 +164,13 @@ def test_what_is_no_json_says_why(data, why):
 
 
 def test_keys_tell_all_things_apart():
-    keys = {item_key(Kind.ROTATION, "a", "bc"), item_key(Kind.ROTATION, "ab", "c"), item_key(Kind.KEEPER, "a", "bc")}
+    keys = {
+        item_key(SourceKind.ROTATION, "a", "bc"),
+        item_key(SourceKind.ROTATION, "ab", "c"),
+        item_key(SourceKind.KEEPER, "a", "bc"),
+    }
     assert len(keys) == 3
-    assert item_key(Kind.ROTATION, "a", "bc") == item_key(Kind.ROTATION, "a", b"bc")
+    assert item_key(SourceKind.ROTATION, "a", "bc") == item_key(SourceKind.ROTATION, "a", b"bc")
 
 
 def test_a_memory_is_one_thing_or_its_parts_and_what_stays():

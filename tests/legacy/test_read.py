@@ -6,7 +6,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from gitmem.legacy import read as foreign
-from gitmem.legacy.plan import Kind
+from gitmem.legacy.plan import SourceKind
 from gitmem.legacy.read import Source, find_sources, kind_of, read_source
 from gitmem.machine.beneath import HANDLES
 from tests.machine.test_beneath import Swap
@@ -74,22 +74,22 @@ def test_only_what_belongs_to_the_project_is_found(tmp_path):
     make(home / ".claude/memory-keeper/projects", "loader/memory.md", "another/memory.md")
     make(project, ".claude/memory/memory.md", ".jikime/memory/MEMORY.md", ".crabshell/memory", "x/.claude/memory/a.md")
     assert find_sources(str(project), str(home)) == [
-        Source(Kind.ROTATION, str(project / ".claude" / "memory")),
-        Source(Kind.JIKIME, str(project / ".jikime" / "memory")),
-        Source(Kind.KEEPER, str(home / ".claude" / "memory-keeper" / "projects" / "loader")),
+        Source(SourceKind.ROTATION, str(project / ".claude" / "memory")),
+        Source(SourceKind.JIKIME, str(project / ".jikime" / "memory")),
+        Source(SourceKind.KEEPER, str(home / ".claude" / "memory-keeper" / "projects" / "loader")),
     ]
 
 
 @pytest.mark.parametrize(
     "folder, names, kind",
     [
-        ("m", ["memory.md"], Kind.ROTATION),
-        ("m", ["memory_20260113_112700.md"], Kind.ROTATION),
-        ("m", ["logbook.md"], Kind.ROTATION),
-        ("m", ["facts.json", "index.json", "memory.md"], Kind.KEEPER),
-        ("memory-keeper/projects/x", ["memory.md"], Kind.KEEPER),
-        ("m", ["MEMORY.md", "2026-01-28.md"], Kind.JIKIME),
-        (".jikime/memory", ["2026-01-28.md"], Kind.JIKIME),
+        ("m", ["memory.md"], SourceKind.ROTATION),
+        ("m", ["memory_20260113_112700.md"], SourceKind.ROTATION),
+        ("m", ["logbook.md"], SourceKind.ROTATION),
+        ("m", ["facts.json", "index.json", "memory.md"], SourceKind.KEEPER),
+        ("memory-keeper/projects/x", ["memory.md"], SourceKind.KEEPER),
+        ("m", ["MEMORY.md", "2026-01-28.md"], SourceKind.JIKIME),
+        (".jikime/memory", ["2026-01-28.md"], SourceKind.JIKIME),
         ("m", ["readme.md"], None),
         ("m", [], None),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.legacy.split import Part, split_memory
+from gitmem.legacy.split import DatedPart, split_memory
 from gitmem.model.tiers.limits import Limits, needs_rotation
 
 SMALL = Limits(threshold_tokens=100, carryover_tokens=10)  # 95 tokens, so a part has 376 bytes at most
@@ -93,7 +93,7 @@ def test_a_day_that_is_too_large_alone_is_split_by_lines_under_its_own_date():
 
 def test_an_empty_memory_has_no_part_and_a_small_one_is_its_own():
     assert split_memory(b"", SMALL, TODAY) == ()
-    assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == (Part(TODAY, b"## 2026-01-01\n"),)
+    assert split_memory(b"## 2026-01-01\n", SMALL, TODAY) == (DatedPart(TODAY, b"## 2026-01-01\n"),)
 
 
 @pytest.mark.parametrize("data", [b"\n" * 500_000, b"x" * 500_000, b"## 2026-01-01\n" * 30_000])

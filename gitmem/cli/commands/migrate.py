@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
-    from gitmem.legacy.plan import Kind
+    from gitmem.legacy.plan import SourceKind
     from gitmem.legacy.read import Source, find_sources, kind_of
     from gitmem.store.locate import find_project
 
@@ -69,7 +69,7 @@ def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]
         folder = os.path.join(door.folder(args), os.path.expanduser(args.source))
         if not os.path.isdir(folder):
             raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
-        kind = Kind(args.kind) if args.kind else kind_of(folder)
+        kind = SourceKind(args.kind) if args.kind else kind_of(folder)
         if kind is None:
             raise NotFoundError(
                 f"gitmem does not recognize the memory in {args.source}.", "Name its layout with --from."

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
-    from gitmem.store.purge import Plan, Purge
+    from gitmem.store.purge import Purge, PurgePlan
 
 _SHOWN = 20  # files that a preview lists
 
@@ -91,7 +91,7 @@ def _wanted(args: argparse.Namespace, door: Door) -> str | re.Pattern[str] | Non
     return text
 
 
-def _preview(plan: Plan) -> str:
+def _preview(plan: PurgePlan) -> str:
     planned = plan.purge
     if not plan.needed:
         return "The store does not hold it, and neither does its history."

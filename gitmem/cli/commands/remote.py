@@ -37,7 +37,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.store.setup.remotes import add_remote, remove_remote
-    from gitmem.store.sync.records import write_record
+    from gitmem.store.sync.attempts import write_record
 
     store = door.open(args)
     if args.action == "add":

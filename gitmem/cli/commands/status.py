@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.memory.ask.ask import Spending
     from gitmem.search.vectors.fill import Overview
-    from gitmem.store.health.status import Status
+    from gitmem.store.health.status import StoreStatus
     from gitmem.store.sync.all import RemoteState
 
 _SHOWN = 5
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     return ExitCode.OK
 
 
-def _screen(status: Status, vectors: Overview, models: Spending, door: Door) -> str:
+def _screen(status: StoreStatus, vectors: Overview, models: Spending, door: Door) -> str:
     last = status.last_save
     saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
     percent = status.tokens * 100 // max(status.threshold, 1)

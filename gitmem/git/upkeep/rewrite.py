@@ -48,7 +48,7 @@ class Cleaner(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CommitChange:
     """A commit's change of a path against its first parent; an id is "" if there is no file."""
 
     path: bytes
@@ -64,7 +64,7 @@ class Written:
     oid: str
     parents: tuple[str, ...]
     raw: bytes
-    changes: tuple[Change, ...]
+    changes: tuple[CommitChange, ...]
 
 
 def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> list[Written]:
@@ -81,11 +81,11 @@ def history(git: Git, tips: Collection[str], without: Collection[str] = ()) -> l
     ]
 
 
-def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[Change, ...]]:
+def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[CommitChange, ...]]:
     wanted = "".join(" ".join(line[:2]) + "\n" for line in lines)  # each against its first parent only
     options = ("--stdin", "--root", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
     output = git.run("diff-tree", *options, stdin=wanted.encode(), timeout=_SECONDS)
-    found: dict[str, list[Change]] = {}
+    found: dict[str, list[CommitChange]] = {}
     commit = ""
     tokens = iter(output.split(b"\0")[:-1])
     for token in tokens:
@@ -94,7 +94,7 @@ def _changes(git: Git, lines: Iterable[Sequence[str]]) -> dict[str, tuple[Change
             continue
         _, mode, old, new, _ = token.split(b" ")
         before, after = (oid.decode() if oid.strip(b"0") else "" for oid in (old, new))
-        found.setdefault(commit, []).append(Change(next(tokens), mode, before, after))
+        found.setdefault(commit, []).append(CommitChange(next(tokens), mode, before, after))
     return {oid: tuple(changes) for oid, changes in found.items()}
 
 
@@ -114,7 +114,7 @@ def contents(git: Git, commits: Iterable[Written]) -> Iterator[tuple[bytes, byte
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Occurrences:
     """Where the text occurs: contents by blob id, paths, and commits by their own text."""
 
     blobs: dict[str, bytes]
@@ -126,7 +126,7 @@ class Found:
         return bool(self.blobs or self.paths or self.commits)
 
 
-def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Found:
+def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
     """Return what a cleaner would change in some commits."""
     changes = [change for commit in commits for change in commit.changes]
     # Versions of a file follow each other, so that fast-import stores small deltas.
@@ -139,13 +139,13 @@ def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Found:
             dirty[oid] = clean
     names = {path: cleaner.clean_path(path) for path in {change.path for change in changes}}
     renamed = {path: name for path, name in names.items() if path != name}
-    return Found(dirty, renamed, frozenset(one.oid for one in commits if cleaner.clean(one.raw) != one.raw))
+    return Occurrences(dirty, renamed, frozenset(one.oid for one in commits if cleaner.clean(one.raw) != one.raw))
 
 
 def rewrite(
     git: Git,
     commits: Sequence[Written],
-    found: Found,
+    found: Occurrences,
     cleaner: Cleaner,
     *,
     keep_pack: bool,
@@ -174,7 +174,7 @@ def rewrite(
     return new
 
 
-def _name(found: Found, change: Change) -> bytes:
+def _name(found: Occurrences, change: CommitChange) -> bytes:
     return quote_path(os.fsdecode(found.paths.get(change.path, change.path)))
 
 
@@ -207,7 +207,7 @@ class _Importer:
         for oid, data in contents.items():
             self._send(b"blob\nmark %s\ndata %d\n" % (self._mark(oid), len(data)), data, b"\n")
 
-    def commit(self, commit: Written, found: Found, new: dict[str, str], cleaner: Cleaner) -> str:
+    def commit(self, commit: Written, found: Occurrences, new: dict[str, str], cleaner: Cleaner) -> str:
         """Rewrite a commit on its rewritten parents; return its id."""
         head, _, message = commit.raw.partition(b"\n\n")
         lines = (line.partition(b" ") for line in head.split(b"\n") if not line.startswith(b" "))

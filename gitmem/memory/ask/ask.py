@@ -19,7 +19,7 @@ from gitmem.llm.models import make_model
 from gitmem.llm.protocol import cost_of, fenced
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.machine.beneath import read_text
-from gitmem.memory.ask.ledger import Asking, Ledger, Limits, Spent, SpentError, day_of
+from gitmem.memory.ask.ledger import Asking, DayLimits, Ledger, Spent, SpentError, day_of
 from gitmem.redact.redact import redact
 from gitmem.store.headers.cache import FOLDER
 from gitmem.text.tokens import estimate_tokens
@@ -110,7 +110,7 @@ class _Tries:
         config = store.config.summary
         self._model, self._request = model, request
         self._ledger = _ledger(store)
-        self._limits = Limits(config.tokens_per_day, config.cents_per_day, config.seconds_per_day)
+        self._limits = DayLimits(config.tokens_per_day, config.cents_per_day, config.seconds_per_day)
         self._deadline = time.monotonic() + config.timeout_seconds
         self._asking = asking._replace(
             provider=model.provider, model=model.name(request.size), spent=self._most(config.timeout_seconds)

@@ -31,7 +31,7 @@ class SpentError(RefusedError):
     """A limit of the day is reached; the message says which."""
 
 
-class Limits(Value):
+class DayLimits(Value):
     """The limits of a day: tokens, US cents and seconds; 0 for no limit."""
 
     tokens: int = 0
@@ -80,7 +80,7 @@ class Ledger:
         self._clock = clock
         self._token = token
 
-    def begin(self, asking: Asking, limits: Limits) -> Asking:
+    def begin(self, asking: Asking, limits: DayLimits) -> Asking:
         """Record a question before it is asked; returns it with its number and time.
 
         Raises:
@@ -164,7 +164,7 @@ def day_of(askings: Iterable[Asking]) -> Day:
     return Day(len(questions), sum(bool(asking.failure) for asking in questions), spent, len(questions) - len(priced))
 
 
-def _exceeded(spent: Spent, limits: Limits) -> str:
+def _exceeded(spent: Spent, limits: DayLimits) -> str:
     """Return a sentence about the limit that is exceeded, "" if none is."""
     if limits.tokens and spent.tokens > limits.tokens:
         return f"Models may read and write {limits.tokens:,} tokens"

@@ -15,7 +15,7 @@ from gitmem.model.entry.log import find_section
 from gitmem.model.paths import MEMORY, SUMMARIES
 from gitmem.model.session.briefing import Part, compose
 from gitmem.store.headers.cache import never
-from gitmem.store.sync.records import failures
+from gitmem.store.sync.attempts import failures
 from gitmem.text.fence import FENCE, cannot_close
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -53,7 +53,7 @@ _MARKERS = re.compile(
 )
 
 
-class Status(StrEnum):
+class MergeStatus(StrEnum):
     """The result for a file."""
 
     SAME = "same"  # equal on both sides
@@ -67,17 +67,17 @@ class Merged(Value):
     """A merged file: its content (None: removed), and another version kept beside it, if any."""
 
     data: bytes | None
-    status: Status
+    status: MergeStatus
     beside: bytes | None = None
 
 
 def merge(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> Merged:
     """Return three versions of the file at `path` merged; None stands for a version without it. Never raises."""
     if ours == theirs:
-        return Merged(ours, Status.SAME)
+        return Merged(ours, MergeStatus.SAME)
     if base in (ours, theirs):
         data = theirs if ours == base else ours
-        return Merged(data, Status.REMOVED if data is None else Status.TAKEN)
+        return Merged(data, MergeStatus.REMOVED if data is None else MergeStatus.TAKEN)
     if ours is None or theirs is None:
         return _changed_and_removed(path, base or b"", ours if theirs is None else theirs)
     if not path.endswith(".md") or b"\0" in ours + theirs:
@@ -115,14 +115,14 @@ def _changed_and_removed(path: str, base: bytes, changed: bytes | None) -> Merge
     """Return the rest of a file that one side removed: a change wins; of a log, the new entries."""
     assert changed is not None
     if not path.endswith(".md"):
-        return Merged(changed, Status.TAKEN)
+        return Merged(changed, MergeStatus.TAKEN)
     before, after = Document.parse(base), Document.parse(changed)
     rest, more = survivors(before.body, after.body)
     if more or before.header != after.header:
-        return Merged(changed, Status.TAKEN)
+        return Merged(changed, MergeStatus.TAKEN)
     if rest is None:
-        return Merged(None, Status.REMOVED)
-    return Merged(after.with_body(rest).render(), Status.MERGED)
+        return Merged(None, MergeStatus.REMOVED)
+    return Merged(after.with_body(rest).render(), MergeStatus.MERGED)
 
 
 def _merge_unknown(base: bytes | None, ours: bytes, theirs: bytes, *, both_add: bool = False) -> Merged:
@@ -130,8 +130,8 @@ def _merge_unknown(base: bytes | None, ours: bytes, theirs: bytes, *, both_add: 
     first, second = sorted((ours, theirs), key=lambda data: (len(data), data))
     merged = merge_lines(first, base or b"", second, both_add=both_add)
     if merged is not None:
-        return Merged(merged, Status.MERGED)
-    return Merged(second, Status.REVIEW, first)
+        return Merged(merged, MergeStatus.MERGED)
+    return Merged(second, MergeStatus.REVIEW, first)
 
 
 def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
@@ -141,7 +141,7 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes) 
     before = Document.parse(base or b"")
     older, newer = sorted((Document.parse(data) for data in (ours, theirs)), key=_age)
     if path.startswith(f"{SUMMARIES}/"):  # derived files: either will do
-        return Merged(max((ours, theirs), key=_worth), Status.MERGED)
+        return Merged(max((ours, theirs), key=_worth), MergeStatus.MERGED)
     if older.problem or newer.problem:
         return _merge_unknown(base, ours, theirs, both_add=True)
     try:
@@ -175,10 +175,10 @@ def _merged_header(base: Document, older: Document, newer: Document) -> tuple[st
 def _with_review(document: Document, places: tuple[str, ...]) -> Merged:
     """Return a merged document with sections added to its `review` field."""
     if not places:
-        return Merged(document.render(), Status.MERGED)
+        return Merged(document.render(), MergeStatus.MERGED)
     known = document.get(REVIEW)
     known = [str(place) for place in known] if isinstance(known, list) else []
-    return Merged(document.set(REVIEW, sorted({*known, *places})).render(), Status.REVIEW)
+    return Merged(document.set(REVIEW, sorted({*known, *places})).render(), MergeStatus.REVIEW)
 
 
 def _versions(data: bytes) -> tuple[bytes, bytes, bytes] | None:

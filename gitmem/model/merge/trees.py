@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from gitmem.model.document.document import Document
-from gitmem.model.merge.documents import Status, beside_path, is_beside, merge
+from gitmem.model.merge.documents import MergeStatus, beside_path, is_beside, merge
 from gitmem.model.paths import ARCHIVE, fold
 
 
@@ -18,12 +18,12 @@ class MergedTrees:
     """The merged files: content by path (None: removed), the status of each, and paths to review."""
 
     files: dict[str, bytes | None] = field(default_factory=dict)
-    statuses: dict[str, Status] = field(default_factory=dict)
+    statuses: dict[str, MergeStatus] = field(default_factory=dict)
 
     @property
     def review(self) -> tuple[str, ...]:
         """Return the paths of documents with two versions of something, or beside another version."""
-        return tuple(sorted(path for path, status in self.statuses.items() if status is Status.REVIEW))
+        return tuple(sorted(path for path, status in self.statuses.items() if status is MergeStatus.REVIEW))
 
 
 def merge_trees(
@@ -54,10 +54,10 @@ def _add(merged: MergedTrees, path: str, base: bytes | None, ours: bytes | None,
     result = merge(path, base, ours, theirs)
     _put(merged, path, result.data, result.status)
     if result.beside is not None:
-        _put(merged, beside_path(path, result.beside), result.beside, Status.REVIEW)
+        _put(merged, beside_path(path, result.beside), result.beside, MergeStatus.REVIEW)
 
 
-def _put(merged: MergedTrees, path: str, data: bytes | None, status: Status) -> None:
+def _put(merged: MergedTrees, path: str, data: bytes | None, status: MergeStatus) -> None:
     """Record a merged file; two of the same name become one."""
     there = merged.files.get(path)
     if there is not None and data is not None and there != data:
@@ -120,11 +120,11 @@ def _merge_renamed(
     for number, name in enumerate(targets):
         # The other side may have added a file of the new name.
         if name is None and (made := sides[number].get(target)) is not None:
-            _put(merged, target, made, Status.TAKEN)
-    _put(merged, path, None, Status.REMOVED)
+            _put(merged, target, made, MergeStatus.TAKEN)
+    _put(merged, path, None, MergeStatus.REMOVED)
     if None in versions:  # renamed here, removed there: the change wins
         kept = next(version for version in versions if version is not None)
-        _put(merged, target, kept, Status.TAKEN)
+        _put(merged, target, kept, MergeStatus.TAKEN)
     else:
         _add(merged, target, base[path], *versions)
 
@@ -139,15 +139,15 @@ def _part_names(merged: MergedTrees, base: Mapping[str, bytes], around: Collecti
         name = _spelled(path, spelled)
         if name != path and path in merged.files:
             data, status = merged.files[path], merged.statuses[path]
-            merged.files[path], merged.statuses[path] = None, Status.REMOVED
+            merged.files[path], merged.statuses[path] = None, MergeStatus.REMOVED
             _put(merged, name, data, status)
         parts = fold(name).split("/")
         folders.update("/".join(parts[:depth]) for depth in range(1, len(parts)))
     for path in [path for path, data in merged.files.items() if data is not None]:
         if fold(path) in folders:
             data = merged.files[path] or b""
-            merged.files[path], merged.statuses[path] = None, Status.REMOVED
-            _put(merged, beside_path(path, data), data, Status.REVIEW)
+            merged.files[path], merged.statuses[path] = None, MergeStatus.REMOVED
+            _put(merged, beside_path(path, data), data, MergeStatus.REVIEW)
 
 
 def _spelled(path: str, spelled: dict[str, str]) -> str:

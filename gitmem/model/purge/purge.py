@@ -50,7 +50,7 @@ class Print:
 
 
 @dataclass(frozen=True)
-class Record:
+class PurgeRecord:
     """A purge: its id, its time, the salt of its digests, and the fingerprints of its texts."""
 
     id: str
@@ -70,20 +70,20 @@ class Record:
         return f"{self.id} {hashlib.sha256(self.render()).hexdigest()}"
 
 
-def make_record(identifier: str, created: str, salt: bytes, texts: Iterable[bytes]) -> Record:
+def make_record(identifier: str, created: str, salt: bytes, texts: Iterable[bytes]) -> PurgeRecord:
     """Return the record of purging these texts; `salt` is random."""
     prints = (Print(len(text), sums_of(text), digest_of(text, salt)) for text in {*texts})
-    return Record(identifier, created, salt, tuple(sorted(prints, key=lambda one: one.digest)))
+    return PurgeRecord(identifier, created, salt, tuple(sorted(prints, key=lambda one: one.digest)))
 
 
-def read_record(data: bytes, identifier: str) -> Record | None:
+def read_record(data: bytes, identifier: str) -> PurgeRecord | None:
     """Return the record in a file, None unless it is exactly as gitmem writes one."""
     if len(data) > MAX_BYTES or not _ID.fullmatch(identifier):
         return None
     try:
         fields = json.loads(data)
         prints = tuple(_print(text) for text in fields["texts"])
-        record = Record(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints)
+        record = PurgeRecord(identifier, str(fields["created"]), bytes.fromhex(fields["salt"]), prints)
         dated = datetime.fromisoformat(record.created).tzinfo is not None
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

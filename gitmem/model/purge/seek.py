@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from gitmem.model.purge.purge import Print, Record, digest_of
+from gitmem.model.purge.purge import Print, PurgeRecord, digest_of
 from gitmem.model.purge.sums import Windows, sums_of
 from gitmem.text.difference import changed_range
 
@@ -33,7 +33,7 @@ class Seeker:
     """
 
     def __init__(
-        self, records: Sequence[Record], known: Iterable[bytes] = (), *, limited: Collection[str] = ()
+        self, records: Sequence[PurgeRecord], known: Iterable[bytes] = (), *, limited: Collection[str] = ()
     ) -> None:
         keyed = {record.key: record for record in records}
         self.found: dict[str, set[bytes]] = {key: set() for key in keyed}

@@ -43,7 +43,7 @@ class LastSave:
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
+class StoreStatus:
     """The fields of `gitmem status`.
 
     `unfinished` counts events of turns that are still running; `edited` are files with uncommitted edits by hand;
@@ -70,7 +70,7 @@ class Status:
     attention: tuple[Finding, ...]
 
 
-def read_status(store: Store) -> Status:
+def read_status(store: Store) -> StoreStatus:
     """Return the state of a store; change nothing."""
     git = store.repository.git
     born = git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)).strip()
@@ -79,7 +79,7 @@ def read_status(store: Store) -> Status:
     rotation = store.config.rotation
     hooks = HookSpool(store.private)
     edited = _edited(store)
-    return Status(
+    return StoreStatus(
         store=store.root,
         branch=_branch(store),
         commits=int(git.run("rev-list", "--count", "HEAD", "--")) if born else 0,

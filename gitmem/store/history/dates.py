@@ -25,14 +25,14 @@ _DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class DateSpan:
     """A time span, given by its first and its last second, both included, with time zones."""
 
     first: datetime
     last: datetime
 
 
-def parse_date(text: str, now: datetime) -> Span | None:
+def parse_date(text: str, now: datetime) -> DateSpan | None:
     """Return the span that `text` names, None if it has no form of a date.
 
     The forms: `2026-11-21` with an optional `14:03`, `14:03:22` and offset; `today`, `yesterday`; `3 days ago` (or
@@ -50,32 +50,32 @@ def parse_date(text: str, now: datetime) -> Span | None:
         if unit in {"day", "week"}:
             return _day(now, number * (7 if unit == "week" else 1))
         moment = (now.astimezone(UTC) - timedelta(**{f"{unit}s": number})).replace(microsecond=0)
-        return Span(moment, moment)
+        return DateSpan(moment, moment)
     if iso := _ISO.fullmatch(words):
         return _iso(iso, now)
     return None
 
 
-def _day(now: datetime, ago: int) -> Span:
+def _day(now: datetime, ago: int) -> DateSpan:
     start = now.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None) - ago * _DAY
     return _span(start, _DAY, now)
 
 
-def _iso(found: re.Match[str], now: datetime) -> Span:
+def _iso(found: re.Match[str], now: datetime) -> DateSpan:
     try:
         start = datetime.fromisoformat(f"{found['date']}T{found['time'] or '00:00'}{(found['seconds'] or '')[:3]}")
         length = _DAY if not found["time"] else _SECOND if found["seconds"] else _MINUTE
         if found["zone"]:
             zone = datetime.strptime(found["zone"].upper(), "%z").tzinfo
-            return Span(start.replace(tzinfo=zone), (start + (length - _SECOND)).replace(tzinfo=zone))
+            return DateSpan(start.replace(tzinfo=zone), (start + (length - _SECOND)).replace(tzinfo=zone))
         return _span(start, length, now)
     except (ValueError, OverflowError):
         raise ValueError(f"there is no such time as {found[0]}") from None
 
 
-def _span(start: datetime, length: timedelta, now: datetime) -> Span:
+def _span(start: datetime, length: timedelta, now: datetime) -> DateSpan:
     """Return the span of local times; it includes both passes of an hour that a clock change repeats."""
-    return Span(_zoned(start, now), _zoned((start + (length - _SECOND)).replace(fold=1), now))
+    return DateSpan(_zoned(start, now), _zoned((start + (length - _SECOND)).replace(fold=1), now))
 
 
 def _zoned(local: datetime, now: datetime) -> datetime:

@@ -7,7 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 from gitmem.git.history.commits import line_changes
-from gitmem.store.history.records import HEAD, Record, read_at, record
+from gitmem.store.history.records import HEAD, CommitRecord, read_at, record
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Version:
     """A commit that changed the lines, with their text before and after it; () if there were none."""
 
-    origin: Record
+    origin: CommitRecord
     before: tuple[str, ...]
     after: tuple[str, ...]
 

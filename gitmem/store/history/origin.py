@@ -15,7 +15,7 @@ from gitmem.git.history.commits import log
 from gitmem.model.entry.entry import Entry, FoundEntry, find_entries
 from gitmem.model.message import Op, Trailer
 from gitmem.model.paths import MEMORY
-from gitmem.store.history.records import HEAD, Record, read_at, read_records, record
+from gitmem.store.history.records import HEAD, CommitRecord, read_at, read_records, record
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -27,11 +27,11 @@ class Line:
 
     number: int
     text: str
-    origin: Record | None
+    origin: CommitRecord | None
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EntryPlace:
     """The location of an entry: a file, and the number of the entry's first line."""
 
     path: str
@@ -44,8 +44,8 @@ class EntryFound:
 
     entry: Entry
     text: str
-    places: tuple[Place, ...]
-    origin: Record | None
+    places: tuple[EntryPlace, ...]
+    origin: CommitRecord | None
 
 
 def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list[Line]:
@@ -84,7 +84,7 @@ def blame(store: Store, path: str, lines: tuple[int, int] | None = None) -> list
     return [Line(n, texts[n - 1].removesuffix("\r"), origins.get(n)) for n in range(first, last + 1)]
 
 
-def _settle(origins: dict[int, Record], number: int, found: FoundEntry) -> None:
+def _settle(origins: dict[int, CommitRecord], number: int, found: FoundEntry) -> None:
     """Attribute all lines of an entry to the save that wrote its first line.
 
     Git may attribute a line to an older entry with the same words; the first line is unique by the entry's id.
@@ -110,7 +110,7 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
         content = (store.read(path) or b"").decode("utf-8", "replace")
         for number, found in _numbered(content):
             if found.entry.id == identifier:
-                places.append(Place(path, number))
+                places.append(EntryPlace(path, number))
                 text = text or content[found.start : found.end]
     if origin and not text:
         text = _as_saved(store, origin, identifier)
@@ -119,7 +119,7 @@ def find_entry(store: Store, identifier: str) -> EntryFound:
     return EntryFound(find_entries(text)[0].entry, text, tuple(places), origin)
 
 
-def entry_origin(store: Store, identifier: str) -> Record | None:
+def entry_origin(store: Store, identifier: str) -> CommitRecord | None:
     """Return the commit that saved an entry, None if no commit names it, as of one written by hand."""
     tip = store.repository.resolve(HEAD)
     found = log(store.repository.git, tip, trailers={Trailer.ENTRY: identifier})
@@ -135,7 +135,7 @@ def _files_with(store: Store, identifier: str) -> list[str]:
     return sorted(paths, key=lambda path: (path != MEMORY, path))
 
 
-def _as_saved(store: Store, origin: Record, identifier: str) -> str:
+def _as_saved(store: Store, origin: CommitRecord, identifier: str) -> str:
     repository = store.repository
     for change in repository.changes(origin.parents[0], origin.commit) if origin.parents else []:
         if change.new is not None:

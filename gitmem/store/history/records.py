@@ -25,7 +25,7 @@ from gitmem.git.history.commits import (
 from gitmem.model.entry.entry import FIRST_LINE
 from gitmem.model.message import VALUE_LENGTH, Op, Trailer, one_line
 from gitmem.model.paths import ARCHIVE, SUMMARIES, summary_path
-from gitmem.store.history.dates import FORMS, Span, parse_date
+from gitmem.store.history.dates import FORMS, DateSpan, parse_date
 from gitmem.text.tokens import tokens_of_size
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _LOOSE_DATE = re.compile(r"@\{(?!(?:-?[0-9]+|u|upstream|push)\})", re.IGNORECASE
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class CommitRecord:
     """A commit with its trailers by name; `date` is the author's date, and missing trailers are None or empty."""
 
     commit: str
@@ -124,7 +124,7 @@ def _revision(repository: Repository, text: str) -> str | None:
     return commit if repository.git.run("merge-base", commit, HEAD, ok=(0, 1)).strip() else None
 
 
-def _at(store: Store, span: Span, text: str) -> str:
+def _at(store: Store, span: DateSpan, text: str) -> str:
     tip = store.repository.resolve(HEAD)
     commit = newest_until(store.repository.git, tip, span.last)
     if commit is None or not store.repository.files(commit):
@@ -142,7 +142,7 @@ def records(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int | None = None,
-) -> list[Record]:
+) -> list[CommitRecord]:
     """Return the commits that match all filters, newest first.
 
     `session` is a session's id or a prefix of one, `kind` a memory type.
@@ -166,9 +166,9 @@ def records(
     return [record(commit) for commit in found]
 
 
-def record(commit: Commit) -> Record:
+def record(commit: Commit) -> CommitRecord:
     """Convert a commit to a record."""
-    return Record(
+    return CommitRecord(
         commit=commit.oid,
         parents=commit.parents,
         date=commit.authored,
@@ -186,7 +186,7 @@ def record(commit: Commit) -> Record:
     )
 
 
-def read_records(store: Store, oids: Iterable[str]) -> dict[str, Record]:
+def read_records(store: Store, oids: Iterable[str]) -> dict[str, CommitRecord]:
     """Return the records of commits, by full id."""
     return {oid: record(commit) for oid, commit in commits(store.repository.git, oids).items()}
 

@@ -31,7 +31,7 @@ from gitmem.model.undo import (
     undone_commits,
 )
 from gitmem.store.history.dates import parse_date
-from gitmem.store.history.records import Record, last_version, record, resolve
+from gitmem.store.history.records import CommitRecord, last_version, record, resolve
 from gitmem.store.transaction.transact import transact
 from gitmem.text.linemerge import merge_lines
 
@@ -64,8 +64,8 @@ class Undone:
     """
 
     commit: str | None
-    undone: tuple[Record, ...]
-    already: tuple[tuple[Record, str | None], ...]
+    undone: tuple[CommitRecord, ...]
+    already: tuple[tuple[CommitRecord, str | None], ...]
     files: tuple[str, ...]
     notices: tuple[str, ...] = ()
 
@@ -132,10 +132,19 @@ def reversals(git: Git, revision: str) -> list[Reversal]:
 
 def undone_with(repository: Repository, trailers: Mapping[str, str]) -> list[Commit]:
     """Return the commits of the branch that have all these trailers and were undone, newest first."""
+    return _with_trailers(repository, trailers, undone=True)
+
+
+def standing_with(repository: Repository, trailers: Mapping[str, str]) -> list[Commit]:
+    """Return the commits of the branch that have all these trailers and were not undone, newest first."""
+    return _with_trailers(repository, trailers, undone=False)
+
+
+def _with_trailers(repository: Repository, trailers: Mapping[str, str], *, undone: bool) -> list[Commit]:
     tip = repository.resolve(repository.branch())
     commits = log(repository.git, tip, trailers=trailers)
-    undone = undone_commits(reversals(repository.git, tip)) if commits else {}
-    return [commit for commit in commits if commit.oid in undone]
+    oids = undone_commits(reversals(repository.git, tip)) if commits else {}
+    return [commit for commit in commits if (commit.oid in oids) is undone]
 
 
 def _full(git: Git, names: Collection[str]) -> dict[str, str]:
@@ -148,7 +157,7 @@ def _full(git: Git, names: Collection[str]) -> dict[str, str]:
     return {name: info.oid for name, info in zip(short, found, strict=True) if info is not None}
 
 
-def _choose(store: Store, revision: str | None, session: str | None) -> list[Record]:
+def _choose(store: Store, revision: str | None, session: str | None) -> list[CommitRecord]:
     """Return the commits to undo, newest first; called once, so that all attempts undo the same ones."""
     repository = store.repository
     tip = repository.resolve(repository.branch())
@@ -161,7 +170,7 @@ def _choose(store: Store, revision: str | None, session: str | None) -> list[Rec
     return [_single(store, tip, revision)]
 
 
-def _single(store: Store, tip: str, revision: str) -> Record:
+def _single(store: Store, tip: str, revision: str) -> CommitRecord:
     if _is_date(store, revision):
         raise NotFoundError(
             f"{revision!r} is a date, not a commit.", f"'gitmem log --until {revision!r}' lists what can be undone."
@@ -192,7 +201,7 @@ def _is_date(store: Store, text: str) -> bool:
         return True
 
 
-def _last(git: Git, tip: str) -> Record:
+def _last(git: Git, tip: str) -> CommitRecord:
     undone = undone_commits(reversals(git, tip))
     for limit in (_RECENT, None):
         for commit in log(git, tip, limit=limit):
@@ -208,7 +217,7 @@ def _last(git: Git, tip: str) -> Record:
     )
 
 
-def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[Record]:
+def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> list[CommitRecord]:
     """Return the commits with a trailer of this value, or of the one value that has it as a prefix, without merges."""
     wanted = one_line(value, VALUE_LENGTH)
     found = [item for item in log(git, tip, trailers={key: wanted}) if len(item.parents) == 1] if wanted else []
@@ -225,7 +234,7 @@ def _with_trailer(git: Git, tip: str, key: Trailer, value: str, noun: str) -> li
 class _Attempt:
     """Plans an undo on the tip and the files of one transaction."""
 
-    def __init__(self, store: Store, transaction: Transaction, chosen: Sequence[Record]) -> None:
+    def __init__(self, store: Store, transaction: Transaction, chosen: Sequence[CommitRecord]) -> None:
         self._store = store
         self._transaction = transaction
         self._chosen = chosen
@@ -253,7 +262,7 @@ class _Attempt:
         already = tuple((item, self._undone.get(item.commit)) for item in self._chosen if item not in todo)
         return Undone(None, tuple(todo), already, files, self._outgrown(files, planned))
 
-    def _planned(self, todo: Sequence[Record], holders: Collection[str]) -> dict[str, bytes | None]:
+    def _planned(self, todo: Sequence[CommitRecord], holders: Collection[str]) -> dict[str, bytes | None]:
         """Return the new content of each affected file."""
         paths = {MEMORY, *holders, *(change.path for item in todo for change in self._changes[item.commit])}
         archives = [path for item in todo if (path := rotated(self._changes[item.commit]))]
@@ -282,7 +291,7 @@ class _Attempt:
         """Return the last version of a file that retention deleted (spec R13)."""
         return last_version(self._store.repository, path, self._tip)
 
-    def _refuse_buried(self, todo: Sequence[Record]) -> None:
+    def _refuse_buried(self, todo: Sequence[CommitRecord]) -> None:
         """Refuse to undo a rotation that a later one builds on."""
         taken = {item.commit for item in todo}
         for item in todo:
@@ -296,7 +305,7 @@ class _Attempt:
                     f"Undo that first: 'gitmem undo {live[0].oid[:SHORT]}'.",
                 )
 
-    def _conflict(self, item: Record, path: str) -> GitmemError:
+    def _conflict(self, item: CommitRecord, path: str) -> GitmemError:
         later = log(self._git, f"{item.commit}..{self._tip}", paths=[path], limit=_LISTED)
         by = ", ".join(_name(record(commit)) for commit in later) or "an uncommitted edit by hand"
         return GitmemError(
@@ -351,7 +360,7 @@ def _moves_memory(changes: Collection[Change]) -> bool:
     return moved and any(change.path == MEMORY for change in changes)
 
 
-def _subject(todo: Sequence[Record], session: str | None) -> str:
+def _subject(todo: Sequence[CommitRecord], session: str | None) -> str:
     if len(todo) != 1:
         return (
             f"Undo session {todo[0].session} ({len(todo)} commits)" if todo and session else f"Undo {len(todo)} commits"
@@ -364,5 +373,5 @@ def _subject(todo: Sequence[Record], session: str | None) -> str:
     return f'Undo "{subject}"'
 
 
-def _name(item: Record) -> str:
+def _name(item: CommitRecord) -> str:
     return f'{item.commit[:SHORT]} "{item.subject}"'

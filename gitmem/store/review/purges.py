@@ -15,7 +15,7 @@ from gitmem.git.upkeep.rewrite import find, history
 from gitmem.model.purge.purge import Replacer
 from gitmem.store.rewrite.apply import follow, seek_texts
 from gitmem.store.rewrite.progress import read_state
-from gitmem.store.rewrite.records import read_records, record_path
+from gitmem.store.rewrite.purge_records import read_records, record_path
 from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.store.upkeep.refs import own_refs
@@ -24,7 +24,7 @@ from gitmem.text.quantities import count
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitmem.model.purge.purge import Record
+    from gitmem.model.purge.purge import PurgeRecord
     from gitmem.store.store import Store
 
 _TEXTS, _FILES, _LENGTH = 5, 20, 60  # texts and files in a preview, and characters of each text
@@ -117,7 +117,7 @@ def _fetched(store: Store) -> tuple[str, ...]:
     return tuple(read_refs(store.repository.git, f"{FETCHED}/").values())
 
 
-def _waiting(store: Store, path: str) -> tuple[Record, str]:
+def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
     waiting = read_state(store.private).waiting
     commits = [*filter(None, [store.tip]), *_fetched(store)]
     for record in read_records(store, commits).records:

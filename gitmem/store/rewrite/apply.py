@@ -19,18 +19,18 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BusyError
 from gitmem.git.locks.heartbeat import beating
 from gitmem.git.upkeep.rewrite import contents, find, history, rewrite
-from gitmem.model.purge.purge import Record, Replacer
+from gitmem.model.purge.purge import PurgeRecord, Replacer
 from gitmem.model.purge.seek import Seeker
 from gitmem.store.rewrite.finish import Applied, finish
 from gitmem.store.rewrite.judge import Judgement, judge
 from gitmem.store.rewrite.progress import Journal, read_state, write_state
-from gitmem.store.rewrite.records import answer, followed, followed_at, look_at_records
+from gitmem.store.rewrite.purge_records import answer, followed, followed_at, look_at_records
 from gitmem.store.upkeep.recovery import recover, remove_litter
 from gitmem.store.upkeep.refs import own_refs
 
 if TYPE_CHECKING:
     from gitmem.git.locks.choose import Lock
-    from gitmem.git.upkeep.rewrite import Found, Written
+    from gitmem.git.upkeep.rewrite import Occurrences, Written
     from gitmem.store.store import Store
 
 _FETCHED = "refs/gitmem/fetched/"
@@ -52,7 +52,7 @@ class Cleaned:
 
 
 def clean_commits(
-    store: Store, tips: Iterable[str], records: Collection[Record], known: Iterable[bytes] = (), *, before: int = 0
+    store: Store, tips: Iterable[str], records: Collection[PurgeRecord], known: Iterable[bytes] = (), *, before: int = 0
 ) -> Cleaned:
     """Rewrite the history of some commits without purged texts; move no refs.
 
@@ -88,7 +88,7 @@ def _judged(store: Store, walked: Sequence[Written], tips: Collection[str], seek
 def seek_texts(
     store: Store,
     walked: Sequence[Written],
-    records: Collection[Record],
+    records: Collection[PurgeRecord],
     known: Iterable[bytes],
     limited: Collection[str],
 ) -> Seeker:
@@ -169,7 +169,7 @@ def locked(store: Store) -> Iterator[Lock]:
         yield lock
 
 
-def apply(store: Store, lock: Lock, records: Collection[Record], known: Iterable[bytes] = ()) -> Applied:
+def apply(store: Store, lock: Lock, records: Collection[PurgeRecord], known: Iterable[bytes] = ()) -> Applied:
     """Remove the texts of records from a store; needs the store's lock, with edits by hand committed."""
     branch = store.repository.branch()
     refs = own_refs(store)
@@ -227,7 +227,7 @@ def _stashed(store: Store) -> list[tuple[str, str]]:
     return stashed(store.repository.git) if store.own_repository else []
 
 
-def oldest_affected(walked: Sequence[Written], found: Found) -> list[str]:
+def oldest_affected(walked: Sequence[Written], found: Occurrences) -> list[str]:
     """Return the affected commits that have no affected ancestor."""
     affected: set[str] = set()
     oldest = []

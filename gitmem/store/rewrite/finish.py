@@ -22,7 +22,7 @@ from gitmem.git.refs import move_refs
 from gitmem.git.upkeep.expunge import every_object, forget_moves, remove_unreachable, stash_again
 from gitmem.git.worktree.index import follow_tip
 from gitmem.model.paths import TEMPORARY
-from gitmem.model.purge.purge import Record, Replacer
+from gitmem.model.purge.purge import PurgeRecord, Replacer
 from gitmem.model.purge.seek import Seeker
 from gitmem.store.rewrite.progress import Journal, read_state, write_state
 from gitmem.store.store import PURGING
@@ -52,7 +52,7 @@ class Applied:
     notices: list[str] = field(default_factory=list)
 
 
-def finish(store: Store, journal: Journal, records: Collection[Record], known: Collection[bytes]) -> Applied:
+def finish(store: Store, journal: Journal, records: Collection[PurgeRecord], known: Collection[bytes]) -> Applied:
     """Carry out a journal and remove it; `known` are the texts that are known already."""
     done = Applied(refs=len(journal.moves))
     if not _move(store, journal):

@@ -61,7 +61,7 @@ class Place(Enum):
     USER = "user"
 
 
-class Made(Value):
+class NewStore(Value):
     """A store, and whether it was just created."""
 
     store: Store
@@ -78,7 +78,7 @@ _FILES = {
 }
 
 
-def init_store(start: str, context: Context, place: Place) -> Made:
+def init_store(start: str, context: Context, place: Place) -> NewStore:
     """Create the store for the project of the folder `start`, and open it.
 
     Raises:
@@ -92,7 +92,7 @@ def init_store(start: str, context: Context, place: Place) -> Made:
     return result
 
 
-def make_store(start: str, context: Context, place: Place) -> Made:
+def make_store(start: str, context: Context, place: Place) -> NewStore:
     """Create a store without files, or reconnect a copied or moved one; raises as `init_store` does."""
     target, project = _target(start, context, place)
     existing = target if place is Place.USER else find_store(start, context.home)
@@ -117,7 +117,7 @@ def make_store(start: str, context: Context, place: Place) -> Made:
         raise NotSavedError(
             f"The store could not be made at {target}: {error.strerror}.", "Make room or give access, then try again."
         ) from error
-    return Made(Store(target, context), new=new)
+    return NewStore(Store(target, context), new=new)
 
 
 def complete_store(store: Store) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.git.setup import run_past_lock
 from gitmem.machine.beneath import read_text
-from gitmem.model.merge.documents import Status, merge
+from gitmem.model.merge.documents import MergeStatus, merge
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -69,4 +69,4 @@ def drive(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
     Git passes an empty base if there is none.
     """
     merged = merge(path, base or None, ours, theirs)
-    return None if merged.beside is not None or (merged.status is Status.REMOVED) else merged.data or b""
+    return None if merged.beside is not None or (merged.status is MergeStatus.REMOVED) else merged.data or b""

@@ -4,7 +4,7 @@ A store with its own repository has them in git's configuration, so that plain `
 project's repository (`init --branch`) the user's configuration is not touched: gitmem's remotes are in a file of the
 private folder, in git's format, and one without a URL means the project's remote of the same name.
 
-Tested through `tests/cli/commands/test_sync.py` and `tests/store/sync/test_memory_elsewhere.py`.
+Tested through `tests/cli/commands/test_sync.py` and `tests/store/sync/test_memory_servers.py`.
 """
 
 from __future__ import annotations

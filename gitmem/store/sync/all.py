@@ -1,4 +1,4 @@
-"""Sync all remotes of a store, in the foreground or from a hook, and record the result (gitmem.store.sync.records)."""
+"""Sync all remotes of a store, in the foreground or from a hook, and record the result (gitmem.store.sync.attempts)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gitmem.git.refs import read_refs
 from gitmem.git.remote import SECONDS, Connection
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.setup.remotes import REFS, remotes
-from gitmem.store.sync.records import Record, read_records, write_record
+from gitmem.store.sync.attempts import SyncRecord, read_records, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,7 +34,7 @@ class RemoteState:
     name: str
     url: str
     waiting: int | None
-    record: Record | None
+    record: SyncRecord | None
 
     def as_value(self) -> dict[str, object]:
         """Return the fields for `--json`."""
@@ -68,10 +68,10 @@ def sync_remote(
             sync_transcripts(store, remote, connection, options)
     except GitmemError as error:
         last = before.synced if before else None
-        record = Record(now, last, error.message, isinstance(error, UnreachableError))
+        record = SyncRecord(now, last, error.message, isinstance(error, UnreachableError))
         write_record(store.private, remote.name, record)
         raise
-    write_record(store.private, remote.name, Record(now, now))
+    write_record(store.private, remote.name, SyncRecord(now, now))
     return done
 
 

@@ -17,7 +17,7 @@ from gitmem.model.document.document import Document
 from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, PURGED, SUMMARIES
 from gitmem.model.tiers.consolidation import replaced_lines, retold_lines
 from gitmem.model.tiers.rotation import outdated_archives
-from gitmem.store.rewrite.records import followed_paths
+from gitmem.store.rewrite.purge_records import followed_paths
 
 if TYPE_CHECKING:
     from gitmem.git.objects.treediff import Tree

@@ -17,11 +17,11 @@ from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.rewrite.apply import clean_incoming, follow, sweep
 from gitmem.store.rewrite.progress import read_state
-from gitmem.store.rewrite.records import news, unfollowed
+from gitmem.store.rewrite.purge_records import news, unfollowed
 from gitmem.store.setup.merge_driver import renew_driver
 from gitmem.store.setup.remotes import FETCHED, REFS
 from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_losses, check_rewritten
-from gitmem.store.sync.retry import Options, Step, in_rounds
+from gitmem.store.sync.retry import Options, SyncStep, in_rounds
 from gitmem.store.transaction.fast_forward import fast_forward
 from gitmem.store.transaction.merge import merge_commits
 from gitmem.store.transaction.transact import transact
@@ -68,7 +68,7 @@ def fetch_memory(remote: Remote, connection: Connection, options: Options) -> st
 
     It may hold purged texts; see `gitmem.store.rewrite.apply.clean_incoming`.
     """
-    options.progress(Step.FETCH)
+    options.progress(SyncStep.FETCH)
     return connection.fetch(remote, _REF, f"{FETCHED}/{remote.name}/{MEMORY_BRANCH}")
 
 
@@ -128,14 +128,14 @@ class _Sync:
             check_losses(self._store, self._remote, local, target, self._options.accept)
         refused = None
         if target != held:
-            self._options.progress(Step.PUSH)
+            self._options.progress(SyncStep.PUSH)
             try:
                 self._connection.push(self._remote, target, _REF, held)
             except PushRacedError:
                 return None
             except GitmemError as error:  # still adopt the merge
                 refused = error
-        self._options.progress(Step.FILES)
+        self._options.progress(SyncStep.FILES)
         adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
         if refused is not None:
             raise refused
@@ -196,7 +196,7 @@ class _Sync:
         local, theirs = both.tips
         if local in both.bases:
             return theirs, ()
-        self._options.progress(Step.MERGE)
+        self._options.progress(SyncStep.MERGE)
         merge = merge_commits(self._store, both)
         self._held.update(merge.held)
         return merge.oid, merge.review

@@ -25,7 +25,7 @@ _MOST_ROUNDS = 16.0  # rounds; the longest pause, enough for sixteen machines th
 _LONGEST_PAUSE = 10.0  # seconds
 
 
-class Step(StrEnum):
+class SyncStep(StrEnum):
     """The steps of a sync, as shown to the user."""
 
     FETCH = "fetching"
@@ -68,7 +68,7 @@ def in_rounds(attempt: Callable[[int], T | None], options: Options, remote: str)
         if done is not None:
             return done
         if number < options.attempts:
-            options.progress(Step.WAIT)
+            options.progress(SyncStep.WAIT)
             chance.sleep(pause(number, chance.random(), chance.clock() - began))
     raise BusyError(
         f"Other machines pushed to {remote} first, {options.attempts} times.",

@@ -13,7 +13,7 @@ from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.config import Config
 from gitmem.legacy.migrate import migrate
-from gitmem.legacy.plan import Kind
+from gitmem.legacy.plan import SourceKind
 from gitmem.legacy.read import Source
 from gitmem.memory.save import save
 from gitmem.memory.start.start import session_start
@@ -121,7 +121,7 @@ def test_an_index_that_is_damaged_is_no_harm(desk, environ):
     legacy.mkdir(parents=True)
     (legacy / "memory-index.json").write_text("{", encoding="utf-8")
     (legacy / "memory_20260113_112700.md").write_text("- kept\n", encoding="utf-8")
-    migrate(desk.store, Source(Kind.ROTATION, str(legacy)))
+    migrate(desk.store, Source(SourceKind.ROTATION, str(legacy)))
     assert next(one["file"] for one in index(desk, environ)["rotatedFiles"]) == "memory_20260113_112700.md"
 
 

@@ -12,7 +12,15 @@ from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import Entry, find_entries, render_entry
 from gitmem.model.entry.log import entry_ids, section_of
 from gitmem.model.ids import make_id
-from gitmem.model.merge.documents import Merged, Status, beside_path, has_markers, is_beside, merge, without_markers
+from gitmem.model.merge.documents import (
+    Merged,
+    MergeStatus,
+    beside_path,
+    has_markers,
+    is_beside,
+    merge,
+    without_markers,
+)
 from gitmem.model.merge.trees import merge_trees
 
 HEADER = "---\nid: {0}\nkind: {0}\ncreated: 2026-11-21T00:00:00Z\n---\n"
@@ -66,17 +74,17 @@ def review(data: bytes | None) -> object:
 
 def test_one_side_unchanged_both_the_same_both_absent():
     a, b = recent(1), recent(1, 2)
-    assert both(a, a, b) == Merged(b, Status.TAKEN, None)
-    assert both(a, b, b) == Merged(b, Status.SAME, None)
-    assert both(a, None, None) == Merged(None, Status.SAME, None)
-    assert both(None, None, b) == Merged(b, Status.TAKEN, None)
-    assert both(a, None, a) == Merged(None, Status.REMOVED, None)
+    assert both(a, a, b) == Merged(b, MergeStatus.TAKEN, None)
+    assert both(a, b, b) == Merged(b, MergeStatus.SAME, None)
+    assert both(a, None, None) == Merged(None, MergeStatus.SAME, None)
+    assert both(None, None, b) == Merged(b, MergeStatus.TAKEN, None)
+    assert both(a, None, a) == Merged(None, MergeStatus.REMOVED, None)
 
 
 def test_appends_on_both_sides_are_all_there_by_time():
     merged = both(recent(1), recent(1, 3, 4), recent(1, 2, 5))
     assert merged.data == recent(1, 2, 3, 4, 5)
-    assert merged.status is Status.MERGED
+    assert merged.status is MergeStatus.MERGED
 
 
 def test_a_daily_log_made_on_both_sides_holds_the_entries_of_both_in_their_sections():
@@ -103,7 +111,7 @@ def test_an_entry_removed_here_and_changed_there_is_kept():
 def test_an_entry_changed_on_both_sides_is_kept_twice_and_to_be_reviewed():
     ours, theirs = (log(section("Recent Context", entry(1, text), entry(2))) for text in ("red", "blue"))
     merged = both(recent(1, 2), ours, theirs)
-    assert merged.status is Status.REVIEW
+    assert merged.status is MergeStatus.REVIEW
     assert review(merged.data) == ["Recent Context"]
     assert len(numbers(merged.data)) == len(set(numbers(merged.data))) == 3
     assert b": red ^" in merged.data
@@ -117,7 +125,7 @@ def test_an_entry_that_grew_on_one_side_and_more_on_the_other_has_all_of_it():
     ours, theirs = (log(section("Recent Context", entry(1, text))) for text in ("asked", "asked\nDone: all of it"))
     merged = both(recent(1), ours, theirs)
     assert merged.data == theirs
-    assert merged.status is Status.MERGED
+    assert merged.status is MergeStatus.MERGED
 
 
 def test_different_lines_of_one_entry_changed_on_two_sides_go_together():
@@ -168,7 +176,7 @@ def test_a_log_consolidated_here_and_appended_to_there_holds_what_was_appended_a
     path = "daily/2026/11/2026-11-21.md"
     trees = merge_trees({path: recent(1, 2)}, {"weekly/2026/2026-W47.md": b"# Week\n"}, {path: recent(1, 2, 3)})
     assert trees.files == {path: recent(3), "weekly/2026/2026-W47.md": b"# Week\n"}
-    assert both(recent(1, 2), None, recent(2), path) == Merged(None, Status.REMOVED, None)
+    assert both(recent(1, 2), None, recent(2), path) == Merged(None, MergeStatus.REMOVED, None)
 
 
 def test_a_document_removed_here_and_changed_there_is_kept():
@@ -253,7 +261,7 @@ def test_a_header_that_cannot_be_read_is_merged_by_line_or_kept_on_both_sides():
     broken = base.replace(b"b: c", b"b: [c")
     assert both(base, broken, base + b"More.\n", "knowledge/a.md").data == broken + b"More.\n"
     merged = both(base, broken, base.replace(b"b: c", b"b: dd"), "knowledge/a.md")
-    assert merged.status is Status.REVIEW
+    assert merged.status is MergeStatus.REVIEW
     assert {merged.data, merged.beside} == {broken, base.replace(b"b: c", b"b: dd")}
 
 
@@ -276,7 +284,7 @@ def test_lines_changed_on_both_sides_are_both_kept_and_to_be_reviewed():
     base = log("## Current State\n\nIt builds.\n\nIt is tested.\n", "## Notes\n\nNothing.\n")
     ours, theirs = base.replace(b"It builds.", b"It fails."), base.replace(b"It builds.", b"It builds fast.")
     merged = both(base, ours, theirs)
-    assert merged.status is Status.REVIEW
+    assert merged.status is MergeStatus.REVIEW
     assert review(merged.data) == ["Current State"]
     body = Document.parse(merged.data).body
     assert "It fails.\n" in body
@@ -288,7 +296,7 @@ def test_lines_changed_on_both_sides_are_both_kept_and_to_be_reviewed():
 def test_lines_changed_here_and_others_there_go_together_even_side_by_side():
     base = log("## Current State\n\none\ntwo\nthree\n")
     merged = both(base, base.replace(b"one", b"1"), base.replace(b"two", b"2"))
-    assert merged == Merged(log("## Current State\n\n1\n2\nthree\n"), Status.MERGED, None)
+    assert merged == Merged(log("## Current State\n\n1\n2\nthree\n"), MergeStatus.MERGED, None)
 
 
 def test_what_a_person_wrote_below_an_entry_stays_there():
@@ -312,7 +320,7 @@ def test_summaries_are_not_mixed():
     offline = b"---\nid: s\nmethod: offline\n---\nA long summary that was only extracted.\n"
     model = b"---\nid: s\nmethod: haiku\n---\nA short one.\n"
     path = "summaries/memory_20261121_100000.summary.md"
-    assert both(None, offline, model, path) == Merged(model, Status.MERGED, None)
+    assert both(None, offline, model, path) == Merged(model, MergeStatus.MERGED, None)
 
 
 @pytest.mark.parametrize("style", ["merge", "diff3"])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.model.purge.purge import MARKER, Print, Record, Replacer, _overlap, forms, make_record, read_record
+from gitmem.model.purge.purge import MARKER, Print, PurgeRecord, Replacer, _overlap, forms, make_record, read_record
 from gitmem.model.purge.seek import Seeker
 from gitmem.model.purge.sums import sums_of
 
@@ -121,7 +121,7 @@ def test_any_json_is_a_record_that_can_be_sought_or_none(said: dict, data: bytes
 
 def test_texts_with_the_same_sums_are_all_found():
     record = make_record(ID, NOW, SALT, [b"swordfish", b"shellfish"])
-    twins = Record(ID, NOW, SALT, tuple(type(one)(9, (1, 2), one.digest) for one in record.prints))
+    twins = PurgeRecord(ID, NOW, SALT, tuple(type(one)(9, (1, 2), one.digest) for one in record.prints))
     seeker = Seeker([twins])
     for text in (b"swordfish", b"shellfish"):
         seeker._try(text, (1, 2))
@@ -134,7 +134,7 @@ def test_a_record_whose_sums_are_those_of_all_kinds_of_text_is_given_up(monkeypa
     data = bytes(range(256)) * 20
     honest = make_record(ID, NOW, SALT, [b"swordfish"])
     hostile = [
-        Record(f"{ID[:-3]}{number:03}", NOW, SALT[:-1] + bytes([number]), tuple(
+        PurgeRecord(f"{ID[:-3]}{number:03}", NOW, SALT[:-1] + bytes([number]), tuple(
             Print(8, sums_of(data[at : at + 8]), b"x" * 32) for at in range(4)
         ))
         for number in range(60)

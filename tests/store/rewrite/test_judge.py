@@ -169,13 +169,13 @@ def test_what_is_no_record_is_named_and_stops_nothing(
 def test_a_thousand_records_cost_few_digests(rich: tuple[Machine, Machine], monkeypatch: pytest.MonkeyPatch):
     eve, victim = rich
     from gitmem.model.purge import purge as model
-    from gitmem.model.purge.purge import Print, Record
+    from gitmem.model.purge.purge import Print, PurgeRecord
 
     (eve.root / "purged").mkdir()
     memory = eve.read("memory.md").encode()
     for number in range(1000):
         text = memory[number % 400 : number % 400 + 10 + number % 7]
-        record = Record(f"20261121-120000-{number:06x}", NOW, SALT[:-2] + number.to_bytes(2, "big"), (
+        record = PurgeRecord(f"20261121-120000-{number:06x}", NOW, SALT[:-2] + number.to_bytes(2, "big"), (
             Print(len(text), model.sums_of(text), b"x" * 32),
         ))  # fmt: skip
         (eve.root / f"purged/20261121-120000-{number:06x}.json").write_bytes(record.render())

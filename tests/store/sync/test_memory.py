@@ -17,7 +17,7 @@ from gitmem.store.setup import incoming
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.sync.guard import Accept
-from gitmem.store.sync.retry import Chance, Step
+from gitmem.store.sync.retry import Chance, SyncStep
 from gitmem.store.transaction.transact import transact
 from tests.property.hostile import Objects, Said
 from tests.store.machines import Machine, converge
@@ -115,7 +115,7 @@ def test_a_branch_that_moves_between_merge_and_push_is_merged_again(pair: tuple[
     others = iter(range(2))
 
     def interrupt(step: str) -> None:
-        if step == Step.PUSH and next(others, None) is not None:
+        if step == SyncStep.PUSH and next(others, None) is not None:
             first.save("meanwhile")
             first.sync()
 
@@ -133,7 +133,7 @@ def test_a_save_while_it_is_synced_goes_with_it(pair: tuple[Machine, Machine]):
     saved = []
 
     def interrupt(step: str) -> None:
-        if step == Step.FILES and not saved:
+        if step == SyncStep.FILES and not saved:
             saved.append(second.save("meanwhile"))
 
     second.save("two")
@@ -150,7 +150,7 @@ def test_an_edit_by_hand_while_it_is_synced_is_kept(pair: tuple[Machine, Machine
     edited = []
 
     def interrupt(step: str) -> None:
-        if step == Step.FILES and not edited:
+        if step == SyncStep.FILES and not edited:
             edited.append("by hand, just now")
             second.write("memory.md", f"{second.read('memory.md')}\n{edited[0]}\n")
 
@@ -163,7 +163,7 @@ def test_others_that_are_always_quicker_are_not_raced_for_ever(pair: tuple[Machi
     first, second = pair
 
     def interrupt(step: str) -> None:
-        if step == Step.PUSH:
+        if step == SyncStep.PUSH:
             first.save("meanwhile")
             first.sync()
 
@@ -185,13 +185,13 @@ def test_no_lock_is_held_while_the_network_is_waited_for(pair: tuple[Machine, Ma
     held = []
 
     def look(step: str) -> None:
-        if step in {Step.FETCH, Step.MERGE, Step.PUSH}:
+        if step in {SyncStep.FETCH, SyncStep.MERGE, SyncStep.PUSH}:
             second.store.lock("test").acquire(0).release()
             held.append(step)
 
     second.save("one")
     second.sync(progress=look)
-    assert held == [Step.FETCH, Step.PUSH]
+    assert held == [SyncStep.FETCH, SyncStep.PUSH]
 
 
 def test_a_remote_that_is_not_there_is_no_loss(pair: tuple[Machine, Machine], remote: Path):

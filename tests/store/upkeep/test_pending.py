@@ -12,7 +12,7 @@ from gitmem.store.setup.init import Place
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.memory import sync
-from gitmem.store.sync.retry import Options, Step
+from gitmem.store.sync.retry import Options, SyncStep
 from gitmem.store.upkeep.maintenance import maintain
 from gitmem.store.upkeep.pending import new_pending_ref, remove_abandoned
 
@@ -47,7 +47,7 @@ def test_a_clean_up_at_each_step_of_a_sync(box, boxes, context, bare_git: RunsGi
         made.git("gc", "--quiet", "--prune=now")
 
     _sync(made, collect)
-    assert {Step.MERGE, Step.PUSH, Step.FILES} <= set(steps)
+    assert {SyncStep.MERGE, SyncStep.PUSH, SyncStep.FILES} <= set(steps)
     assert b"- here\n" in made.files()["memory.md"]
     assert read_refs(made.store.repository.git, "refs/gitmem/pending/") == {}
     made.sound()

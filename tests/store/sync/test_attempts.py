@@ -10,7 +10,7 @@ import pytest
 from gitmem.cli import door as doors
 from gitmem.memory.start.start import session_start
 from gitmem.store.setup.remotes import add_remote
-from gitmem.store.sync.records import Record, failures, is_due, read_records, write_record
+from gitmem.store.sync.attempts import SyncRecord, failures, is_due, read_records, write_record
 from gitmem.store.upkeep import background
 from tests.own_settings import own_settings
 
@@ -46,9 +46,9 @@ def test_a_sync_is_due_as_configured(configured, auto, session, meanwhile):
 def test_between_two_syncs_of_a_session_lie_as_many_minutes_as_configured(configured):
     store = configured("interval", 15)
     now = store.context.clock()
-    write_record(store.private, "origin", Record(now))
+    write_record(store.private, "origin", SyncRecord(now))
     assert not is_due(store, session=False)
-    write_record(store.private, "origin", Record(now - timedelta(minutes=20)))
+    write_record(store.private, "origin", SyncRecord(now - timedelta(minutes=20)))
     assert is_due(store, session=False)
 
 
@@ -65,11 +65,11 @@ def test_the_door_starts_it_in_the_background(configured, monkeypatch, environ):
 def test_a_failure_is_told_at_the_next_start_and_forgotten_when_it_works_again(configured):
     store = configured("session")
     now = store.context.clock()
-    write_record(store.private, "origin", Record(now, now - timedelta(days=1), "it lets nobody in."))
+    write_record(store.private, "origin", SyncRecord(now, now - timedelta(days=1), "it lets nobody in."))
     (said,) = failures(store.private)
     assert said == f"Not synced with origin since {now - timedelta(days=1):%Y-%m-%d %H:%M}: it lets nobody in."
     assert said in session_start(store, (), None, ())
-    write_record(store.private, "origin", Record(now, now))
+    write_record(store.private, "origin", SyncRecord(now, now))
     assert failures(store.private) == []
 
 

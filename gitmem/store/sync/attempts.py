@@ -19,7 +19,7 @@ _FILE = "sync.json"
 _MAX_BYTES = 1 << 20
 
 
-class Record(Value):
+class SyncRecord(Value):
     """The last attempt to sync with a remote, the last success, why the attempt failed, and whether offline."""
 
     tried: datetime
@@ -52,7 +52,7 @@ def failures(private: str) -> list[str]:
     return sentences
 
 
-def read_records(private: str) -> dict[str, Record]:
+def read_records(private: str) -> dict[str, SyncRecord]:
     """Return the record of each remote by name; {} if the file cannot be read."""
     try:
         data = read_regular(os.path.join(private, _FILE), _MAX_BYTES)
@@ -66,7 +66,7 @@ def read_records(private: str) -> dict[str, Record]:
         return {}
 
 
-def write_record(private: str, name: str, record: Record | None) -> None:
+def write_record(private: str, name: str, record: SyncRecord | None) -> None:
     """Write the record of a remote, or delete it with None."""
     import json
 
@@ -88,9 +88,9 @@ def write_record(private: str, name: str, record: Record | None) -> None:
     os.replace(temporary, path)
 
 
-def _record(fields: dict[str, object]) -> Record:
+def _record(fields: dict[str, object]) -> SyncRecord:
     moments = [datetime.fromisoformat(str(fields[key])) if fields.get(key) else None for key in ("tried", "synced")]
     tried, synced = moments
     if tried is None or tried.tzinfo is None:
         raise ValueError
-    return Record(tried, synced, str(fields.get("failure", "")), bool(fields.get("unreachable")))
+    return SyncRecord(tried, synced, str(fields.get("failure", "")), bool(fields.get("unreachable")))

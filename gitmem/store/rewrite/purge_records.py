@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.model.paths import PURGED
-from gitmem.model.purge.purge import MAX_BYTES, Record, read_record
+from gitmem.model.purge.purge import MAX_BYTES, PurgeRecord, read_record
 from gitmem.store.rewrite.progress import State, read_state, write_state
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _MOST_LISTED = 5
 class Records:
     """The records of some commits, and the invalid files in the records' folder."""
 
-    records: tuple[Record, ...]
+    records: tuple[PurgeRecord, ...]
     aside: tuple[str, ...]
 
 
@@ -79,13 +79,13 @@ def look_at_records(store: Store, commits: Iterable[str]) -> Records:
     return found
 
 
-def followed(store: Store, records: Iterable[Record]) -> list[Record]:
+def followed(store: Store, records: Iterable[PurgeRecord]) -> list[PurgeRecord]:
     """Return the records that are neither refused nor waiting here."""
     state = read_state(store.private)
     return [record for record in records if record.key not in {*state.refused, *state.waiting}]
 
 
-def followed_at(store: Store, *commits: str | None) -> list[Record]:
+def followed_at(store: Store, *commits: str | None) -> list[PurgeRecord]:
     """Return the records of some commits that this machine follows."""
     return followed(store, look_at_records(store, filter(None, commits)).records)
 
@@ -123,7 +123,7 @@ def news(before: State, after: State) -> list[str]:
     return [*notices[:_MOST_LISTED], *([f"… and {more} more."] if more > 0 else [])]
 
 
-def _too_many(state: State, records: Sequence[Record]) -> dict[str, str]:
+def _too_many(state: State, records: Sequence[PurgeRecord]) -> dict[str, str]:
     """Return the unanswered records beyond `MOST_UNASKED` texts, with a reason; applied ones count first."""
     answered = {*state.agreed, *state.refused, *state.waiting}
     texts = 0
