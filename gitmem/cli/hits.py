@@ -95,6 +95,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "tokens": hit.tokens,
         "commit": hit.commit or None,
         "text": hit.passage,
+        "weak": hit.weak,
     }
 
 
@@ -108,7 +109,11 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
             lines += ["", _styled(LAYERS[layer], _BOLD, colour=colour)][not lines :]
         place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
         only_then = f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else ""
-        facts = ", ".join(filter(None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], only_then)))
+        facts = ", ".join(
+            filter(
+                None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], only_then, "weak" * hit.weak)
+            )
+        )
         shown = _styled(plain(place), _PLACE, colour=colour)
         lines.append(f"{shown}  {_styled(plain(facts), _DIM, colour=colour)}".rstrip())
         lines.append(f"    {_highlighted(plain(hit.snippet), marks if colour else ())}")

@@ -53,6 +53,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "source": hit.layer,
         "tokens": hit.tokens,
         **{name: value for name, value in known.items() if value},
+        **({"weak": True} if hit.weak else {}),
         "snippet": hit.snippet,
     }
 
@@ -61,7 +62,8 @@ def _next(hits: list[Hit], *, more: bool, everywhere: bool, at: str) -> str:
     if not hits:
         wider = "" if everywhere else " or with deep=true (raw transcripts) and history=true (what was deleted)"
         return f"Nothing is remembered about this. Try other words for it{wider}."
-    hint = [f"Whole entries ({sum(hit.tokens for hit in hits)} tokens in all): memory_get(path, start_line"]
+    hint = ["Nothing fits well: these share few of the query's words. "] if all(hit.weak for hit in hits) else []
+    hint.append(f"Whole entries ({sum(hit.tokens for hit in hits)} tokens in all): memory_get(path, start_line")
     hint.append(f", at={at!r})." if at else ").")
     if any(hit.commit for hit in hits):
         hint.append(" A hit with a commit is gone from the files: memory_get(path, start_line, at=commit).")

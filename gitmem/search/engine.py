@@ -12,6 +12,7 @@ from gitmem.search.query.query import parse_query
 from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
 from gitmem.search.units.cut import HEADING
 from gitmem.search.units.units import FRAME
+from gitmem.search.worth import weak_ones
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -80,7 +81,8 @@ def answer(
         most = limit + _WEIGHED if limit and _needs_text(query, filters) else None
         matches = list(islice(fitting, most))
         top = best(store, matches, query, limit)
-        hits = [make_hit(item) for item in top]
+        weak = weak_ones(top, query)
+        hits = [make_hit(item)._replace(weak=one) for item, one in zip(top, weak, strict=True)]
         complete = len(matches) != most and all(pool.complete for pool in pools)
         return top, Answer(hits, similar.problem if similar else "", len(matches), complete)
 
@@ -231,7 +233,7 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
         else:
             better, worse = (item, other) if _reads_better(item, other) else (other, item)
             also = (*other.also, (worse.units, worse.index))
-            views[memory] = better._replace(score=other.score, also=also)
+            views[memory] = better._replace(score=other.score, also=also, near=max(item.near, other.near))
     return [views[item] if isinstance(item, str) else item for item in order]
 
 

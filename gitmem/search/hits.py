@@ -36,7 +36,8 @@ class Hit(Value):
 
     `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
-    text if no file does any more. `passage` is the text, or of a long one the request and the best part.
+    text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
+    shares little with the query (`gitmem.search.worth`).
     """
 
     path: str
@@ -56,6 +57,7 @@ class Hit(Value):
     field: str = ""
     commit: str = ""
     passage: str = ""
+    weak: bool = False
 
     @property
     def fact(self) -> bool:

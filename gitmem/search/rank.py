@@ -35,6 +35,7 @@ WINDOW_LENGTH = 250  # characters of the units for which neighbours count most
 FIRST = 0.3  # bonus for a term in the first of several lines: a title, a signature, a request
 PROXIMITY = 0.2
 NEAR = 60  # characters between two terms that count as near
+ALONE = 2.0  # factor for a word in the place of one that is nowhere
 MOST_COUNTED = 200  # places kept of one unit
 _WORD = re.compile(r"[A-Z]{2,}(?![a-z])|[A-Za-z][a-z]*")
 
@@ -52,7 +53,7 @@ NOTHING = Found({}, [])
 class Ranked(Value):
     """A unit with its score, the terms in it, their weights, and the part of it that has the score.
 
-    `also` are the other views of the same memory that were found, with their indexes.
+    `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors.
     """
 
     score: float
@@ -62,6 +63,7 @@ class Ranked(Value):
     says: Sequence[float]
     part: tuple[int, int] = (0, 0)
     also: tuple[tuple[Units, int], ...] = ()
+    near: float = 0.0
 
 
 def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) -> dict[int, Found]:
@@ -150,10 +152,17 @@ class Corpus(Value):
 
 
 def weights(terms: Sequence[Term], corpus: Corpus) -> list[float]:
-    """Return the weight of each term times its inverse document frequency."""
+    """Return the weight of each term times its inverse document frequency.
+
+    Words that stand for one that is nowhere count more.
+    """
     total = max(corpus.units, 1.0)
+    there = {
+        term.group for term, frequency in zip(terms, corpus.frequencies, strict=True) if frequency and not term.aside
+    }
     return [
-        term.weight * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
+        (term.weight * (ALONE if term.aside and term.group not in there else 1.0))
+        * log(1 + (max(total - frequency, 0.0) + 0.5) / (frequency + 0.5))
         for term, frequency in zip(terms, corpus.frequencies, strict=True)
     ]
 

@@ -206,3 +206,22 @@ def test_a_long_exchange_is_told_by_its_request_and_its_best_part(shelf):
     assert "The railing is of zinc." in hit.passage
     assert len(hit.passage) < 2_000 < len(hit.text)
     assert "zinc" in hit.snippet
+
+
+def test_what_shares_little_with_a_query_is_weak(shelf):
+    for number, word in enumerate(("server", "client", "cache", "login", "cart", "order", "mail")):
+        shelf.put(f"knowledge/{number}.md", f"# {word}\n\nThe {word} of the shop is written in Python.\n")
+
+    assert not shelf.search("what is the cart written in")[0].weak
+    assert {hit.weak for hit in shelf.search("which monthly infrastructure costs has the shop")} == {True}
+    assert [hit.weak for hit in shelf.search("type:note -x shop")] == []
+
+
+def test_another_word_for_the_same_thing_is_found_and_a_word_of_the_query_comes_first(shelf):
+    shelf.put("knowledge/a.md", "# Checks\n\nLinted with `mise run lint`.\n\n# Other\n\nTasks run by mise.\n")
+    assert shelf.places("which linter do we use")[0] == ("knowledge/a.md", 1)
+    assert not shelf.search("which linter do we use")[0].weak
+
+    shelf.put("knowledge/b.md", "# Package\n\nAll of it is managed by pnpm.\n")
+    assert shelf.paths("package manager")[0] == "knowledge/b.md"
+    assert shelf.paths("패키지 설치") == ["knowledge/b.md"]

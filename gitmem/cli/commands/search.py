@@ -37,8 +37,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
     tag:build, since:2026-11-01, until:yesterday and session:1b4e51f0. To begin a query with a dash, write -- before it.
 
     With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry, score,
-    snippet, tokens, commit, text}; what is not known is null. commit is set for hits that only history holds; text is
-    the memory, or of a long one the request and the part that fits best.
+    snippet, tokens, commit, text, weak}; what is not known is null. commit is set for hits that only history holds.
+    text is the memory, or of a long one the request and the part that fits best. A weak hit shares little with the query.
 
     Examples:
       gitmem search which package manager
@@ -64,10 +64,13 @@ def _totals(found: Answer) -> tuple[str, ...]:
     """Return a notice of how many hits are shown of how many, or that there are none."""
     if not found.hits:
         return ("Nothing found. Try fewer words, --history or --deep.",)
-    if found.total == len(found.hits):
-        return ()
-    more = "" if found.complete else " or more"
-    return (f"{len(found.hits)} of {found.total:,}{more} hits; -n shows more.",)
+    notices = []
+    if all(hit.weak for hit in found.hits):
+        notices.append("Nothing fits well: these hits share few of the query's words.")
+    if found.total != len(found.hits):
+        more = "" if found.complete else " or more"
+        notices.append(f"{len(found.hits)} of {found.total:,}{more} hits; -n shows more.")
+    return tuple(notices)
 
 
 def _marks(args: argparse.Namespace, door: Door) -> tuple[str, ...]:

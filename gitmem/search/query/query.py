@@ -11,13 +11,14 @@ import re
 import unicodedata
 from itertools import pairwise
 
-from gitmem.search.query.scripts import HAN, HANGUL, MARKED, UNSPACED, runs
+from gitmem.search.query.scripts import HAN, HANGUL, MARKED, UNSPACED, WORD, runs
+from gitmem.text.kindred import kindred
 from gitmem.text.stems import hangul_stem, is_ending, literal_of, other_forms, root, stem, stop_words
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 MAX_CHARACTERS = 10_000  # of a query; the rest is ignored
 MAX_TERMS = 48
@@ -26,6 +27,7 @@ PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 
 HALF = 0.5
 JOINED = 0.5
+KINDRED = 0.3  # of a word that stands for another
 _EDGES = ".,;:!?\"'()[]{}<>`*"
 _HEAD_SYLLABLES = 2
 _FILTERS = ("path", "type", "tag", "since", "until", "session")
@@ -51,11 +53,15 @@ class Needle(Value):
 
 
 class Term(Value):
-    """The forms of a word or part of a word, and its weight. Terms of one word share its `group`."""
+    """The forms of a word or part of a word, and its weight. Terms of one word share its `group`.
+
+    A term `aside` stands for a word that is not in the query: a word like one of its words, or two of them joined.
+    """
 
     needles: tuple[Needle, ...]
     weight: float
     group: int
+    aside: bool = False
 
 
 class Query(Value):
@@ -139,7 +145,19 @@ def _terms(words: list[str], *, keep_stop: bool = False) -> tuple[Term, ...]:
                 found[needles] = Term(needles, weight, group if old is None else old.group)
         if len(found) >= MAX_TERMS:
             break
-    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else _joined(words)))
+    return (*list(found.values())[:MAX_TERMS], *(() if keep_stop else (*_joined(words), *_kindred_terms(words, found))))
+
+
+def _kindred_terms(words: list[str], found: Mapping[tuple[Needle, ...], Term]) -> Iterator[Term]:
+    """Yield a term for each word that may stand for one of the query's and is not in it."""
+    seen = set(found)
+    for group, word in enumerate(words[:MAX_TERMS]):
+        for run in runs(word):
+            for other in kindred(fold(run.text)) if run.script in {WORD, HANGUL} else ():
+                needles = _english(other) if other.isascii() else (Needle(other, INSIDE),)
+                if needles not in seen and KINDRED:
+                    seen.add(needles)
+                    yield Term(needles, KINDRED, group, aside=True)
 
 
 def _joined(words: list[str]) -> tuple[Term, ...]:
@@ -148,7 +166,7 @@ def _joined(words: list[str]) -> tuple[Term, ...]:
     parts = [(group, fold(word.strip(_EDGES))) for group, word in enumerate(words[:MAX_TERMS])]
     parts = [(group, part) for group, part in parts if part not in stop]
     return tuple(
-        Term((Needle(one + two, INSIDE), Needle(f"{one}_{two}", INSIDE)), JOINED, group)
+        Term((Needle(one + two, INSIDE), Needle(f"{one}_{two}", INSIDE)), JOINED, group, aside=True)
         for (group, one), (_, two) in pairwise(parts)
         if _is_plain(one) and _is_plain(two)
     )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from gitmem.search.vectors.near import Nearness
     from gitmem.store.store import Store
 
-LEAST_NEAR = 0.35  # of a unit that no word matches
+LEAST_NEAR = 0.5  # of a unit that no word matches
 CONSIDERED = 300  # best units by words whose nearness counts
 CANDIDATES = 100  # nearest chunks
 
@@ -46,7 +46,9 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
     fused = []
     for item, value in zip(ranked, values, strict=True):
         words = item.score / ((K1 + 1) * sum(item.says) or 1.0)
-        fused.append(item._replace(score=(1 - part) * words + part * (mean if value is None else value)))
+        fused.append(
+            item._replace(score=(1 - part) * words + part * (mean if value is None else value), near=value or 0.0)
+        )
     seen = {(item.units.path, item.index) for item in ranked}
     dropped: dict[str, set[int]] = {}
     for file, index in nearest:
@@ -57,7 +59,7 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
             dropped[file.path] = excluded(query, units)
         value = _nearness(near, units, index)
         if value and value >= LEAST_NEAR and units.kind(index) != HEADING and index not in dropped[file.path]:
-            fused.append(Ranked(part * value, units, index, NOTHING, ()))
+            fused.append(Ranked(part * value, units, index, NOTHING, (), near=value))
     return fused
 
 

@@ -1,0 +1,63 @@
+"""Whether a hit says something of the query, or only shares a word with it.
+
+Coverage is the share of a query's words in a memory, each word weighed by its inverse document frequency; a word that
+stands for one of them counts for a little less. Tested through `tests/search/test_engine.py`.
+"""
+
+from __future__ import annotations
+
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.search.query.query import Query
+    from gitmem.search.rank import Ranked
+
+# Calibrated on questions with and without an answer in the store, and on questions about other stores (docs/search.md).
+LEAST_COVERAGE = 0.3
+LEAST_NEAR = 0.65  # of a memory that vectors alone make a good hit
+_STAND_IN = 0.8  # of a word that is in the memory by another word for it, or joined to its neighbour
+_FIRST = 3  # hits of which one has to be good for any to be
+
+
+class Word(Value):
+    """A word of a query: its weight, and what each term of it counts."""
+
+    weight: float
+    terms: tuple[tuple[int, float], ...]
+
+
+def weak_ones(hits: Sequence[Ranked], query: Query) -> list[bool]:
+    """Return for each hit, the best first, whether it is weak; for a query without words none is."""
+    if not query.terms:
+        return [False] * len(hits)
+    words: list[Word] | None = None
+    good = []
+    for hit in hits:
+        if words is None and hit.says:
+            words = _words(query, hit.says)
+        covered = _coverage(hit, words) if words else 0.0
+        good.append(covered >= LEAST_COVERAGE or hit.near >= LEAST_NEAR)
+    some = any(good[:_FIRST])
+    return [not (some and one) for one in good]
+
+
+def _words(query: Query, says: Sequence[float]) -> list[Word]:
+    groups: dict[int, list[tuple[int, float]]] = {}
+    weights: dict[int, float] = {}
+    for number, term in enumerate(query.terms):
+        groups.setdefault(term.group, []).append((number, _STAND_IN if term.aside else 1.0))
+        if not term.aside:
+            weights[term.group] = max(weights.get(term.group, 0.0), says[number] / term.weight)
+    return [Word(weight, tuple(groups[group])) for group, weight in weights.items()]
+
+
+def _coverage(hit: Ranked, words: Sequence[Word]) -> float:
+    whole = sum(word.weight for word in words)
+    counts = hit.found.counts
+    there = sum(
+        word.weight * max(value * min(counts.get(number, 0.0), 1.0) for number, value in word.terms) for word in words
+    )
+    return there / whole if whole else 1.0
