@@ -38,7 +38,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry, score,
     snippet, tokens, commit, text, weak}; what is not known is null. commit is set for hits that only history holds.
-    text is the memory, or of a long one the request and the part that fits best. A weak hit shares little with the query.
+    text is the memory, or of a long one the request and its best part. A weak hit shares little with the query.
 
     Examples:
       gitmem search which package manager
