@@ -10,35 +10,66 @@ from gitmem.errors import ExitCode, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from gitmem.cli.door import Door
+    from gitmem.store.store import Store
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem diff`."""
-    parser.add_argument("what", nargs="*", metavar="A B PATH", help="from A to B, only this file; all are optional")
+    parser.add_argument(
+        "what", nargs="*", metavar="A B PATH", help="from A to B (or A..B), only this file; all optional"
+    )
+    parser.add_argument("--stat", action="store_true", help="only how many lines of which files changed")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
     """Print what changed between two revisions or dates, as a unified diff.
 
-    Without arguments: what the last commit changed. With A: from A to now. A and B are revisions or dates (see 'gitmem
-    at --help'); a last argument that is neither is a file or folder.
+    Without A: your edits by hand that are not committed yet; if there are none, what the last commit changed. With A:
+    from A to the last commit. A and B are revisions or dates (see 'gitmem at --help'); a last argument that is
+    neither is a file or folder.
 
-    With --json: {from, to, files: [{path, change}], diff}; a change is added, removed or modified.
+    With --json: {from, to, files: [{path, change}], diff}; a change is added, removed or modified. With --stat the text
+    of the diff is that of 'git diff --stat'. Of edits by hand "to" is null.
 
     Examples:
       gitmem diff
-      gitmem diff yesterday
+      gitmem diff yesterday --stat
+      gitmem diff HEAD~5..HEAD
       gitmem diff 2026-11-01 2026-11-21 memory.md
       gitmem diff HEAD~5 archive
 
     """
-    from gitmem.store.history.records import HEAD, difference, resolve
+    from gitmem.store.history.records import HEAD, difference
 
     store = door.settled(args)
-    words = list(args.what)
+    ends, named = _ends_and_path(store, args.what)
+    path = named_path(store, args, door, named) if named is not None else None
+    if not ends and not args.stat and _told_edits(store, args, door, path):
+        return ExitCode.OK
+    tip = store.repository.resolve(HEAD)
+    old, new = (ends[0], ends[1]) if len(ends) > 1 else (ends[0] if ends else None, tip)
+    changed = difference(store, old, new, path, brief=args.stat)
+    if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
+        raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
+    if args.json:
+        door.answer(args, output.difference_value(changed), "")
+    else:
+        output.write_patch(door, changed.text)
+    return ExitCode.OK
+
+
+def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
+    """Return the commits that the words name, and the word that names none."""
+    from gitmem.store.history.records import resolve
+
+    words = list(what)
+    if words and ".." in words[0] and "/" not in words[0]:
+        old, _, new = words[0].partition("..")
+        words[:1] = [old or "HEAD", new.lstrip(".") or "HEAD"]
     if len(words) > 3:  # noqa: PLR2004  # A, B and PATH
         raise UsageError(
             "gitmem diff takes at most two revisions or dates and a path.", "'gitmem diff --help' shows how."
@@ -52,14 +83,18 @@ def run(args: argparse.Namespace, door: Door) -> int:
             if named is not None:
                 raise
             named = words[-1]
-    tip = store.repository.resolve(HEAD)
-    old, new = (ends[0], ends[1]) if len(ends) > 1 else (ends[0] if ends else None, tip)
-    path = named_path(store, args, door, named) if named is not None else None
-    changed = difference(store, old, new, path)
-    if path and not any(store.repository.files(side, path) for side in (changed.new, changed.old)):
-        raise NotFoundError(f"{named!r} is neither a revision or date nor a file in these revisions.", FILES)
-    if args.json:
-        door.answer(args, output.difference_value(changed), "")
-    else:
-        output.write_patch(door, changed.text)
-    return ExitCode.OK
+    return ends, named
+
+
+def _told_edits(store: Store, args: argparse.Namespace, door: Door, path: str | None) -> bool:
+    """Print the edits by hand that are not committed yet; return False if there are none."""
+    from gitmem.store.history.records import HEAD, edits_by_hand
+
+    patch = edits_by_hand(store, path)
+    if patch and args.json:
+        text = patch.decode("utf-8", "replace")
+        value: dict[str, object] = {"from": store.repository.resolve(HEAD), "to": None, "files": [], "diff": text}
+        door.answer(args, value, "")
+    elif patch:
+        output.write_patch(door, patch)
+    return bool(patch)

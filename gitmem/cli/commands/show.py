@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.cli import output
@@ -24,7 +25,11 @@ _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem show`."""
     parser.add_argument(
-        "what", nargs="?", default=MEMORY, metavar="PATH|DAY|^ENTRY|COMMIT", help=f"what to print (default: {MEMORY})"
+        "what",
+        nargs="?",
+        default=MEMORY,
+        metavar="PATH|DAY|^ENTRY|COMMIT|REV:PATH",
+        help=f"what to print (default: {MEMORY})",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
@@ -33,9 +38,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """Print a file of the store, the log of a day, an entry, or a commit.
 
     A file is printed as it is now, byte for byte. Its path is relative to the store, or to the current folder inside
-    the store, or absolute. A day is written as 2026-11-21; if it was consolidated, its last log is printed. An entry is
-    found by the id at the end of its first line, wherever it is now, and in history if it was removed. A commit is
-    printed as 'git show' prints it.
+    the store, or absolute. A day is written as 2026-11-21, today or yesterday; if it was consolidated, its last log is
+    printed. An entry is found by the id at the end of its first line, wherever it is now, and in history if it was
+    removed. A commit is printed as 'git show' prints it, and REV:PATH is a file as it was then.
 
     With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin}, its
     origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well.
@@ -45,11 +50,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem show archive/memory_20260113_112700.md
       gitmem show '^1ksd9q2x0m3v8t5w7zab'
       gitmem show 2026-11-21
+      gitmem show yesterday
       gitmem show HEAD~2
+      gitmem show HEAD~2:memory.md
 
     """
     store = door.settled(args)
-    what: str = daily_path(args.what) if re.fullmatch(_DAY, args.what) else args.what
+    what = _day_path(store, args.what) or args.what
     if what.startswith("^"):
         if not is_id(what[1:]):
             raise NotFoundError(
@@ -67,6 +74,10 @@ def run(args: argparse.Namespace, door: Door) -> int:
         door.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
         print_document(args, door, {"path": what, "text": gone.decode("utf-8", "replace")}, gone)
         return ExitCode.OK
+    if (then := _past_file(store, what)) is not None:
+        path, data = then
+        print_document(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
+        return ExitCode.OK
     try:
         commit = resolve(store, what)
     except NotFoundError:
@@ -83,6 +94,30 @@ def run(args: argparse.Namespace, door: Door) -> int:
     else:
         output.write_patch(door, shown(store, commit))
     return ExitCode.OK
+
+
+def _day_path(store: Store, text: str) -> str:
+    """Return the path of the log of the day that a text names, "" if it names none."""
+    if re.fullmatch(_DAY, text):
+        return daily_path(text)
+    if text in {"today", "yesterday"}:
+        day = store.context.clock() - timedelta(days=text == "yesterday")
+        return daily_path(f"{day:%Y-%m-%d}")
+    return ""
+
+
+def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
+    """Return path and content of the file that `REV:PATH` names, None if the text names none."""
+    from gitmem.store.history.records import read_at, resolve
+
+    revision, colon, path = text.partition(":")
+    if not (revision and colon and path):
+        return None
+    try:
+        data = read_at(store, resolve(store, revision), path)
+    except NotFoundError:
+        return None
+    return None if data is None else (path, data)
 
 
 def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     import argparse
@@ -12,12 +13,14 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.store.history.undo import Undone
 
+_NAMED = 5  # files
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem undo`."""
     which = parser.add_mutually_exclusive_group()
-    about = "a commit, or the id of an entry (default: the last save or rotation)"
-    which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY", help=about)
+    about = "a commit, the id of an entry, or a session (default: what you did last)"
+    which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY|SESSION", help=about)
     which.add_argument("--session", help="undo a whole session: its id, or a prefix of it")
     parser.add_argument("--dry-run", action="store_true", help="only list what would be undone")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
@@ -33,7 +36,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     prints them, already with {undone_by}.
 
     Examples:
-      gitmem undo                     the last save or rotation; again, the one before
+      gitmem undo                     what you did last: a save, a rotation, an edit of a fact; again, what was before
       gitmem undo 3fa9c1d2e4          the commit that 'gitmem log' lists under this id
       gitmem undo ^01ksd9q2x0m3v8t5   the save of this entry
       gitmem undo --session 1b4e51f0 --dry-run
@@ -70,7 +73,11 @@ def _text(done: Undone, *, dry_run: bool) -> str:
         lines.append(f"{item.commit[:SHORT]} {item.subject}\n  {state}.")
     lines += [f"{'Would undo' if dry_run else 'Undid'} {item.commit[:SHORT]} {item.subject}" for item in done.undone]
     if done.files:
-        lines.append(f"  in {', '.join(done.files)}")
+        more = len(done.files) - _NAMED
+        named = ", ".join(done.files[:_NAMED])
+        lines.append(
+            f"  in {named}" if more <= 0 else f"  in {count(len(done.files), 'file')}: {named} and {more} more"
+        )
     if done.commit:
         lines.append(f"To reverse this: gitmem undo {done.commit[:SHORT]}")
     return plain("\n".join(lines))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
 _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
 _PATCH = ("--patch", "--no-color", "--no-ext-diff", "--no-textconv")
+_STAT = ("--stat", "--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_SECOND = 253_370_764_800  # 9999-01-01: Python's years end there, git's do not
 _DAY = 24 * 60  # minutes; an offset is less than that
@@ -248,6 +249,36 @@ def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
 def diff(git: Git, old: str, new: str, *paths: str) -> bytes:
     """Return the unified diff between two commits or trees, given by their full ids."""
     return git.unfiltered.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", old, new, "--", *paths)
+
+
+def diff_stat(git: Git, old: str, new: str, *paths: str) -> bytes:
+    """Return the output of `git diff --stat` between two commits, given by their full ids."""
+    return git.unfiltered.run("--literal-pathspecs", "diff", *_STAT, "--end-of-options", old, new, "--", *paths)
+
+
+def diff_work_tree(git: Git, commit: str, paths: Sequence[str]) -> bytes:
+    """Return the unified diff from a commit, given by its full id, to files of the work tree, new ones included."""
+    literal = git.unfiltered
+    tracked = set(
+        literal.run("ls-tree", "-r", "-z", "--name-only", commit).decode("utf-8", "surrogateescape").split("\0")
+    )
+    known = [path for path in paths if path in tracked]
+    output = (
+        literal.run("--literal-pathspecs", "diff", *_PATCH, "--end-of-options", commit, "--", *known) if known else b""
+    )
+    for path in paths:
+        if path not in tracked:
+            output += literal.run("diff", *_PATCH, "--no-index", "--", os.devnull, path, ok=(0, 1))
+    return output
+
+
+def stats(git: Git, oids: Sequence[str]) -> dict[str, str]:
+    """Return, for each commit given by its full id, how many lines of which files it changed."""
+    mark = os.urandom(16).hex()  # that no file name contains
+    options = ("--no-walk=unsorted", *_STAT, f"--format={mark}%H", "--stdin")
+    output = git.unfiltered.run("log", *options, stdin="".join(f"{oid}\n" for oid in oids).encode(), timeout=_SECONDS)
+    parts = re.split(f"{mark}([0-9a-f]+)\n", output.decode("utf-8", "replace"))
+    return dict(zip(parts[1::2], (text.strip("\n") for text in parts[2::2]), strict=True))
 
 
 def show(git: Git, commit: str) -> bytes:

@@ -17,10 +17,13 @@ from gitmem.git.history.commits import (
     additions,
     commits,
     diff,
+    diff_stat,
+    diff_work_tree,
     empty_tree,
     log,
     newest_until,
     show,
+    stats,
 )
 from gitmem.model.entry.entry import FIRST_LINE
 from gitmem.model.message import VALUE_LENGTH, Op, Trailer, one_line
@@ -95,6 +98,9 @@ class RotatedFile:
 def resolve(store: Store, text: str) -> str:
     """Return the id of the commit that a revision or a date names; a day means its end (spec G3).
 
+    A date before the first save means what was imported of that time (by `replay`, `migrate`): the commit with the
+    last author date by then.
+
     A commit of the project's own code counts as not found.
 
     Raises:
@@ -125,8 +131,12 @@ def _revision(repository: Repository, text: str) -> str | None:
 
 
 def _at(store: Store, span: DateSpan, text: str) -> str:
-    tip = store.repository.resolve(HEAD)
-    commit = newest_until(store.repository.git, tip, span.last)
+    """Return the commit that a date means: the last one made by then, else the last import of what was by then."""
+    git, tip = store.repository.git, store.repository.resolve(HEAD)
+    commit = newest_until(git, tip, span.last)
+    if commit is None or not store.repository.files(commit):
+        imported = log(git, tip, until=span.last)
+        commit = max(imported, key=lambda one: one.authored).oid if imported else None
     if commit is None or not store.repository.files(commit):
         raise NotFoundError(f"The store was still empty at {text!r}.", "'gitmem log -n 0' lists all of history.")
     return commit
@@ -208,15 +218,32 @@ def was_ever_there(repository: Repository, path: str, tip: str = HEAD) -> bool:
     return bool(repository.git.run("rev-list", "--max-count=1", repository.resolve(tip), "--", path))
 
 
-def difference(store: Store, old: str | None, new: str, path: str | None = None) -> Difference:
-    """Return the difference between two commits; without `old`, between `new` and its first parent."""
+def difference(store: Store, old: str | None, new: str, path: str | None = None, *, brief: bool = False) -> Difference:
+    """Return the difference between two commits; without `old`, between `new` and its first parent.
+
+    With `brief` its text says only how many lines of which files changed.
+    """
     repository = store.repository
     if old is None:
         parents = read_records(store, [new])[new].parents
         old = parents[0] if parents else empty_tree(repository.git)
     paths = [path] if path else []
     changes = tuple(repository.changes(old, new, *paths))
-    return Difference(old, new, changes, diff(repository.git, old, new, *paths))
+    text = (diff_stat if brief else diff)(repository.git, old, new, *paths)
+    return Difference(old, new, changes, text)
+
+
+def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:
+    """Return how many lines of which files each commit changed, by commit; "" for one that changed none."""
+    told = stats(store.repository.git, [one.commit for one in found])
+    return {one.commit: told.get(one.commit, "") for one in found}
+
+
+def edits_by_hand(store: Store, path: str | None = None) -> bytes:
+    """Return the unified diff of the edits by hand that are not committed yet."""
+    tip = store.repository.resolve(HEAD)
+    edited = [name for name in store.files.edited() if path is None or name == path or name.startswith(f"{path}/")]
+    return diff_work_tree(store.repository.git, tip, edited) if edited else b""
 
 
 def shown(store: Store, commit: str) -> bytes:

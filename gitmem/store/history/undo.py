@@ -50,8 +50,9 @@ _FILE_MODES = {"000000", "100644", "100755"}
 _HEX = re.compile(r"[0-9a-f]+")
 _SHORT = re.compile(r"[0-9a-f]{4,64}")
 _REVERTED = re.compile(r"^This reverts commit ([0-9a-f]{7,64})\b", re.MULTILINE)
-# Operations that `gitmem undo` without an argument skips; None is a person's own commit.
-_NOT_BY_DEFAULT = {None, Op.INIT, Op.EDIT, Op.UNDO, Op.CONSOLIDATE, Op.PURGE}
+# What a person does. Facts and groups are also learned from sessions, which their commits then name.
+_BY_PERSON = {Op.SAVE, Op.ROTATE, Op.MIGRATE, Op.CLEAR, Op.CONFIG, Op.ADOPT, Op.RETAIN, Op.REVIEW}
+_BY_BOTH = {Op.FACT, Op.CONCEPT, Op.SUMMARIZE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,8 @@ class _DryRunError(Exception):
 def undo(store: Store, *, revision: str | None = None, session: str | None = None, dry_run: bool = False) -> Undone:
     """Undo one commit, or all commits of a session, by one new commit; idempotent (spec G3).
 
-    `revision` is a git revision, an entry's id, or `^` with an unambiguous prefix of one; `session` is a session's id
-    or an unambiguous prefix. Without either, undo the newest commit of gitmem that is neither an undo nor undone.
+    `revision` is a git revision, an entry's id, `^` with an unambiguous prefix of one, or a session as `session` is:
+    its id or an unambiguous prefix. Without either, undo what a person did last that was not undone.
 
     Raises:
         NotFoundError: there is no such commit, entry or session, or the prefix is ambiguous.
@@ -167,7 +168,12 @@ def _choose(store: Store, revision: str | None, session: str | None) -> list[Com
         return [_last(repository.git, tip)]
     if revision.startswith("^") or (is_id(revision) and not _HEX.fullmatch(revision)):
         return _with_trailer(repository.git, tip, Trailer.ENTRY, revision.removeprefix("^"), "saved entry")
-    return [_single(store, tip, revision)]
+    try:
+        return [_single(store, tip, revision)]
+    except NotFoundError:
+        if log(repository.git, tip, trailers={Trailer.SESSION: one_line(revision, VALUE_LENGTH)}, limit=1):
+            return _with_trailer(repository.git, tip, Trailer.SESSION, revision, "session")
+        raise
 
 
 def _single(store: Store, tip: str, revision: str) -> CommitRecord:
@@ -205,15 +211,19 @@ def _last(git: Git, tip: str) -> CommitRecord:
     undone = undone_commits(reversals(git, tip))
     for limit in (_RECENT, None):
         for commit in log(git, tip, limit=limit):
-            if (
-                commit.value(Trailer.OP) not in _NOT_BY_DEFAULT
-                and len(commit.parents) == 1
-                and commit.oid not in undone
-            ):
+            if _is_persons(commit) and len(commit.parents) == 1 and commit.oid not in undone:
                 return record(commit)
     raise NotFoundError(
-        "There is nothing to undo: all commits of gitmem are undone already.",
-        "'gitmem log' lists all commits; 'gitmem undo COMMIT' undoes any of them.",
+        "There is nothing to undo: no save or other act of a person is left that was not undone already.",
+        "'gitmem log' lists all commits; 'gitmem undo COMMIT' and 'gitmem undo --session ID' undo any of them.",
+    )
+
+
+def _is_persons(commit: Commit) -> bool:
+    """Say whether a person made a commit, and not gitmem behind a session."""
+    op = commit.value(Trailer.OP)
+    return op in _BY_PERSON or (
+        op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL)
     )
 
 

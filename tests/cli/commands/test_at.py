@@ -1,6 +1,13 @@
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
 from tests.cli.commands.project import KOREAN, Desk
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_at_gives_back_every_byte(desk: Desk):
@@ -40,3 +47,29 @@ def test_at_with_a_clock_that_went_back(desk: Desk):
         desk.write("memory.md", f"{text}\n".encode(), text, f"2026-01-{day}T10:00:00+0000")
 
     assert [desk.run("at", f"2026-01-{day}").out for day in ("05", "06", "07", "08")] == ["a\n", "c\n", "c\n", "d\n"]
+
+
+def test_imported_history_is_seen_as_of_its_own_dates(desk: Desk, tmp_path: Path):
+    for day, word in (("10", "zebra"), ("20", "okapi")):
+        asked = {"role": "user", "content": f"Why does the {word} loader fail in production?"}
+        answer = {"role": "assistant", "content": [{"type": "text", "text": f"The {word} loader had no lock file."}]}
+        common = {"sessionId": word, "cwd": str(desk.project), "version": "2.1.330"}
+        lines = [
+            {
+                "type": said["role"],
+                "uuid": f"{word}{at}",
+                "timestamp": f"2026-01-{day}T10:0{at}:00.000Z",
+                "message": said,
+            }
+            | common
+            for at, said in enumerate((asked, answer))
+        ]
+        (tmp_path / f"{word}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        desk.run("replay", str(tmp_path / f"{word}.jsonl"))
+    then = desk.run("at", "2026-01-15").out
+    assert "zebra" in then
+    assert "okapi" not in then
+    assert "okapi" in desk.run("at", "2026-01-25").out
+    assert desk.ran("at", "2026-01-05").code == ExitCode.NOT_FOUND
+    assert "okapi" in desk.run("diff", "2026-01-15", "memory.md").out
+    assert "zebra" in desk.run("recall", "--at", "2026-01-15", "loader").out

@@ -44,3 +44,23 @@ def test_diff_is_coloured_on_a_terminal_only(desk: Desk):
     assert "\x1b" not in desk.run("diff", terminal=True, NO_COLOR="1").out
     assert desk.run("diff").out.endswith("-one\n+two \x1b[2J\n")
     assert "\x1b[33mcommit " in desk.run("show", "HEAD", terminal=True).out
+
+
+def test_diff_shows_edits_by_hand_that_are_not_committed(desk: Desk):
+    desk.write("knowledge/a.md", b"one\n", "first")
+    assert "+one" in desk.run("diff").out
+    (desk.store / "knowledge" / "a.md").write_text("two\n")
+    (desk.store / "knowledge" / "한국어.md").write_text("new\n")
+    shown = desk.run("diff").out
+    assert "-one\n+two\n" in shown
+    assert "+new\n" in shown
+    assert "+new" not in desk.run("diff", "knowledge/a.md").out
+    assert desk.run("diff", "--json").json["to"] is None
+
+
+def test_diff_takes_a_range_and_counts_lines_as_git_does(desk: Desk):
+    desk.write("a.md", b"one\n", "first")
+    desk.write("a.md", b"two\n", "second")
+    assert desk.run("diff", "HEAD~1..HEAD").data == desk.run("diff", "HEAD~1", "HEAD").data
+    counted = desk.run("diff", "--stat", "HEAD~1..").out
+    assert counted.strip() == desk.git(desk.store, "diff", "--stat", "HEAD~1", "HEAD")

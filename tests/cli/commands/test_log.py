@@ -81,3 +81,14 @@ def test_log_of_hostile_values(desk: Desk):
         text = desk.run("log", *options).out
         assert "\x1b" not in text
         assert "by hand \\x1b[2J\\x07" in text
+
+
+def test_log_takes_a_number_and_counts_lines_as_git_does(desk: Desk):
+    for text in ("one", "two", "three"):
+        desk.save(text)
+    assert len(desk.run("log", "-2", "--json").json) == 2
+    assert len(desk.run("log", "-1", "memory.md", "--oneline").out.splitlines()) == 1
+    counted = desk.run("log", "-2", "--oneline", "--stat").out
+    assert counted.count(" memory.md ") == 2
+    assert "changed" in desk.run("log", "-1", "--stat", "--json").json[0]["stat"]
+    assert desk.ran("log", "memory.md", "daily").code == 2

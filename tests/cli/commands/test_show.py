@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.errors import ExitCode
 from tests.cli.commands.project import COMMIT_KEYS, KOREAN, ROOT, Desk
 
 if TYPE_CHECKING:
@@ -326,3 +327,13 @@ def test_a_reader_that_goes_away(desk: Desk, argv: tuple[str, ...]):
     said = running.stderr.read()
     running.stderr.close()
     assert (running.wait(60), said) == (0, b"")
+
+
+def test_show_takes_names_of_days_and_a_file_as_it_was(desk: Desk):
+    desk.save("of today")
+    assert "of today" in desk.run("show", "today").out
+    assert desk.ran("show", "yesterday").code == ExitCode.NOT_FOUND
+    desk.write("a b.md", b"one\n", "first")
+    desk.write("a b.md", b"two\n", "second")
+    assert desk.run("show", "HEAD~1:a b.md").data == b"one\n"
+    assert desk.ran("show", "HEAD~1:nowhere.md").code == ExitCode.NOT_FOUND

@@ -158,3 +158,30 @@ def test_the_help_shows_examples(gitmem, capsys):
     with pytest.raises(SystemExit):
         gitmem("undo", "--help")
     assert "gitmem undo --session" in capsys.readouterr().out
+
+
+def test_what_sessions_taught_is_not_undone_by_default(gitmem, save, tmp_path):
+    save("said by a person")
+    asked = {"role": "user", "content": "Always run the tests with -x. Why does the loader fail in production?"}
+    answer = {"role": "assistant", "content": [{"type": "text", "text": "The loader had no lock file. Fixed."}]}
+    lines = [
+        {"type": said["role"], "uuid": f"u{at}", "sessionId": "1b4e51f0-021d", "message": said, "cwd": str(tmp_path)}
+        | {"timestamp": f"2026-01-10T10:0{at}:00.000Z"}
+        for at, said in enumerate((asked, answer))
+    ]
+    (tmp_path / "t.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert gitmem("replay", str(tmp_path / "t.jsonl"))[0] == 0
+    assert "said by a person" in gitmem("undo", "--dry-run")[1]
+    of_session = json.loads(gitmem("undo", "1b4e51f0", "--dry-run", "--json")[1])
+    assert len(of_session["undone"]) > 1
+    told = gitmem("undo", "1b4e51f0")[1]
+    assert "said by a person" not in told
+
+
+def test_many_files_are_counted(gitmem, tmp_path, bare_git):
+    store = tmp_path / ".gitmem"
+    for number in range(9):
+        (store / f"n{number}.md").write_text("a\n")
+    bare_git(store, "add", "-A")
+    bare_git(store, "commit", "-qm", "nine files")
+    assert "in 9 files: n0.md, n1.md, n2.md, n3.md, n4.md and 4 more" in gitmem("undo", "HEAD")[1]
