@@ -34,7 +34,7 @@ test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow --timeout 600
 
 test-e2e: $(READY)
-	$(BIN)/python -m pytest -m e2e
+	$(BIN)/python -m pytest -m 'e2e and not slow'
 
 lint: $(READY)
 	$(BIN)/ruff check .

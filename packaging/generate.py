@@ -33,6 +33,7 @@ _REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/se
 _SCRIPT = "${CLAUDE_PLUGIN_ROOT}/hooks/%s"
 _MISSING = "missing.sh"
 _SECONDS = 10
+_SECONDS_OF_THE_END = 3  # Codex warns where it is more, and Claude Code waits for less
 
 
 def generated() -> dict[str, bytes]:
@@ -84,7 +85,8 @@ def _plugin_hooks() -> dict[str, object]:
 def _hook(event: str, script: str) -> dict[str, object]:
     path = _SCRIPT % script
     command = f'[ -r "{path}" ] && gitmem={event} . "{path}"; exit 0'
-    return {"type": "command", "command": command, "timeout": _SECONDS}
+    seconds = _SECONDS_OF_THE_END if event == "SessionEnd" else _SECONDS
+    return {"type": "command", "command": command, "timeout": seconds}
 
 
 def gemini() -> dict[str, bytes]:

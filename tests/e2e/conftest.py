@@ -38,6 +38,12 @@ def mcp_clients(request) -> Path:
     return Path(given) if given else _programs(request, name, NODE, INSPECTOR, CONFORMANCE)
 
 
+@pytest.fixture(scope="session")
+def fetched(request):
+    """Give a function that returns the folder of the programs of npm packages, fetched once: (name, *packages)."""
+    return lambda name, *packages: _programs(request, name, *packages)
+
+
 def _programs(request, name: str, *packages: str) -> Path:
     """Return the folder of the programs of these packages, fetched once into pytest's cache."""
     npm = shutil.which("npm", path=_OUTSIDE.get("PATH"))
