@@ -90,7 +90,8 @@ def test_a_leaked_git_environment_is_not_asked(project, environ, tmp_path, bare_
     assert "not ours" not in "".join(ask(project, leaked).commits)
 
 
-def test_a_git_that_does_not_answer_is_left(project, environ, tmp_path):
+def test_a_git_that_does_not_answer_is_left(project, environ, tmp_path, monkeypatch):
+    monkeypatch.setattr("gitmem.project.state.SECONDS", 0.3)
     if os.name != "posix":
         pytest.skip("a stand-in for git is a shell script")
     (tmp_path / "bin").mkdir()

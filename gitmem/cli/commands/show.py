@@ -68,7 +68,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         path, data = file
         print_document(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
         return ExitCode.OK
-    from gitmem.store.history.records import difference, last_version, read_records, resolve, shown
+    from gitmem.store.history.records import last_version, resolve
 
     if what != args.what and (gone := last_version(store.repository, what)) is not None:
         door.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
@@ -86,6 +86,12 @@ def run(args: argparse.Namespace, door: Door) -> int:
         raise NotFoundError(
             f"{what!r} is neither a file of the store nor a commit.", f"{FILES} 'gitmem log' lists the commits."
         ) from None
+    return _show_commit(args, door, store, commit)
+
+
+def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str) -> int:
+    from gitmem.store.history.records import difference, read_records, shown
+
     if args.json:
         changed = difference(store, None, commit)
         door.answer(

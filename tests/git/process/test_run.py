@@ -336,9 +336,29 @@ def test_spawned_git_is_talked_to(git):
     assert git.run("show", "memory:memory.md") == b"one\ntwo\n"
 
 
+@pytest.fixture
+def limited_from(monkeypatch):
+    """Give a function that has the time limit of a git begin once a file is written, however busy the machine is."""
+
+    def begin_with(note: Path) -> None:
+        communicate = process.Child.communicate
+
+        def late(running, *args, **kwargs):
+            end = time.monotonic() + 60
+            while not note.exists() or not note.read_text().strip():
+                assert time.monotonic() < end
+                time.sleep(0.01)
+            return communicate(running, *args, **kwargs)
+
+        monkeypatch.setattr(process.Child, "communicate", late)
+
+    return begin_with
+
+
 @needs_posix
-def test_a_git_that_takes_too_long_is_ended_with_what_it_started(git, tmp_path):
+def test_a_git_that_takes_too_long_is_ended_with_what_it_started(git, tmp_path, limited_from):
     note = tmp_path / "pid"
+    limited_from(note)
     with pytest.raises(GitFailedError, match=r"git hang did not finish within 0\.5 s") as caught:
         git.run("-c", f"alias.hang=!echo $$ > {note}; exec sleep 60", "hang", timeout=0.5)
     assert caught.value.status != 0
@@ -347,9 +367,10 @@ def test_a_git_that_takes_too_long_is_ended_with_what_it_started(git, tmp_path):
 
 
 @needs_posix
-def test_a_git_that_will_not_end_is_killed_and_reaped(tmp_path, monkeypatch, environ):
+def test_a_git_that_will_not_end_is_killed_and_reaped(tmp_path, monkeypatch, environ, limited_from):
     note = tmp_path / "pid"
-    write_script(tmp_path / "bin" / "git", f"trap '' TERM; echo $$ > {note}; echo stuck >&2; exec sleep 60")
+    limited_from(note)
+    write_script(tmp_path / "bin" / "git", f"trap '' TERM; echo stuck >&2; echo $$ > {note}; exec sleep 60")
     monkeypatch.setattr(process, "_GRACE", 0.2)
     with pytest.raises(GitFailedError) as caught:
         git_without_repository(environ | {"PATH": f"{tmp_path / 'bin'}:{environ['PATH']}"}).run("fetch", timeout=0.5)
