@@ -137,6 +137,14 @@ def whole_process(folder: Path, project: Path, environ: dict[str, str], rounds: 
     return sorted(times["bare"])[rounds // 2], sorted(times["search"])[rounds // 2]
 
 
+def report_fts(folder: Path, root: Path, questions: list[str]) -> None:
+    base, seconds, megabytes = index_fts(folder, root)
+    times = timed({"fts": lambda question: ask_fts(base, question)}, questions)["fts"]
+    print(f"  {'FTS5, its index built':<35} {figures(times)}")
+    print(f"  {'FTS5, building the index':<35} {seconds:7.1f} s, {megabytes:.0f} MB")
+    base.close()
+
+
 def measure(size: int, docs: list[str], questions: list[str]) -> bool:
     folder = Path(tempfile.mkdtemp(prefix="gitmem-bench-"))
     try:
@@ -170,13 +178,7 @@ def measure(size: int, docs: list[str], questions: list[str]) -> bool:
         for name, found in times.items():
             print(f"  {name:<35} {figures(found)}", flush=True)
         beside = times[BESIDE][len(questions) // 2] if BESIDE in times else None
-        base, seconds, megabytes = index_fts(folder, Path(store.root))
-        print(
-            f"  {'FTS5, its index built':<35} "
-            + figures(timed({"fts": lambda question: ask_fts(base, question)}, questions)["fts"])
-        )
-        print(f"  {'FTS5, building the index':<35} {seconds:7.1f} s, {megabytes:.0f} MB")
-        base.close()
+        report_fts(folder, Path(store.root), questions)
         p50 = times[OURS][len(questions) // 2]
         if size == 1:
             bare, whole = whole_process(folder, project, environ)
