@@ -26,6 +26,12 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _ALIKE = 0.75  # share of all words that two claims about one subject have in common
+_TELLING = 2  # words of a subject
+# Beginnings of stems that are opposites.
+_OPPOSITES = (
+    *(("manual", "automatic"), ("enabl", "disabl"), ("allow", "forbid"), ("requir", "optional"), ("public", "privat")),
+    *(("short", "long"), ("small", "larg"), ("sync", "async"), ("수동", "자동"), ("짧", "길"), ("공개", "비공개")),
+)
 _NUMBER = re.compile(r"[0-9][0-9.]*")
 
 
@@ -62,6 +68,7 @@ def contradict(one: str, other: str) -> bool:
         _rejects(first, second)
         or _rejects(second, first)
         or _denies(first, second)
+        or _is_opposite(first, second)
         or _has_other_value(first, second)
         or _has_other_number(first, second)
     )
@@ -102,11 +109,26 @@ def _rejects(one: Claim, other: Claim) -> bool:
 
 
 def _denies(one: Claim, other: Claim) -> bool:
-    """Say whether two claims say the same but for a negation."""
+    """Say whether a claim forbids what another one says, or what it says of a part: "Use mocks for mail"."""
     if one.negated == other.negated:
         return False
     first, second = (claim.words.union(*(found for _, found in claim.values)) for claim in (one, other))
-    return _is_alike(first, second) and one.verb[:1] == other.verb[:1]
+    forbidden, said = (first, second) if one.negated else (second, first)
+    is_part = len(forbidden) >= _TELLING and forbidden <= said
+    return (is_part or _is_alike(first, second)) and one.verb[:1] == other.verb[:1]
+
+
+def _is_opposite(one: Claim, other: Claim) -> bool:
+    """Say whether two claims say opposite things of one subject: "manually", "automatically"."""
+    if one.negated != other.negated:
+        return False
+    for pair in _OPPOSITES:
+        for first, second in (pair, pair[::-1]):
+            left = frozenset(word for word in one.words if word.startswith(first))
+            right = frozenset(word for word in other.words if word.startswith(second))
+            if left and right and _is_alike(one.words - left, other.words - right):
+                return True
+    return False
 
 
 def _has_other_value(one: Claim, other: Claim) -> bool:
@@ -115,9 +137,11 @@ def _has_other_value(one: Claim, other: Claim) -> bool:
         return False
     for (place, first), head in zip(one.values, one.heads, strict=False):
         for (second_place, second), second_head in zip(other.values, other.heads, strict=False):
-            if place != second_place or not first - second or not second - first:
-                continue
             subjects = one.words - first, other.words - second
+            # "Use snake_case for JSON keys", "JSON keys are in camelCase": a subject of two words is telling enough.
+            is_same_place = place == second_place or min(map(len, subjects)) >= _TELLING
+            if not is_same_place or not first - second or not second - first:
+                continue
             if all(subjects):
                 if _is_alike(*subjects):
                     return True

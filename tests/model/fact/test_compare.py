@@ -64,6 +64,13 @@ TEXTS = st.text(max_size=80) | st.lists(
         ("We use tabs.", "We use spaces, not tabs."),
         ("npm 말고 pnpm 써줘", "npm을 쓴다"),
         ("We migrated from Redux to Zustand.", "Use Redux for the state of forms."),
+        ("Let's go with Postgres for metrics, because it is simple.", "Let's go with ClickHouse for metrics."),
+        ("Never use default exports.", "Use default exports for components."),
+        ("Run database migrations manually.", "Run database migrations automatically."),
+        ("Use snake_case for JSON keys.", "JSON keys are in camelCase."),
+        ("The default branch is main.", "The default branch is develop."),
+        ("Deployments run through CircleCI.", "Get rid of CircleCI, we have GitHub Actions now."),
+        ("테스트 커버리지는 80% 이상으로 유지해.", "테스트 커버리지는 90% 이상으로 유지해."),
     ],
 )
 def test_two_facts_that_cannot_both_hold(one, other):
@@ -81,6 +88,13 @@ def test_two_facts_that_cannot_both_hold(one, other):
         ("Never commit without running the tests.", "Always run the tests before a commit."),
         ("Use PostgreSQL instead of MySQL.", "We decided to use PostgreSQL rather than MySQL."),
         ("My editor is vim.", "My shell is fish."),
+        ("The API is generated.", "The API is versioned."),
+        ("Use 2 spaces for indentation in JSON.", "Use 2 spaces for indentation in YAML."),
+        ("Cache responses in Redis.", "Cache responses in memory for 5 seconds as well."),
+        ("Write tests in TypeScript.", "Write tests in the same folder as the code."),
+        ("Always run migrations before the tests.", "Always seed the database before the tests."),
+        ("답변은 한국어로 해줘.", "코드 주석은 영어로 달아줘."),
+        ("어제 Redis를 Memcached로 바꿔 봤다.", "작업 큐는 Redis를 쓴다."),
         ("", "Use uv."),
     ],
 )

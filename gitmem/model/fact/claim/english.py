@@ -37,6 +37,7 @@ _CHANGES = tuple(
         rf"(?:n't|\bnot) {_USE} {_OLD}(?:\s+for\s+(?P<subject>[^,;:()]{{1,60}}?))?,? any ?(?:more|longer)\b",
         rf"\bstop(?:ped)? using {_OLD}{_END}{_FOR}",
         rf"\b(?:we(?:'ve| have)?|let's|i) {_LEAVE} {_OLD}{_END}{_FOR}",
+        rf"^get rid of {_OLD}{_END}{_FOR}",
         rf"^(?P<old>[^,;:()]{{1,60}}?) (?:is|are) no longer used\b{_FOR}",
         rf"^(?P<old>[^,;:()]{{1,60}}?) (?:is|are|was|were|has been|have been) replaced (?:with|by) {_NEW}{_END}{_FOR}",
     )
@@ -104,6 +105,7 @@ _PLANNED = re.compile(
 _DENIED = re.compile(
     r"(?:n't|\b(?:not|never|without|avoid|against|cannot|instead of))\s+(?:\w+\s+){0,2}$", re.IGNORECASE
 )
+_REASON = re.compile(r",? (?:because|since|so that|as (?:it|this|that|they|we))\b.*", re.IGNORECASE)
 _ADDS = re.compile(r"\b(?:too|also|as well|additionally|in addition|besides)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\s,;:()!]+|[,;:()!]")
 
@@ -137,6 +139,7 @@ def _read_change(sentence: str) -> Claim | None:
 
 def _read_rule(sentence: str) -> Claim:
     adds = bool(_ADDS.search(sentence))
+    sentence = _REASON.sub("", sentence)
     rejected = [frozenset(stems(found[1])) for found in _REJECTED.finditer(sentence)]
     sentence = _REJECTED.sub(" ", sentence)
     negated = len(_NOT.findall(sentence)) % 2 == 1
