@@ -64,6 +64,7 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     left to the next call. Failures are written to the log.
     """
     _Steps(store).run("facts and concepts", partial(_read_headers, store))
+    _Steps(store).run("contradictions", partial(_notice, store))
     if store.config.summary.provider in MODELS:
         _Steps(store).run("summaries", partial(_Steps(store).improve, late))
     mark, today = os.path.join(store.private, _TENDED), store.context.clock().date().isoformat()
@@ -77,6 +78,12 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     if steps.finished:
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
+
+
+def _notice(store: Store) -> None:
+    from gitmem.memory.facts.notice import notice
+
+    notice(store)
 
 
 def _read_headers(store: Store) -> None:

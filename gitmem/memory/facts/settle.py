@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
+BOTH_HOLD = "Both hold:"  # the subject of a commit begins with it
+
+
 class Holds(StrEnum):
     """Which of two facts holds."""
 
@@ -37,6 +40,6 @@ def settle(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
         store,
         pair.newer,
         lambda facts: {**facts, **part(facts, *names)},
-        f"Both hold: {pair.newer.description}",
+        f"{BOTH_HOLD} {pair.newer.description}",
         pair.older,
     )

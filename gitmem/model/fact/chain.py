@@ -64,6 +64,14 @@ def supersede(facts: Mapping[str, Fact], loser: str, winner: str, now: datetime)
     return {one: fact for one, fact in changed.items() if fact != facts[one]}
 
 
+def dispute(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
+    """Return two facts that contradict each other, to be decided by a person."""
+    return {
+        fact: facts[fact]._replace(review=tuple(dict.fromkeys((*facts[fact].review, rival))))
+        for fact, rival in ((one, other), (other, one))
+    }
+
+
 def part(facts: Mapping[str, Fact], one: str, other: str) -> dict[str, Fact]:
     """Return two facts that no longer wait for a decision between them: both hold."""
     return {

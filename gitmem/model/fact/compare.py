@@ -74,6 +74,21 @@ def contradict(one: str, other: str) -> bool:
     )
 
 
+def may_contradict(one: str, other: str) -> bool:
+    """Say whether two facts that mean nearly the same, as by vectors, name different values in one place.
+
+    A word that their subjects share is enough then: "Handle dates with moment", "Parse all dates with luxon".
+    """
+    first, second = read_claim(one), read_claim(other)
+    if first is None or second is None or first.negated or second.negated or first.adds or second.adds:
+        return False
+    return any(
+        place == other_place and not value & other_value and (first.words - value) & (second.words - other_value)
+        for place, value in first.values
+        for other_place, other_value in second.values
+    )
+
+
 def ends(newer: str, older: str) -> bool:
     """Say whether a fact is a statement of change ("replace X with Y") that ends what an older fact chose."""
     change, claim = read_claim(newer), read_claim(older)

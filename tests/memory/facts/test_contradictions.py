@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
+from gitmem.llm.embedders import make_embedder
+from gitmem.memory.background import tend
 from gitmem.memory.facts.learn import learn
+from gitmem.memory.facts.settle import Holds, settle
 from gitmem.memory.save import save
 from gitmem.memory.start.start import session_start
 from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.fact.fact import FactKind, make_fact
+from gitmem.model.fact.file import render_fact
 from gitmem.model.fact.holds import in_force, what_holds
 from gitmem.model.session.turns import Turn
+from gitmem.search.vectors.fill import fill
 from gitmem.store.headers.facts import known_facts
+from gitmem.store.review.pairs import waiting_pairs
 from gitmem.store.store import Store
+from tests.own_settings import own_settings
 
 
 def session(desk, number: int, prompt: str, *, days: int = 1) -> None:
@@ -82,3 +91,54 @@ def test_a_recorded_session_that_is_read_later_ends_nothing_newer(desk):
     assert len(held(desk)) == 2
     session(desk, 4, "From now on, replace Redis with Valkey.", days=-20)
     assert "We always use Redis for the session cache." in held(desk)
+
+
+def by_hand(desk, text: str) -> None:
+    """Write a fact's file as a sync or a person does."""
+    fact = make_fact(FactKind.RULE, text, desk.clock.now)
+    path = Path(desk.store.root, fact.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(render_fact(fact))
+
+
+def test_facts_that_came_by_a_sync_are_compared_once(desk):
+    session(desk, 1, "Always use tabs for indentation.")
+    desk.clock.now += timedelta(days=1)
+    by_hand(desk, "Always use spaces for indentation.")
+    tend(desk.store, lambda: False)
+    [pair] = waiting_pairs(desk.store)
+    assert pair.newer.description == "Always use spaces for indentation."
+    settle(desk.store, pair, Holds.BOTH)
+    tip = desk.store.tip
+    tend(desk.store, lambda: False)
+    Path(desk.store.private, "known", "noticed").unlink()  # as on another machine
+    tend(desk.store, lambda: False)
+    assert waiting_pairs(desk.store) == []
+    assert desk.store.tip == tip
+
+
+def test_a_statement_of_change_from_elsewhere_ends_what_it_changes(desk):
+    session(desk, 1, "Always use Redis for the session cache.")
+    desk.clock.now += timedelta(days=1)
+    by_hand(desk, "We no longer use Redis for the session cache.")
+    tend(desk.store, lambda: False)
+    assert held(desk) == {"We no longer use Redis for the session cache."}
+
+
+def test_pairs_in_other_words_are_found_by_vectors(desk, home, provider):
+    own_settings(desk.store.context, f"embedding:\n  provider: openai\n  base_url: {provider.url}/v1\n  model: fake\n")
+    del desk.store.context.environ["GITMEM_EMBEDDING_PROVIDER"]
+    provider.same = {"handle": "x", "parse": "x", "all": "x", "every": "x", "moment": "y", "luxon": "y"}
+    for text in ("Handle dates with moment.", "Parse dates of every form with luxon.", "Prefer short names."):
+        desk.clock.now += timedelta(days=1)
+        by_hand(desk, text)
+    desk.store = Store(desk.store.root, desk.store.context)
+    tend(desk.store, lambda: False)
+    assert waiting_pairs(desk.store) == []
+    fill(desk.store, make_embedder(desk.store.config.embedding, desk.store.context.environ), seconds=60)
+    tend(desk.store, lambda: False)
+    [pair] = waiting_pairs(desk.store)
+    assert (pair.older.description, pair.newer.description) == (
+        "Handle dates with moment.",
+        "Parse dates of every form with luxon.",
+    )
