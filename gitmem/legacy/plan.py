@@ -131,9 +131,11 @@ def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found])
 
 
 def make_plan(items: list[MigrationItem], left: list[Left]) -> MigrationPlan:
-    """Return a plan with its items in order, each key once."""
-    once = {item.key: item for item in reversed(items)}
-    ordered = sorted(once.values(), key=lambda item: (item.when, item.source, item.key))
+    """Return a plan with its items by date, parts of one file in their order, each key once."""
+    once: dict[str, MigrationItem] = {}
+    for item in items:
+        once.setdefault(item.key, item)
+    ordered = sorted(once.values(), key=lambda item: (item.when, item.source))
     if len(ordered) > MAX_ITEMS:
         left = [*left, Left("", f"it holds more than {MAX_ITEMS:,} things; only the newest were taken")]
         ordered = ordered[-MAX_ITEMS:]

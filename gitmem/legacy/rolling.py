@@ -41,11 +41,14 @@ _PLACEHOLDER = re.compile(r"\[[^\]]*\]")
 
 def plan_memory(kind: SourceKind, file: SourceFile, limits: Limits) -> list[MigrationItem]:
     """Return a rolling memory, after its parts where it is over the threshold (spec R10)."""
-    parts = split_memory(file.data, limits, file.modified.strftime("%Y-%m-%d"))
+    today = file.modified.strftime("%Y-%m-%d")
+    parts = split_memory(file.data, limits, today)
     zone = file.modified.tzinfo
     archives = []
     for number, part in enumerate(parts):
         when = moment_in(part.day, zone) or file.modified
+        if part.day == today:  # its end may be in the future
+            when = file.modified
         key = item_key(kind, file.path, "part", str(number), part.data)
         archives.append(ArchiveItem(file.path, when, key, stamp_of(when), part.data))
     key = item_key(kind, file.path, file.data)

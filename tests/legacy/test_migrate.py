@@ -58,6 +58,11 @@ def bring(desk, folder: Path, kind: SourceKind = SourceKind.ROTATION, **more: ob
     return migrate(desk.store, Source(kind, str(folder)), **more)
 
 
+def modified_in(desk) -> datetime:
+    """Return the modification time of all files, in the time zone of the machine that migrates."""
+    return datetime.fromtimestamp(MODIFIED, desk.store.context.clock().tzinfo)
+
+
 def snapshot(folder: Path) -> dict[str, tuple[bytes, int]]:
     return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file()}
 
@@ -194,11 +199,21 @@ def test_a_memory_over_the_threshold_is_split_by_its_days(desk, legacy, bare_git
 
 
 def test_a_section_over_the_threshold_is_split_by_lines_into_parts_of_one_day(desk, legacy):
-    put(legacy, {"memory.md": large(days=1, lines=8000)})
+    lines = (f"- line {number} of what was done, 파서를 고쳤다 and wrote a test for it\r\n" for number in range(5000))
+    data = ("## 2026-01-01\r\n\r\n" + "".join(lines)).encode()
+    put(legacy, {"memory.md": data})
     bring(desk, legacy)
     names = [path.name for path in sorted((root(desk) / "archive").iterdir())]
-    assert names[:2] == ["memory_20260101_235959.md", "memory_20260101_235959_02.md"]
-    assert b"".join((root(desk) / "archive" / name).read_bytes() for name in names) == large(days=1, lines=8000)
+    assert names[:3] == [f"memory_20260101_235959{part}.md" for part in ("", "_02", "_03")]
+    assert b"".join((root(desk) / "archive" / name).read_bytes() for name in names) == data
+
+
+def test_parts_without_a_date_are_of_the_time_of_the_file(desk, legacy):
+    put(legacy, {"memory.md": b"- a line without any heading above it\n" * 8000})
+    bring(desk, legacy)
+    names = sorted(path.name for path in (root(desk) / "archive").iterdir())
+    assert len(names) > 1
+    assert {name[: len("memory_20260203_101112")] for name in names} == {f"memory_{modified_in(desk):%Y%m%d_%H%M%S}"}
 
 
 PLUGIN_MEMORY = """# Project Memory: 로더
@@ -232,7 +247,8 @@ def test_into_a_memory_in_use_it_comes_as_an_archive_and_its_decisions_as_entrie
     save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
     put(legacy, {"memory.md": PLUGIN_MEMORY})
     bring(desk, legacy)
-    assert (root(desk) / "archive/memory_20260203_235959.md").read_text(encoding="utf-8") == PLUGIN_MEMORY
+    archive = root(desk) / f"archive/memory_{modified_in(desk):%Y%m%d_%H%M%S}.md"
+    assert archive.read_text(encoding="utf-8") == PLUGIN_MEMORY
     memory = desk.text("memory.md")
     assert "**Decision**: uv를 쓴다," in memory
     assert "\n  pnpm이 아니라\n" in memory
