@@ -18,9 +18,13 @@ from gitmem.model.ids import milliseconds_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.redact.redact import kinds_of, redact
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gitmem.memory.lasting import Lasting
     from gitmem.model.entry.save import Save
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
@@ -30,11 +34,15 @@ _RECENT = timedelta(days=2)  # newer days are never consolidated
 _ZONES = (-12, 0, 14)  # hours from UTC: the extreme time zones
 
 
-def add_save(transaction: Transaction, store: Store, event: Save) -> dict[str, int] | None:
-    """Add the commit of a save; returns the number of redacted secrets and private passages by kind.
+class Added(Value):
+    """An added entry: its id, and the number of redacted secrets and private passages by kind."""
 
-    None if the entry is there already.
-    """
+    id: str
+    redacted: dict[str, int]
+
+
+def add_save(transaction: Transaction, store: Store, event: Save, lasting: Callable[[], Lasting]) -> Added | None:
+    """Add the commit of a save, with its fact if it lasts; None if it is there already."""
     day = event.at.strftime("%Y-%m-%d")
     path = daily_path(day)
     daily = transaction.read(path) or new_daily(day)
@@ -44,12 +52,15 @@ def add_save(transaction: Transaction, store: Store, event: Save) -> dict[str, i
         return None
     redacted = redact(event.text, allow=store.config.redaction.allow)
     text = clean_text(redacted.text)
-    entry = Entry(event.id, event.at.strftime("%H:%M:%S"), event.type.label, text, event.tags)
-    dated = Entry(event.id, f"{day} {entry.time}", event.type.label, text, event.tags)
+    identifier, facts = lasting().keep_save(event, text) if event.type.lasts else (event.id, {})
+    if facts is None:
+        return None
+    entry = Entry(identifier, event.at.strftime("%H:%M:%S"), event.type.label, text, event.tags)
+    dated = entry._replace(time=f"{day} {entry.time}")
     trailers = (
         (Trailer.OP.value, Op.SAVE.value),
         (Trailer.TYPE.value, event.type.value),
-        (Trailer.ENTRY.value, event.id),
+        (Trailer.ENTRY.value, identifier),
         (Trailer.SESSION.value, event.session),
         (Trailer.HOST.value, event.host),
     )
@@ -57,8 +68,11 @@ def add_save(transaction: Transaction, store: Store, event: Save) -> dict[str, i
     changes = {
         path: _with(daily, event.type.label, entry),
         MEMORY: _with(memory_of(transaction), event.type.section, dated),
+        **facts,
     }
-    return kinds_of(redacted.findings) if transaction.commit(message, changes, when=event.at) else None
+    if not transaction.commit(message, changes, when=event.at):
+        return None
+    return Added(identifier, kinds_of(redacted.findings))
 
 
 def _holds(daily: bytes | None, identifier: str) -> bool:

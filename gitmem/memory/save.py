@@ -6,6 +6,8 @@ An event that is delivered or drained twice is recognized by its id in the daily
 
 from __future__ import annotations
 
+from functools import partial
+
 from gitmem.errors import DoesNotFitError, GitmemError, RefusedError
 from gitmem.model.entry.save import UnknownEventError, parse_event
 from gitmem.model.paths import MEMORY
@@ -16,6 +18,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitmem.config import RotationConfig
+    from gitmem.memory.lasting import Lasting
     from gitmem.model.entry.save import Save
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
@@ -26,7 +29,8 @@ BATCH = 500  # events of one lock and one fast-import; a larger spool takes seve
 class Saved(Value):
     """A committed save: its entry's id, and the commit (None if another process made it).
 
-    `redacted` counts the secrets and `<private>` passages left out of its text, by kind.
+    The id is that of the fact if the type lasts. `redacted` counts the secrets and `<private>` passages
+    left out of its text, by kind.
     """
 
     id: str
@@ -40,7 +44,8 @@ class Drained(Value):
     """The result of a drain: commits by event name, archives made, and notices for the user.
 
     `refused` has the reasons why events were kept aside, as no commit can hold them, or stay in the spool until a
-    person solves a problem. `redacted` counts redactions by event name and kind.
+    person solves a problem. `redacted` counts redactions by event name and kind, `ids` are those
+    of the entries by event name.
     """
 
     commits: dict[str, str]
@@ -49,6 +54,7 @@ class Drained(Value):
     waiting: int
     refused: dict[str, RefusedError]
     redacted: dict[str, dict[str, int]]
+    ids: dict[str, str]
 
 
 def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
@@ -74,12 +80,25 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         raise
     archive = drained.archives[-1] if drained.archives else None
     redacted = drained.redacted.get(name)
+    identifier = drained.ids.get(name, "")
     if redacted is None:  # another process committed it
         from gitmem.redact.redact import kinds_of, redact
 
-        redacted = kinds_of(redact(event.text, allow=store.config.redaction.allow).findings)
+        found = redact(event.text, allow=store.config.redaction.allow)
+        redacted, identifier = kinds_of(found.findings), _id_of(event, found.text)
     notices = (*drained.notices, _notice(redacted)) if redacted else drained.notices
-    return Saved(event.id, drained.commits.get(name), archive, notices, redacted)
+    return Saved(identifier, drained.commits.get(name), archive, notices, redacted)
+
+
+def _id_of(event: Save, text: str) -> str:
+    """Return the id of the entry that a save with this redacted text becomes."""
+    if not event.type.lasts:
+        return event.id
+    from gitmem.memory.lasting import fact_of
+    from gitmem.model.entry.entry import clean_text
+
+    fact = fact_of(event, clean_text(text))
+    return event.id if fact is None else fact.id
 
 
 def _notice(kinds: dict[str, int]) -> str:
@@ -97,6 +116,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
     notices: list[str] = []
     refused: dict[str, RefusedError] = {}
     redacted: dict[str, dict[str, int]] = {}
+    ids: dict[str, str] = {}
     while True:
         batch = _Batch(store)
         outcome = transact(store, batch.plan, purpose="save", scan=scan, meanwhile=_import_entries)
@@ -115,8 +135,9 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
             notices.append(f"{error.message} {error.remedy}".strip())
         refused.update(batch.refused)
         redacted.update(batch.redacted)
+        ids.update(batch.ids)
         if not batch.full:
-            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused, redacted)
+            return Drained(commits, tuple(archives), tuple(notices), len(store.spool.names()), refused, redacted, ids)
         scan = False
 
 
@@ -137,6 +158,8 @@ class _Batch:
         self.unreadable: list[str] = []
         self.refused: dict[str, RefusedError] = {}
         self.redacted: dict[str, dict[str, int]] = {}
+        self.ids: dict[str, str] = {}
+        self._lasting: Lasting | None = None
         self.archives: list[str] = []
         self.drafts = 0
         self.full = False
@@ -160,15 +183,24 @@ class _Batch:
             try:
                 if archive := rotate_if_full(transaction, self._store.config.rotation):
                     self.archives.append(archive)
-                left_out = add_save(transaction, self._store, parsed)
-                if left_out is not None:
+                added = add_save(transaction, self._store, parsed, partial(self._facts, transaction))
+                if added is not None:
                     self.placed[event.name] = len(transaction.drafts) - 1
-                    self.redacted[event.name] = left_out
+                    self.ids[event.name] = added.id
+                    self.redacted[event.name] = added.redacted
             except RefusedError as error:  # others may go into another day's log
                 self.refused[event.name] = error
                 continue
             self.done.append(event.name)
         self.drafts = len(transaction.drafts)
+
+    def _facts(self, transaction: Transaction) -> Lasting:
+        """Return the facts of the transaction; only saves that last need them."""
+        if self._lasting is None:
+            from gitmem.memory.lasting import Lasting
+
+            self._lasting = Lasting(self._store, transaction)
+        return self._lasting
 
 
 def rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | None:

@@ -14,6 +14,7 @@ LENGTH = TIME_LENGTH + TAIL_LENGTH
 TAIL_BYTES = 7  # 56 bits, of which the tail keeps 50
 SHORT_LENGTH = 1 + TAIL_LENGTH
 EXCHANGE_LETTER = "x"
+FACT_LETTERS = "dfrscpi"  # one for each kind
 ID_FORM = rf"(?:[{ALPHABET}]{{{LENGTH}}}|[a-z][{ALPHABET}]{{{TAIL_LENGTH}}})"  # as a regular expression
 
 _VALUES = {character: value for value, character in enumerate(ALPHABET)}
@@ -58,6 +59,11 @@ def is_id(text: str) -> bool:
     if len(text) == SHORT_LENGTH:
         return text[0].isascii() and text[0].islower() and all(character in _VALUES for character in text[1:])
     return is_timed(text)
+
+
+def is_fact_id(text: str) -> bool:
+    """Say whether `text` has the form of the id of a fact."""
+    return is_id(text) and len(text) == SHORT_LENGTH and text[0] in FACT_LETTERS
 
 
 def is_timed(text: str) -> bool:

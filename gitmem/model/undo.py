@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import Entry, find_entries
 from gitmem.model.entry.log import entry_ids, restore_entries, sections
+from gitmem.model.fact.fact import PATH, is_fact_path
+from gitmem.model.fact.file import parse_fact
+from gitmem.model.ids import is_fact_id
 from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
 
 # (ours, base, theirs) to the merged content, None on a conflict.
@@ -68,8 +71,13 @@ def ids_in(texts: Iterable[bytes | None]) -> set[str]:
 
 
 def introduced(changes: Collection[Change]) -> set[str]:
-    """Return the ids of the entries a commit brought into the store."""
-    return ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
+    """Return the ids of the entries a commit brought into the store: of a fact's line, if it brought the fact.
+
+    What is said again has a line on another day; that one alone goes where it was said.
+    """
+    made = {match["id"] for change in changes if change.before is None and (match := PATH.fullmatch(change.path))}
+    new = ids_in(change.after for change in changes) - ids_in(change.before for change in changes)
+    return {identifier for identifier in new if not is_fact_id(identifier) or identifier in made}
 
 
 def rotated(changes: Collection[Change]) -> str | None:
@@ -157,6 +165,8 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
     before, after = change.before, change.after
     if current in (before, after):
         return before
+    if before is None and _is_fact_still(change.path, after, current):
+        return None
     if before is None and _is_frame(after or b""):  # created by the commit, and changed since
         return _without_made(after or b"", current or b"")
     if before is not None and after is not None and current is not None:
@@ -174,6 +184,14 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
     ):
         return None  # the commit only added entries
     raise UndoConflictError(change.path)
+
+
+def _is_fact_still(path: str, made: bytes | None, current: bytes | None) -> bool:
+    """Say whether a fact says and is what it was when it was made; sources and the like may have come since."""
+    if not is_fact_path(path) or made is None or current is None:
+        return False
+    then, now = parse_fact(made, path), parse_fact(current, path)
+    return then is not None and now is not None and (then.text, then.status) == (now.text, now.status)
 
 
 def _without_made(made: bytes, current: bytes) -> bytes | None:

@@ -55,6 +55,7 @@ class Role(Enum):
 _ROLES = {
     MemoryType.DECISION: Role.DECISION,
     MemoryType.PREFERENCE: Role.DECISION,
+    MemoryType.RULE: Role.DECISION,
     MemoryType.ISSUE: Role.ISSUE,
     MemoryType.ERROR_FIX: Role.FIX,
     MemoryType.LEARNING: Role.LEARNING,

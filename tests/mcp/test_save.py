@@ -17,7 +17,7 @@ def test_a_save_is_one_commit_in_its_section_of_the_days_log_and_found_at_once(m
     log = (memory.root / saved["path"]).read_text(encoding="utf-8")
     assert f"## {MemoryType(kind).label}\n\n- [12:00:00] " in log
     assert f"zebra crossings stay ^{saved['id']}" in log
-    assert [hit["path"] for hit in memory.search("얼룩말")] == ["memory.md"]
+    assert "memory.md" in [hit["path"] for hit in memory.search("얼룩말")]
     assert bare_git(memory.root, "status", "--porcelain") == ""
     host = bare_git(memory.root, "log", "-1", "--format=%(trailers:key=Gitmem-Host,valueonly)")
     assert host.strip() == "mcp"

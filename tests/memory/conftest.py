@@ -63,12 +63,12 @@ def desk(tmp_path, home, environ, new_store) -> Desk:
 
 
 def saved_on(desk: Desk, day: str, text: str, kind: MemoryType = MemoryType.NOTE) -> Save:
-    """Save something on that day, when that day it was."""
+    """Save something on that day, when that day it was; its id is that of its entry."""
     today, desk.clock.now = desk.clock.now, datetime.fromisoformat(f"{day}T10:00:00+09:00")
     what = desk.save(text, kind)
-    save(desk.store, what)
+    saved = save(desk.store, what)
     desk.clock.now = today
-    return what
+    return what._replace(id=saved.id)
 
 
 @pytest.fixture

@@ -25,20 +25,19 @@ def clean(desk, bare_git) -> bool:
 def test_a_save_stands_in_the_daily_log_and_in_memory_under_one_id(desk, bare_git):
     what = desk.save("Use uv\n\nnot pnpm", MemoryType.DECISION, tags=("build",), session="s-1", host="cli")
     saved = save(desk.store, what)
-    assert f"- [14:03:22] **Decision** #build: Use uv ^{what.id}\n\n  not pnpm\n" in desk.text(TODAY)
-    assert f"- [2026-11-21 14:03:22] **Decision** #build: Use uv ^{what.id}\n" in desk.text("memory.md")
+    assert f"- [14:03:22] **Decision** #build: Use uv ^{saved.id}\n\n  not pnpm\n" in desk.text(TODAY)
+    assert f"- [2026-11-21 14:03:22] **Decision** #build: Use uv ^{saved.id}\n" in desk.text("memory.md")
     assert saved.commit == desk.store.tip
     assert clean(desk, bare_git)
 
 
 @pytest.mark.parametrize("kind", list(MemoryType))
 def test_each_type_goes_to_its_sections(desk, kind):
-    what = desk.save("words", kind)
-    save(desk.store, what)
+    saved = save(desk.store, desk.save("words", kind))
     memory, daily = desk.text("memory.md"), desk.text(TODAY)
     in_memory, in_daily = find_section(memory, kind.section), find_section(daily, kind.label)
-    assert what.id in entry_ids(memory[in_memory.start : in_memory.end])
-    assert what.id in entry_ids(daily[in_daily.start : in_daily.end])
+    assert saved.id in entry_ids(memory[in_memory.start : in_memory.end])
+    assert saved.id in entry_ids(daily[in_daily.start : in_daily.end])
 
 
 def test_one_save_is_one_commit_that_reads_well(desk, bare_git):

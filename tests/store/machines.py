@@ -52,9 +52,9 @@ class Machine:
         identifier = make_id(
             int(moment.timestamp() * 1000), hashlib.sha256(f"{self.name} {self._number}".encode()).digest()
         )
-        save(self.store, Save(identifier, moment, text, type))
-        self.ids.add(identifier)
-        return identifier
+        saved = save(self.store, Save(identifier, moment, text, type))
+        self.ids.add(saved.id)
+        return saved.id
 
     def sync(self, *accept: Accept, **options: object) -> Synced:
         connection = Connection(self.store.repository.layout, self.context.environ, own=self.store.own_repository)

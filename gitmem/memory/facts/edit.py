@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.memory.facts.learn import fact_message
+from gitmem.model.entry.entry import clean_text
+from gitmem.model.fact.acts import ended, reworded
 from gitmem.model.fact.chain import supersede
 from gitmem.model.fact.fact import MAX_DESCRIPTION, Fact, FactKind, FactStatus
 from gitmem.model.fact.file import parse_fact, render_fact
-from gitmem.model.fact.find import fact_keywords
 from gitmem.model.message import one_line
+from gitmem.model.paths import MEMORY
 from gitmem.project.code import project_code
 from gitmem.redact.redact import redact
 from gitmem.store.headers.facts import known_facts
@@ -87,18 +89,16 @@ def retire(store: Store, known: Fact, why: str) -> tuple[str, ...]:
 
     A fact that contradicts it is no longer in review.
     """
+    clean = redact(why, allow=store.config.redaction.allow).text
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
         changed = {name: fact._replace(review=_without(fact.review, known.id)) for name, fact in facts.items()}
-        fact = changed[known.id]
-        status = FactStatus.RESOLVED if fact.kind is FactKind.ISSUE else FactStatus.RETIRED
-        word = "Resolved" if fact.kind is FactKind.ISSUE else "Retired"
-        text = f"{fact.text}\n\n**{word}:** {why.strip()}" if why.strip() else fact.text
-        changed[known.id] = fact._replace(status=status, text=text, review=(), updated=now)
+        changed[known.id] = ended(changed[known.id], now, clean)
         return changed
 
-    return change_facts(store, known, plan, f"Retire: {known.description}")
+    verb = "Resolve" if known.kind == FactKind.ISSUE else "Retire"
+    return change_facts(store, known, plan, f"{verb}: {known.description}")
 
 
 def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
@@ -108,16 +108,13 @@ def edit(store: Store, known: Fact, text: str) -> tuple[str, ...]:
         RefusedError: the text has no words.
 
     """
-    clean = redact(text, allow=store.config.redaction.allow).text.strip()
+    clean = clean_text(redact(text, allow=store.config.redaction.allow).text)
     if not split(clean):
         raise RefusedError("The new text is empty.", "To take a fact out, use 'gitmem facts retire'.")
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
-        description = one_line(clean.split("\n\n", maxsplit=1)[0], MAX_DESCRIPTION)
-        words = fact_keywords(clean)
-        changed = facts[known.id]._replace(text=clean, description=description, keywords=words, updated=now)
-        return {**facts, known.id: changed}
+        return {**facts, known.id: reworded(facts[known.id], clean, now)}
 
     return change_facts(store, known, plan, f"Edit fact: {one_line(clean, MAX_DESCRIPTION)}")
 
@@ -147,6 +144,7 @@ def change_facts(
     """
 
     def commit(transaction: Transaction) -> None:
+        transaction.read(MEMORY)  # an edit of a line by hand changes facts
         known_by_id = {fact.id: fact for fact in known_facts(store)}
         facts: dict[str, Fact] = {}
         wanted = [known.id, *(fact.id for fact in more)]

@@ -22,7 +22,7 @@ from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import Finding, as_statement, fact_keywords, find_facts, find_fixes
 from gitmem.model.fact.holds import in_force
 from gitmem.model.fact.rivals import WEIGHED, rivals_of
-from gitmem.model.ids import milliseconds_of, tail_of
+from gitmem.model.ids import is_timed, milliseconds_of, tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
@@ -46,6 +46,7 @@ _LIVE = timedelta(hours=6)  # a session that ended earlier was replayed, and spe
 _KINDS = {
     MemoryType.DECISION.label: FactKind.DECISION,
     MemoryType.PREFERENCE.label: FactKind.PREFERENCE,
+    MemoryType.RULE.label: FactKind.RULE,
     MemoryType.PATTERN.label: FactKind.PATTERN,
     MemoryType.ISSUE.label: FactKind.ISSUE,
     MemoryType.LEARNING.label: FactKind.CORE_LOGIC,
@@ -128,7 +129,9 @@ class _Attempt:
         findings = []
         for entry in (found.entry for found in find_entries(data.decode("utf-8", "replace"))):
             kind = _KINDS.get(entry.label)
-            if kind is not None and tail_of(entry.id) not in known and (finding := _of_entry(entry, kind)):
+            if kind is None or not is_timed(entry.id):  # a line with the id of a fact is that fact's
+                continue
+            if tail_of(entry.id) not in known and (finding := _of_entry(entry, kind)):
                 findings.append(finding)
         return findings
 

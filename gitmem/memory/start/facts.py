@@ -6,6 +6,7 @@ import re
 
 from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
 from gitmem.model.fact.holds import in_force
+from gitmem.model.ids import is_id, tail_of
 from gitmem.store.headers.cache import Bounds, never
 from gitmem.store.headers.facts import fact_headers, fact_of
 from gitmem.values import Value
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 MAX_PARSED = 200  # facts not cached yet that a session's start parses; the drain parses the others
 _MAX_RANKED = 150  # facts, of the most useful kinds and then the newest, that are ranked by the words of memory.md
 _MAX_CHOSEN = 30  # facts among which the budget chooses
-_DIGEST = 10  # characters at the end of an entry's id that are the same whenever it was captured
 # By kind; a solution is told only if memory.md names its files.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
 _PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
@@ -34,14 +34,15 @@ _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 class ChosenFacts(Value):
     """Lines for the start text; `texts` are their descriptions after `normalized`.
 
-    `told` and `settled` are digests of the entries in `memory.md` that these facts, and facts that no longer hold, are
-    made of.
+    `told` and `settled` are digests of the entries in `memory.md` that are lines of these facts, or what they were made
+    of, and of facts that no longer hold. `ended` are the descriptions of the latter.
     """
 
     lines: tuple[str, ...]
     texts: frozenset[str]
     told: frozenset[str]
     settled: frozenset[str]
+    ended: frozenset[str]
 
 
 def choose_facts(store: Store, recent: str, project: ProjectState | None, late: Late = never) -> ChosenFacts:
@@ -55,7 +56,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     if not all(header.is_current(store.root) for header in candidates):
         candidates = _candidates(fact_headers(store, bounds))
     if not candidates:
-        return ChosenFacts((), frozenset(), frozenset(), frozenset())
+        return ChosenFacts((), *[frozenset[str]()] * 4)
     facts = [fact_of(header) for header in candidates]
     current = in_force(facts)
     current_ids = {fact.id for fact in current}
@@ -67,9 +68,12 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     groups = _groups(chosen, others)
     told = [fact for group in groups for fact in group]
     stale = _stale(store, told, project)
-    settled = _digests([fact for fact in facts if fact.id not in current_ids]) - _digests(current)
+    over = [fact for fact in facts if fact.id not in current_ids]
+    settled = _digests(over) - _digests(current)
+    said = {normalized(fact.description) for fact in current}
+    ended = frozenset(normalized(fact.description) for fact in over) - said
     texts = frozenset(normalized(fact.description) for fact in told)
-    return ChosenFacts(tuple(_line(group, stale) for group in groups), texts, _digests(told), settled)
+    return ChosenFacts(tuple(_line(group, stale) for group in groups), texts, _digests(told), settled, ended)
 
 
 def normalized(text: str) -> str:
@@ -132,4 +136,4 @@ def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:
 
 
 def _digests(facts: Sequence[Fact]) -> frozenset[str]:
-    return frozenset(source[_DIGEST:] for fact in facts for source in fact.sources if len(source) == 2 * _DIGEST)
+    return frozenset(tail_of(name) for fact in facts for name in (fact.id, *fact.sources) if is_id(name))

@@ -32,7 +32,8 @@ LAST_LINES = 50  # of memory.md (spec R8)
 _MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # read of a file: of a larger one, its beginning and end
 _RECENT = 6_000  # characters at the end of memory.md that say what is being worked on
 _MAX_PENDING = 3
-_MARK = re.compile(r" \^[0-9a-z]{10}([0-9a-z]{10})$", re.MULTILINE)
+_MARK = re.compile(r" \^[0-9a-z]{1,10}([0-9a-z]{10})\r?$", re.MULTILINE)  # an id's digest
+_SAYS_AGAIN = 12  # characters of a statement from which a sentence that holds it says the same
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] \*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: ")  # of an entry: time, type, tags
 _PIECE = re.compile(r"[^\n]+(?:\n[ \t]+[^\n]+)*")
@@ -68,7 +69,7 @@ def session_start(
     parts = [
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        *_newest_summary(store, facts.texts.union(map(_statement, open_issues))),
+        *_newest_summary(store, facts.texts.union(map(_statement, open_issues)), facts.ended),
         Part("Facts", facts.lines, share=config.facts_percent),
         *current_concept(store, body, late),
         Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
@@ -144,8 +145,8 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(without_ids(text) for text in texts)
 
 
-def _newest_summary(store: Store, told: frozenset[str]) -> list[Part]:
-    """Return the newest archive's summary without sentences that other parts tell in the same words."""
+def _newest_summary(store: Store, told: frozenset[str], ended: frozenset[str]) -> list[Part]:
+    """Return the newest archive's summary without sentences that other parts tell, or that tell what has ended."""
     names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
     data = _glance(store, f"{SUMMARIES}/{max(names)}", _SUMMARY_BYTES) if names else b""
     if not data:
@@ -155,7 +156,13 @@ def _newest_summary(store: Store, told: frozenset[str]) -> list[Part]:
     first, last = days_of(data)
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
     sentences = _SENTENCE_END.split(Document.parse(data).body.strip())
-    new = tuple(sentence for sentence in sentences if normalized(sentence) not in told)
+    over = [statement for statement in ended if len(statement) >= _SAYS_AGAIN]
+    said = ((sentence, normalized(sentence)) for sentence in sentences)
+    new = tuple(
+        sentence
+        for sentence, words in said
+        if words not in told and words not in ended and not any(statement in words for statement in over)
+    )
     return [Part(title, new, share=store.config.session.summary_percent)]
 
 

@@ -23,7 +23,7 @@ FIRST_LINE = (
     rf"(?: (?P<text>[^\n]*?))? \^(?P<id>{ID_FORM})\r?$"
 )
 # One more line of an entry, with the blank lines before it: a blank line belongs to the entry only if text follows.
-_CONTINUED = r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)"
+CONTINUED = r"(?:[ \t]*\r?\n)*(?![ \t]*\r?(?:\n|\Z))(?:  |\t)[^\n]*(?:\n|\Z)"
 _TAG_FORM = rf"[\w/-]{{1,{MAX_TAG_LENGTH}}}"
 _CONTROLS = dict.fromkeys(
     (code for code in (*range(32), *range(127, 160)) if chr(code) not in "\t\n"), "\N{REPLACEMENT CHARACTER}"
@@ -116,7 +116,7 @@ def find_by_digest(text: str, digest: str) -> FoundEntry | None:
 
 def _read(text: str, first: re.Match[str]) -> FoundEntry:
     """Return the entry whose first line is given."""
-    continued = re.compile(_CONTINUED)
+    continued = re.compile(CONTINUED)
     position = min(first.end() + 1, len(text))
     lines = [first["text"] or ""]
     while more := continued.match(text, position):

@@ -21,11 +21,17 @@ class MemoryType(StrEnum):
     ISSUE = "issue"
     PATTERN = "pattern"
     PREFERENCE = "preference"
+    RULE = "rule"
 
     @property
     def label(self) -> str:
         """Return the label of entries of this type, also its section's title in a daily log."""
         return self.value.replace("_", " ").title()
+
+    @property
+    def lasts(self) -> bool:
+        """Return whether what is saved as this type is a fact, which holds until it is ended."""
+        return self not in _PASSING
 
     @property
     def section(self) -> str:
@@ -36,5 +42,7 @@ class MemoryType(StrEnum):
 _SECTIONS = {
     MemoryType.DECISION: CORE_DECISIONS,
     MemoryType.PREFERENCE: CORE_DECISIONS,
+    MemoryType.RULE: CORE_DECISIONS,
     MemoryType.ISSUE: KNOWN_ISSUES,
 }
+_PASSING = (MemoryType.NOTE, MemoryType.LEARNING, MemoryType.ERROR_FIX)

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from gitmem.model.ids import ALPHABET
 from gitmem.model.message import one_line
-from gitmem.model.paths import slug
+from gitmem.model.paths import FACTS, slug
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Any
 
-FOLDER = "facts"
+FOLDER = FACTS
 MAX_DESCRIPTION = 200  # characters, on one line
 _NAME_LENGTH = 60
 _DIGEST = 10  # characters of an id after its letter

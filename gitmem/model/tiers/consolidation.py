@@ -34,7 +34,7 @@ Digest = Callable[[str, str], str]
 _DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
 _WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})\.md")
 _PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
-_ALWAYS = (MemoryType.DECISION.label, MemoryType.PREFERENCE.label, MemoryType.ISSUE.label, MemoryType.PATTERN.label)
+_ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
 _IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
 _ASKED, _NO_PROSE = "User Prompt", ("Tool Usage", "Error")
 _HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)

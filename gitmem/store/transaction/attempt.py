@@ -11,7 +11,7 @@ import os
 
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.commit.fast_import import TipMovedError, Writer
-from gitmem.model.paths import FORMAT
+from gitmem.model.paths import FACTS, FORMAT
 from gitmem.store.store import PURGING
 from gitmem.store.transaction.outcome import Outcome
 from gitmem.store.upkeep.recovery import recover, remove_litter
@@ -71,6 +71,10 @@ def attempt(
         value = plan(transaction)  # while git looks
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
+        if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
+            from gitmem.store.transaction.views import follow_files
+
+            follow_files(transaction, facts)
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
         if not paths:

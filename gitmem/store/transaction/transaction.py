@@ -12,12 +12,12 @@ from gitmem.git.commit.fast_import import EXECUTABLE, REGULAR, NewCommit, Signat
 from gitmem.git.identity import GITMEM
 from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import check_path, fold, is_git_folder
+from gitmem.model.paths import FACTS, MEMORY, check_path, fold, is_git_folder
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     from gitmem.git.commit.fast_import import Writer
@@ -50,6 +50,7 @@ class Transaction:
         self._state: dict[str, bytes | None] = {}
         self._on_disk: dict[str, bytes | None] = {}
         self._edits: dict[str, bytes | None] = {}
+        self._tips: dict[str, bytes | None] = {}  # of the edits: what the tip has
         self._modes: dict[str, str] = {}
 
     def read(self, path: str) -> bytes | None:
@@ -63,7 +64,33 @@ class Transaction:
         """
         if path not in self._state:
             self._state[path] = self._first_read(path)
+            if path == MEMORY and path in self._edits:  # a line of a fact may have changed
+                from gitmem.store.transaction.views import follow_lines
+
+                follow_lines(self)
         return self._state[path]
+
+    def edits(self) -> list[str]:
+        """Return the paths that a person edited, as far as they were read."""
+        return sorted(self._edits)
+
+    def edit_of(self, path: str) -> tuple[bytes | None, bytes | None]:
+        """Return a file that was read as the tip has it, and as edited by hand."""
+        return self._tips[path], self._edits.get(path, self._tips[path])
+
+    def amend(self, path: str, change: Callable[[bytes], bytes]) -> None:
+        """Change a file in the commit of the edits by hand, and in every planned commit that changes it."""
+        self.read(path)
+        tip, edited = self.edit_of(path)
+        if edited is not None:
+            self._edits[path] = self._state[path] = self._redacted(path, edited, change(edited))
+            if self._edits[path] == tip:
+                del self._edits[path]
+        for index, draft in enumerate(self.drafts):
+            planned = draft.changes.get(path)
+            if planned is not None:
+                self._state[path] = self._redacted(path, planned, change(planned))
+                self.drafts[index] = draft._replace(changes={**draft.changes, path: self._state[path]})
 
     def names(self, folder: str) -> set[str]:
         """Return the names in a folder, as of the last planned commit."""
@@ -90,6 +117,10 @@ class Transaction:
                 large; or as `read`. No commit is planned then.
 
         """
+        if any(path.startswith(f"{FACTS}/") for path in changes):
+            from gitmem.store.transaction.views import with_views
+
+            changes = with_views(self, changes)
         before = {path: self.read(path) for path in changes}
         changed = {}
         try:
@@ -141,7 +172,7 @@ class Transaction:
             blob, replaced = None, True
         else:
             replaced = False
-        tip = None if blob is None else blob.data
+        tip = self._tips[path] = None if blob is None else blob.data
         mode = REGULAR if blob is None else blob.mode
         if file is not None and file.executable != (mode == EXECUTABLE) and self._work_tree.trusts_modes():
             mode, replaced = (EXECUTABLE if file.executable else REGULAR), True

@@ -6,11 +6,11 @@ import json
 def test_keywords_are_derived_from_what_there_is_now(filled):
     counts = {item["word"]: item["count"] for item in filled.json("keywords")}
 
-    assert counts["zebra"] == 3
+    assert counts["zebra"] == 4
     assert "the" not in counts
     assert len(filled.json("keywords", "zebra")) == 4
     (filled.root / "archive" / "memory_20261101_000000.md").unlink()
-    assert {item["word"]: item["count"] for item in filled.json("keywords", "-n", "0")}["zebra"] == 2
+    assert {item["word"]: item["count"] for item in filled.json("keywords", "-n", "0")}["zebra"] == 3
 
 
 def test_the_ids_of_entries_are_no_keywords(gitmem):

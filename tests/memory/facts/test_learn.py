@@ -93,7 +93,7 @@ def test_what_was_saved_becomes_a_fact_and_secrets_do_not(desk):
     facts = {fact.description: fact for fact in known_facts(desk.store)}
     assert {fact.kind for fact in facts.values()} == {"decision", "issue", "rule"}
     assert token not in "".join(path.read_text() for path in Path(desk.store.root, "facts").rglob("*.md"))
-    assert (facts["Use uv, not pnpm."].confidence, facts["긴 경로에서 저장이 실패합니다."].status) == (0.9, "open")
+    assert (facts["Use uv, not pnpm."].confidence, facts["긴 경로에서 저장이 실패합니다"].status) == (0.9, "open")
     assert learned(desk) is None
 
 

@@ -190,7 +190,7 @@ def test_a_memory_of_any_bytes(desk, content):
 def put_fact(desk, text: str) -> None:
     fact = make_fact(FactKind.DECISION, text, desk.clock.now, confidence=0.8)
     path = Path(desk.store.root, fact.path)
-    path.parent.mkdir(parents=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(render_fact(fact))
 
 

@@ -87,8 +87,7 @@ def test_all_goes_but_the_settings_and_comes_back_with_what_was_saved_since(autu
     assert left == [".gitattributes", ".gitignore", "FORMAT.md", "config.yaml", "memory.md"]
     assert entry_ids(autumn.text("memory.md")) == set()
     assert clear(autumn.store, days=None, dry_run=True).files == ()
-    new = autumn.save("a new beginning", MemoryType.DECISION)
-    save(autumn.store, new)
+    new = save(autumn.store, autumn.save("a new beginning", MemoryType.DECISION))
     undo(autumn.store, revision=done.commit)
     assert entry_ids(autumn.text("memory.md")) == {*ids, new.id}
     assert autumn.text("knowledge/mine.md") == "not committed yet\n"

@@ -95,10 +95,8 @@ def test_a_save_rotates_first_and_lands_in_the_new_file(desk):
 
 def test_core_decisions_and_open_issues_stay(desk):
     configured(desk)
-    decision = desk.save("never deploy on Fridays", MemoryType.DECISION)
-    issue = desk.save("the build is slow", MemoryType.ISSUE)
-    save(desk.store, decision)
-    save(desk.store, issue)
+    decision = save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
+    issue = save(desk.store, desk.save("the build is slow", MemoryType.ISSUE))
     fill(desk, 40)
     assert {decision.id, issue.id} <= entry_ids(desk.text("memory.md"))
 

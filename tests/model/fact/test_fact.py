@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from gitmem.model.document.document import BrokenHeaderError, Document
 from gitmem.model.fact.fact import Fact, FactKind, FactStatus, fact_id, is_fact_path, make_fact
 from gitmem.model.fact.file import parse_fact, render_fact
+from gitmem.model.ids import FACT_LETTERS
 from gitmem.model.paths import check_path
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=timezone(timedelta(hours=9)))
@@ -143,3 +144,7 @@ def test_paths_of_facts(path):
     assert is_fact_path(path)
     assert not is_fact_path(f"x/{path}")
     assert not is_fact_path("facts/decision/readme.md")
+
+
+def test_ids_of_facts_are_known_by_their_letter():
+    assert {kind.letter for kind in FactKind} == set(FACT_LETTERS)

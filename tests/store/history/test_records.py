@@ -56,7 +56,7 @@ class Memory:
         at = self.clock.forward(minutes=1)
         identifier = make_id(int(at.timestamp() * 1000), os.urandom(7))
         saved = save(self.store, Save(identifier, at, text, kind, (), session, host))
-        self.ids.append(identifier)
+        self.ids.append(saved.id)
         self.archive = saved.archive
         return saved.commit or ""
 

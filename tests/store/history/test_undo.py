@@ -104,7 +104,7 @@ def test_the_middle_one_of_three_saves(memory):
     done = memory.undo(revision=second.commit[:7])
     assert memory.ids() == {first.id, third.id}
     assert (done.commit, done.undone[0].commit) == (memory.tip(), second.commit)
-    assert set(done.files) == {"memory.md", "daily/2026/11/2026-11-21.md"}
+    assert {*done.files} == {"memory.md", "daily/2026/11/2026-11-21.md", "facts/decision/df24gy2rt2h-two.md"}
     assert memory.git("rev-parse", "HEAD^") == before
     assert memory.git("log", "-1", "--format=%s") == 'Undo "Save decision: two"'
     trailers = memory.git("log", "-1", "--format=%(trailers:only)").splitlines()

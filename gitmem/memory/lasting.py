@@ -1,0 +1,136 @@
+"""What lasts: a decision, rule, preference, issue or pattern becomes a fact in the commit that saves its line.
+
+Loaded only for these types, so that a note is saved without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.fact.acts import revived
+from gitmem.model.fact.chain import supersede
+from gitmem.model.fact.fact import Fact, FactKind, make_fact
+from gitmem.model.fact.file import parse_changeable, render_fact
+from gitmem.model.fact.find import fact_keywords
+from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.rivals import rivals_of
+from gitmem.store.headers.facts import known_facts
+
+if TYPE_CHECKING:
+    from gitmem.model.entry.save import Save
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+KINDS = {
+    MemoryType.DECISION: FactKind.DECISION,
+    MemoryType.PREFERENCE: FactKind.PREFERENCE,
+    MemoryType.RULE: FactKind.RULE,
+    MemoryType.ISSUE: FactKind.ISSUE,
+    MemoryType.PATTERN: FactKind.PATTERN,
+}
+LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
+MAX_SOURCES = 12
+_SAVED = 0.9  # the confidence of what was saved by hand
+
+
+class Lasting:
+    """The facts that one transaction adds and changes, over all of its commits."""
+
+    def __init__(self, store: Store, transaction: Transaction) -> None:
+        self._store, self._transaction = store, transaction
+        self._known: dict[str, Fact] | None = None  # without texts
+
+    def keep_save(self, event: Save, text: str) -> tuple[str, dict[str, bytes | None] | None]:
+        """Return the id of a save's entry and the changes of files that keep its fact.
+
+        The changes are None if the save is committed already, and empty if it makes no fact.
+        """
+        made = fact_of(event, text)
+        if made is None:
+            return event.id, {}
+        known = self._facts().get(made.id)
+        if known is not None and event.id in known.sources:
+            return made.id, None
+        kept = self.keep(made, event.id, again=True)
+        return (event.id, {}) if kept is None else (kept[0].id, kept[1])
+
+    def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, dict[str, bytes | None]] | None:
+        """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
+
+        A fact that is there already gains the source. `again`: a person says it, so it holds again if it had ended.
+        What contradicts it is kept beside it for review.
+        """
+        known = self._facts().get(made.id)
+        there = self._read(known) if known else None
+        if known is not None and there is None:
+            return None  # its file cannot be changed
+        if there is not None and there.binds:
+            return there, self._changes([_with_source(there, source)])
+        if there is not None and not again:
+            return None
+        fact = made if there is None else _with_source(revived(there, self._transaction.now), source)
+        facts = {fact.id: fact}
+        others = {other.id: other for other in in_force(self._facts().values()) if other.id != fact.id}
+        rivals = rivals_of(made, others.values())
+        pairs = [*((one.id, fact.id) for one in rivals.ended), *((fact.id, one.id) for one in rivals.ended_by)]
+        for loser, winner in pairs:
+            if self._read_into(facts, loser, winner):
+                facts |= supersede(facts, loser, winner, self._transaction.now)
+        disputed = [one.id for one in rivals.disputed]
+        if there is not None and there.superseded_by in others and not pairs:
+            disputed.append(there.superseded_by)  # what a person says again does not yield unasked to what replaced it
+        for other in disputed:
+            if self._read_into(facts, other):
+                facts[other] = _beside(facts[other], fact.id)
+                facts[fact.id] = _beside(facts[fact.id], other)
+        return facts[fact.id], self._changes([*facts.values()])
+
+    def _read_into(self, facts: dict[str, Fact], *names: str) -> bool:
+        """Add facts with their texts; False if the file of one cannot be changed."""
+        for name in names:
+            if name not in facts and (read := self._read(self._facts()[name])) is not None:
+                facts[name] = read
+        return facts.keys() >= {*names}
+
+    def _facts(self) -> dict[str, Fact]:
+        if self._known is None:
+            self._known = {fact.id: fact for fact in known_facts(self._store)}
+        return self._known
+
+    def _read(self, known: Fact) -> Fact | None:
+        return parse_changeable(self._transaction.read(known.path), known.path)
+
+    def _changes(self, facts: list[Fact]) -> dict[str, bytes | None]:
+        for fact in facts:
+            self._facts()[fact.id] = fact._replace(file=fact.path)
+        return {fact.path: render_fact(fact) for fact in facts}
+
+
+def fact_of(event: Save, text: str) -> Fact | None:
+    """Return the fact that a save makes, None for a type that makes none; `text` is redacted and clean."""
+    if event.type not in KINDS or len(text) > LONGEST:
+        return None
+    origin = {"tool": event.host, "session": event.session}
+    return make_fact(
+        KINDS[event.type],
+        text,
+        event.at.replace(microsecond=0),
+        confidence=_SAVED,
+        origin={key: value for key, value in origin.items() if value},
+        sources=(event.id,),
+        keywords=tuple(dict.fromkeys((*(tag.casefold() for tag in event.tags), *fact_keywords(text)))),
+    )
+
+
+def _beside(fact: Fact, other: str) -> Fact:
+    """Return a fact that waits beside another one for a person to say which holds."""
+    supersedes = tuple(name for name in fact.supersedes if name != other)
+    return fact._replace(review=tuple(dict.fromkeys((*fact.review, other))), supersedes=supersedes)
+
+
+def _with_source(fact: Fact, source: str) -> Fact:
+    if source in fact.sources:
+        return fact
+    sources = (*fact.sources, source)
+    return fact._replace(sources=(sources[0], *sources[1:][1 - MAX_SOURCES :]))
