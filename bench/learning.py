@@ -6,7 +6,9 @@ its words. The labels were made before the rules were tuned. They are split by p
 
 `learning.prompts.tsv` holds prompts in English and Korean with a verdict each, `keep` or `leave`. They were written for
 this bench, because the recorded sessions hold almost no Korean and few of the plain requests that look like statements.
-Their figures say that the rules know the forms, not how often people use them.
+Their figures say that the rules know the forms, not how often people use them. The prompts of `control` were written
+after the rules, most of them to mislead: at first sight recall was 1.00 and precision 0.60 in English, 0.90 and 0.82 in
+Korean. What misled was mended then, so that control is no longer unseen.
 
 - A labelled statement is *recalled* if its words stand in the text of a fact that is learned from its file.
 - Commands for tests and the like, learned by counting runs, are no statements and are left out here.

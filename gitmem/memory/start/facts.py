@@ -25,6 +25,7 @@ _MAX_CHOSEN = 30  # facts among which the budget chooses
 # By kind; a solution is told only if memory.md names its files.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
 _PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
+_PER_CONFIDENCE = 3.0  # what a person said is told before what an answer proposed
 _MIN_SCORE = 1.0
 _MAX_FILES = 100  # of a fact whose files are compared
 _SECONDS = 0.3  # for git's answer; without it no fact is marked
@@ -96,7 +97,8 @@ def _score(fact: Fact, words: set[str], recent: str) -> float:
     worth = _WORTH.get(fact.kind, 0.0)
     if not worth and not files:
         return 0.0
-    return worth + min(for_words, _MAX_FOR_WORDS) + (fact.confidence if fact.confidence is not None else 0.5)
+    confidence = fact.confidence if fact.confidence is not None else 0.5
+    return worth + min(for_words, _MAX_FOR_WORDS) + _PER_CONFIDENCE * confidence
 
 
 def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:

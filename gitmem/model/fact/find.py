@@ -44,7 +44,7 @@ _MOST_STEPS = 3  # sentences that say how a problem was solved
 _FEWEST_MENDED = 3  # words of an issue that its fix has
 _OF_AN_ANSWER = {MemoryType.DECISION: (FactKind.DECISION, 0.6), MemoryType.ISSUE: (FactKind.ISSUE, 0.6)}
 _PICKED = 0.9
-_ACCEPTED = 0.6
+_TOLD = 0.6
 _FIX, _TESTED_FIX = 0.5, 0.7
 _COMMAND = 0.8
 _FILE_NAME = re.compile(r"(?<![\w/.-])(?:[\w-][\w.-]{0,80}/){0,12}[\w-][\w.-]{0,80}\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
@@ -161,10 +161,10 @@ def _of_answer(turn: Turn, after: str, files: Sequence[str]) -> Iterator[Finding
             yield Finding(kind, text, confidence, turn.ended, turn.entry_id(), files_named(text, files))
     for lasting in (*_warnings(turn.answer), *_changes(turn.answer)):
         text = as_statement(lasting)
-        yield Finding(FactKind.CORE_LOGIC, text, _ACCEPTED, turn.ended, turn.entry_id(), files_named(text, files))
+        yield Finding(FactKind.CORE_LOGIC, text, _TOLD, turn.ended, turn.entry_id(), files_named(text, files))
     for proposal in accepted_proposals(turn, after):
-        text = as_statement(proposal)
-        yield Finding(FactKind.DECISION, text, _ACCEPTED, turn.ended, turn.entry_id(), files_named(text, files))
+        text = as_statement(proposal.text)
+        yield Finding(proposal.kind, text, proposal.confidence, turn.ended, turn.entry_id(), files_named(text, files))
     if mended := _mended(turn, after):
         yield Finding(FactKind.SOLUTION, mended, _TESTED_FIX, turn.ended, turn.entry_id(), files_named(mended, files))
     elif files and (solution := _solution(human_text(turn.answer), cues)):

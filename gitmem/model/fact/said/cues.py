@@ -19,7 +19,7 @@ OPENING = (
     r"(?:(?:and|but|so|also|please|ok|okay|oh|btw|by the way|again|hey|hmm|well|actually|just|now|yes|yeah|yep|sure|fyi"
     r"|fwiw|note|wait|great|good|perfect|looks good|sounds good|one more thing|then|however|instead|first|remember"
     r"(?= (?:to|that)\b)|no(?=[,:;.!]|\s+(?:please|never|always|do not|don't|you|we|i)\b)"
-    rf"|{cues_ko.OPENING})\b(?:[,:;.!]{{0,2}}\s+|\s[\u2013\u2014-]\s+)){{0,4}}"
+    rf"|{cues_ko.OPENING})\b(?:\s[\u2013\u2014-]{{1,2}}\s+|[,:;.!]{{0,2}}\s+)){{0,4}}"
 )
 # "A few preferences: ..." and "Convention: ...": what follows stands for itself, and is a preference.
 LEAD = (
@@ -30,18 +30,22 @@ LEAD = (
 NOTE = r"^(?:please )?(?:remember|keep in mind|bear in mind|note to self|for the record|don't forget)\s?:\s"
 _I = r"(?:i|we)(?:'d|'ll| would| will)? (?:also |only |just |really |still |all |both )?"
 _CHOOSE = (
-    r"(?:use (?!an? (?:\w{2,12}er|different|new|bit)\b)|go (?:with|for)|stick (?:with|to)|switch (?:over )?(?:to"
+    r"(?:use (?!the time\b|an? (?:\w{2,12}er|different|new|bit)\b)|go (?:with|for)|stick (?:with|to)"
+    r"|switch (?:over )?(?:to"
     r"|from)|adopt|standardi[sz]e on|settle on|stay (?:with|on)|rely on"
     r"|default to|migrate|move (?:away )?(?:from|off|over|everything)|keep (?!going|on\b|working|at\b|trying|me\b)"
-    r"|drop (?!it\b|that\b|this\b|a\b)|avoid|get rid of|replace (?-i:[A-Z])\S{1,30} (?:with|by))"
+    r"|drop (?!it\b|that\b|this\b|a\b)|avoid (?!another\b|the\b|that\b|this\b|it\b)|get rid of"
+    r"|replace (?-i:[A-Z])\S{1,30} (?:with|by))"
 )
 # What somebody asks to be given, not to be built.
 _GIVEN = (
-    r"(?:to\b|you\b|your\b|it\b|this\b|that\b|them\b|these\b|those\b|some\b|more (?:info|details?)\b|help\b|another\b"
+    r"(?:(?:the|my|our|each) (?:\S{2,20} ){1,3}to\b|to\b|you\b|your\b|it\b|this\b|that\b|them\b|these\b|those\b"
+    r"|some\b|more (?:info|details?)\b|help\b|another\b"
     r"|everything\b|something\b|nothing\b|anything\b|any\b|one\b|all of\b|what\b|both\b|proof\b|(?:a|an|the|your)"
     r" (?:\w+ )?(?:list|summary|explanation|answer|report|plan|example|review|diff|overview|look|second|minute|way"
     r"|link|draft|comparison|table|pr|commit|fix|test|break|reason|idea|coffee|lot|hand|thing|better one)\b)"
 )
+_HABIT = r"(?!got|get|see|saw|had|did|was|were|been|end|fail|run into|have to|know|knew|thought|\w{2,14}ed\b)[a-z]+"
 _NEVER_AGAIN = (
     r"(?:use|mock|hard-?code|swallow|introduce|rely on|depend on|expose|leak|silence|suppress|import|log|store|cache"
     r"|nest|inline|abbreviate|vendor)"
@@ -54,9 +58,8 @@ _STANDING = (
     r"(?:\b(?:ever|directly|unless|anywhere|because|since|generated|in production|on main|in (?:this|the) (?:repo"
     r"|repository|project|codebase)|without (?:asking|my|a|an|approval|permission|review|tests?)\b))"
 )
-_HABIT = r"(?!got|get|see|saw|had|did|was|were|been|end|fail|run into|have to|know|knew|thought|\w{2,14}ed\b)[a-z]+"
 RULE = (
-    rf"^(?:{OPENING}|[^,;]{{3,60}}, )(?:please )?(?:always|never)\s(?!mind\b)[a-z]{{2,}}"
+    rf"^(?:{OPENING}|[^,;]{{3,60}}, )(?:please )?(?:always|never)\s(?!mind\b){_HABIT}"
     r"|\b(?:you|we|agents?|everyone|tests?|commits?|code|(?:the|every|each|all) [\w -]{1,40})"
     r" (?:should|must|shall|may|can) (?:always|never)\b"
     rf"|\bwe (?:always|never) {_HABIT}"
@@ -82,7 +85,7 @@ RULE = (
     r"\b(?:before|after|for|on|with|in) (?:each|every|committing|pushing|merging)\b"
     r"|\bmust (?:not|never|stay|remain|keep|continue to|work on|run on|be (?:backwards?|forwards?)[- ]compatible)\b"
     r"|^(?!(?:you|there|it|this|that|something|someone|he|she|i)\b)(?:\W?[\w`'./-]+ ){1,6}must (?:also |all |always )?"
-    r"(?!have been|be (?:an?|the|some|something|kidding|related|caused|due|why|how|because|in)\b)[a-z]+\b"
+    r"(?!have been|be (?:an?|the|some|something|related|caused|due|why|how|because|in|[a-z]{2,12}ing)\b)[a-z]+\b"
     rf"|^{OPENING}(?:all|every|each|any|no|new)(?: new| of (?:the|our))? (?:\S{{2,30}} ){{1,5}}"
     r"(?:must|should(?! (?:pass|work|be (?:green|fine|ok))\b)|needs? (?:to|an?)|ha(?:s|ve) to|shall|may not|cannot"
     r"|can't|goes? (?:in|through|under))\b"
@@ -114,7 +117,7 @@ DECISION = (
     r"|with)\s(?!the next)\S"
     r"|\b(?:switch|switched|migrate|migrated|switching|migrating|(?:we|i)(?:'ve|'re)? mov(?:ed?"
     r"|ing)) (?:\S{1,30} ){0,4}"
-    r"from \S{1,30}(?: \S{1,30}){0,3} (?:over )?to\s\S"
+    r"from (?!one\b)\S{1,30}(?: \S{1,30}){0,3} (?:over )?to\s\S"
     r"|\bwe (?:no longer|don't|do not|stopped|have stopped) (?:use|using|support|supporting) \S.{1,60}"
     rf"|^{OPENING}we (?:really )?(?:don't|do not|never) want \S.{{5,120}}|^{OPENING}we (?:shouldn't"
     rf"|should not) \S.{{8,120}}"
@@ -131,8 +134,8 @@ DECISION = (
     r"|^(?:\W?[\w`'./-]+ ){1,4}needs? (?:an? )?[\w -]{3,60} and (?:should|must)\b"
     r"|^(?:\W?[\w`'/-]+ ){1,5}only(?: [\u2013\u2014-]{1,2}|,) (?:no|not|never) \S"
     rf"|^{OPENING}(?:no|zero) [\w -]{{3,50}}(?:,| [\u2013\u2014-]{{1,2}}) (?:only|just|use)\s\S"
-    rf"|^{OPENING}\w{{3,20}}-only [a-z]\S{{2,}}|^{OPENING}make (?:all|every|each"
-    rf"|\w{{3,20}}-only) (?:\S{{1,30}} ){{2,12}}\S"
+    rf"|^{OPENING}\w{{3,20}}-only [a-z]\S{{2,}}|^{OPENING}make \w{{3,20}}-only "
+    rf"(?:\S{{1,30}} ){{2,12}}\S"
     rf"|^{OPENING}(?:let's|we'll|we will) .{{3,80}}\b(?:next (?:session|sprint|release|version)|in v[0-9])"
 )
 CORE_LOGIC = (
@@ -140,7 +143,7 @@ CORE_LOGIC = (
     r"|\b(?:is|are|was|were) (?:being |now |officially )?"
     r"(?:deprecated|phased out|discontinued|end[- ]of[- ]life|obsolete)\b"
     r"|\bwe (?:only |all |currently |exclusively )?(?:use|deploy|release|ship|support|target|host|store)\s"
-    r"(?!this|that|it|them|these|those|to\b)[\w`@./+-]"
+    r"(?!this|that|it|them|these|those|to\b|an? (?:lot|bit|few|ton)\b|lots|too\b|so\b|much\b)[\w`@./+-]"
     r"|^(?:it's|it is|this is|\S{2,30} is) an? (?:\S{1,24} ){1,8}(?:using|built (?:on|with)|written in|based on|for)\s"
     r"|^(?:an? |each |every |the )?\w{3,24} ha(?:ve|s) (?:an? )?[^,]{3,40}, [^,]{3,40}, "
     r"|^(?:the |our |my )?(?:\S{2,24} ){1,4}(?:is|are|lives?) (?:at|in|under|on) (?:GET|POST|PUT|DELETE|PATCH|port|`"

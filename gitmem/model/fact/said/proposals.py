@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.said.cues import LEANS_BACK
-from gitmem.model.fact.said.statements import points_elsewhere
+from gitmem.model.fact.said.statements import Statement, points_elsewhere
 from gitmem.model.session import cue_patterns
 from gitmem.text.sentences import Kind, blocks, mask_code, sentences_of
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.model.session.turns import Turn
     from gitmem.text.sentences import Block
 
+_CHOSEN, _DESIGNED = 0.6, 0.5
 _MOST_ITEMS = 8
 _LONGEST_LIST = 900  # characters
 _LONGEST = 300  # characters of a sentence
@@ -61,7 +63,7 @@ _REPORTS = (
 _NOT = r"[?\uff1f]\W*$|\b(?:if you|would you|want me|should i|let me|maybe|might|could)\b"
 
 
-def accepted_proposals(turn: Turn, after: str) -> Iterator[str]:
+def accepted_proposals(turn: Turn, after: str) -> Iterator[Statement]:
     """Yield what the answer of a turn proposes and the next prompt, `after`, accepts."""
     if not after or _re(_OBJECTS).search(after[:200]):
         return
@@ -70,9 +72,10 @@ def accepted_proposals(turn: Turn, after: str) -> Iterator[str]:
     for block in parts:
         if block.kind is Kind.PARAGRAPH or (block.kind is Kind.ITEM and not designed):
             forms = (_CHOICE, _TERM) if designed else (_CHOICE,)
-            yield from (sentence for sentence in sentences_of(block) if _states(sentence, forms))
+            for sentence in filter(lambda one: _states(one, forms), sentences_of(block)):
+                yield Statement(FactKind.DECISION, sentence, confidence=_CHOSEN)
     if designed:
-        yield from _terms(parts)
+        yield from (Statement(FactKind.CORE_LOGIC, text, confidence=_DESIGNED) for text in _terms(parts))
 
 
 def _states(sentence: str, forms: Sequence[str]) -> bool:

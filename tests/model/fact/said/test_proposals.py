@@ -19,7 +19,7 @@ I'll use slowapi for the counters.
 
 def accepted(after: str, answer: str = DESIGN, files: tuple[str, ...] = ()) -> list[str]:
     turn = Turn("s", "claude-code", "t", WHEN, WHEN, "I want limits per IP.", answer, files)
-    return list(accepted_proposals(turn, after))
+    return [one.text for one in accepted_proposals(turn, after)]
 
 
 def test_the_terms_of_an_accepted_design_are_one_fact_with_their_name():
