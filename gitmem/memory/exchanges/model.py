@@ -13,6 +13,7 @@ import json
 import os
 from datetime import datetime, timedelta
 from functools import partial
+from typing import cast
 
 from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError
@@ -21,6 +22,9 @@ from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ask import ask, is_worth_asking, without_secrets
 from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.exchanges.offline import Made, exchanges_of, put_exchanges, turns_of
+from gitmem.memory.facts.learn import learn_told
+from gitmem.model.fact.told import SCHEMA as FACTS
+from gitmem.model.fact.told import told_facts
 from gitmem.model.ids import tail_of
 from gitmem.model.session.exchange import SCHEMA, Exchange, reworded
 from gitmem.store.transcripts.transcripts import file_name
@@ -30,8 +34,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.llm.http import Patience
+    from gitmem.model.fact.find import Finding
     from gitmem.store.store import Store
 
+# One question asks for the exchanges of a session and for what lasts of it.
+_ASKED: dict[str, object] = {
+    **SCHEMA,
+    "properties": {**cast("dict[str, object]", SCHEMA["properties"]), "facts": FACTS},
+    "required": [*cast("list[str]", SCHEMA["required"]), "facts"],
+}
 _FOLDER = "asking"
 _KEPT = timedelta(days=2)
 _AT_ONCE = 40  # exchanges of one question
@@ -87,21 +98,23 @@ def reword_session(store: Store, session: str, host: str, transcript: str, tries
     instructions = read_resource("templates", "prompts", "exchanges.md").decode()
     for start in range(0, len(made), _AT_ONCE):
         batch = made[start : start + _AT_ONCE]
-        question = Question("exchanges", instructions, _material(batch), SCHEMA, most_tokens=10_000)
+        question = Question("exchanges", instructions, _material(batch), _ASKED, most_tokens=10_000)
         asked = ask(store, question, f"session {session}", partial(_read, store, batch), tries)
         if asked.value is None:
             return asked.why
+        better, told = asked.value
         put_exchanges(
             store,
             session,
             turns,
             batch,
-            asked.value,
+            better,
             host=host,
             method=asked.model,
             provider=asked.provider,
             cost=asked.dollars,
         )
+        learn_told(store, session, host, told)
     return ""
 
 
@@ -121,15 +134,16 @@ def _description(one: Made) -> str:
     return "\n".join(lines)
 
 
-def _read(store: Store, made: Sequence[Made], given: Mapping[str, object]) -> dict[str, Exchange]:
-    """Return the reworded exchanges of a reply, by the digest in their ids.
+def _read(store: Store, made: Sequence[Made], given: Mapping[str, object]) -> tuple[dict[str, Exchange], list[Finding]]:
+    """Return the reworded exchanges of a reply, by the digest in their ids, and the facts it tells.
 
     Raises:
         ReplyError: it is about none of these exchanges.
 
     """
     known = {one.exchange.id: one.exchange for one in made}
-    items = without_secrets(store, given)["exchanges"]
+    clean = without_secrets(store, given)
+    items = clean["exchanges"]
     reworded_by_digest = {}
     for item in items if isinstance(items, list) else []:
         exchange = known.get(str(item.get("id", "")).removeprefix("^")) if isinstance(item, dict) else None
@@ -138,4 +152,4 @@ def _read(store: Store, made: Sequence[Made], given: Mapping[str, object]) -> di
             reworded_by_digest[tail_of(better.id)] = better
     if not reworded_by_digest:
         raise ReplyError("is about none of the exchanges")
-    return reworded_by_digest
+    return reworded_by_digest, list(told_facts(clean["facts"], {one.exchange.id: one.turn for one in made}))

@@ -76,6 +76,22 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     return outcome.commits[-1] if outcome.value else None
 
 
+def learn_told(store: Store, session: str, host: str, told: Sequence[Finding]) -> str | None:
+    """Save the facts that a model found in a session; returns the commit.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    if not told:
+        return None
+    code = project_code(os.path.dirname(store.root), store.context.environ)
+    lesson = _Lesson(session, host, tuple(told), (), max(finding.at for finding in told))
+    outcome = transact(store, _Attempt(store, lesson, code).plan, purpose="learn")
+    known_facts(store)  # so that the next session's start finds them in the cache
+    return outcome.commits[-1] if outcome.value else None
+
+
 class _Lesson(Value):
     """A session's findings, its redacted turns, and when it ended."""
 
