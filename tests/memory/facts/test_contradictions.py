@@ -11,9 +11,7 @@ from gitmem.llm.embedders import make_embedder
 from gitmem.memory.background import tend
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.facts.settle import Holds, settle
-from gitmem.memory.save import save
 from gitmem.memory.start.start import session_start
-from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
 from gitmem.model.fact.holds import in_force, what_holds
@@ -44,7 +42,8 @@ def held(desk) -> set[str]:
     "older, newer",
     [
         ("Always use tabs for indentation.", "Always use spaces for indentation."),
-        ("We always use Redis for the session cache.", "We always use Memcached for the session cache."),
+        ("Use Redis for the session cache.", "Use Memcached for the session cache."),
+        ("Let's use Redis for the session cache.", "We will use Memcached for the session cache."),
         ("들여쓰기는 항상 탭을 사용한다.", "들여쓰기는 항상 스페이스를 사용한다."),
     ],
 )
@@ -56,7 +55,9 @@ def test_of_two_values_the_newer_is_told_with_what_held_before(desk, older, newe
     assert found[older].review == (found[newer].id,)
     assert found[newer].review == (found[older].id,)
     told = session_start(desk.store, (), None, ())
-    assert f"- {newer} (rule; since {desk.clock.now:%Y-%m-%d}, before: {older} ({before:%Y-%m-%d})" in told
+    assert (
+        f"- {newer} ({found[newer].kind}; since {desk.clock.now:%Y-%m-%d}, before: {older} ({before:%Y-%m-%d})" in told
+    )
     assert told.count(older) == 1
 
 
@@ -71,9 +72,7 @@ def test_of_two_values_the_newer_is_told_with_what_held_before(desk, older, newe
 def test_a_statement_of_change_ends_what_it_changes_at_once(desk, older, newer):
     session(desk, 1, older)
     session(desk, 2, "Always use Redis for the job queue.")
-    desk.clock.now += timedelta(days=1)
-    save(desk.store, desk.save(newer, MemoryType.DECISION))
-    session(desk, 3, "Go on.")
+    session(desk, 3, newer)
     assert held(desk) == {newer, "Always use Redis for the job queue."}
     status = what_holds(known_facts(desk.store))[facts(desk)[older].id]
     assert (status.standing, status.successor) == ("superseded", facts(desk)[newer].id)
