@@ -97,10 +97,22 @@ def sides_of(store: Store, path: str) -> Sides:
         held = [_places(repository.read(commit, path), path) for commit in (merge, first, second)]
         if held[0] - (held[1] & held[2]):
             machines = [_machines(store, f"{other}..{own}") for own, other in ((first, second), (second, first))]
-            if store.context.machine in machines[1] and store.context.machine not in machines[0]:
+            if _is_own_second(store, first, second, machines):
                 return Sides(merge, second, first, machines[1], machines[0])
             return Sides(merge, first, second, machines[0], machines[1])
     raise NotFoundError(f"No merge in history left two versions of {path}.", "Edit it, then '--take edit'.")
+
+
+def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
+    """Say whether the second parent of a merge is this machine's side: its branch was there.
+
+    Machines can bear one name. Only where the reflog does not tell, as in a new clone, the names decide.
+    """
+    output = store.repository.git.run("log", "--walk-reflogs", "--format=%H", "HEAD", "--", ok=(0, 128))
+    was_here = set(output.decode().split())
+    if (first in was_here) != (second in was_here):
+        return second in was_here
+    return store.context.machine in machines[1] and store.context.machine not in machines[0]
 
 
 def _places(data: bytes | None, path: str) -> set[str]:

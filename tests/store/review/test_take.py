@@ -10,6 +10,7 @@ from gitmem.errors import GitmemError, NotFoundError
 from gitmem.store.history.undo import undo
 from gitmem.store.review.take import Take, resolve_review, sides_of
 from gitmem.store.review.waiting import to_review
+from gitmem.store.store import Store
 from tests.store.machines import converge
 
 if TYPE_CHECKING:
@@ -53,6 +54,14 @@ def test_one_side_is_taken(pair: tuple[Machine, Machine], take: str, stays: str,
     assert to_review(second.store) == []
     undo(first.store, revision=commit)
     assert goes in first.read(PATH)
+
+
+def test_sides_are_commits_though_both_machines_bear_one_name(pair: tuple[Machine, Machine]):
+    for one, own, other in zip(pair, ("fast", "fails"), ("fails", "fast"), strict=True):
+        one.store = Store(str(one.root), one.context._replace(machine="laptop"))
+        resolve_review(one.store, PATH, Take.OURS)
+        assert own in one.read(PATH)
+        assert other not in one.read(PATH)
 
 
 @pytest.mark.parametrize("take", [Take.BOTH, Take.EDIT])
