@@ -18,6 +18,8 @@ from gitmem.store.transaction.transact import transact
 from gitmem.text.linemerge import merge_lines
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
