@@ -134,6 +134,12 @@ class TranscriptConfig(Value):
     tool_result_chars: int = 2_000
 
 
+class CaptureConfig(Value):
+    """How much of an agent's last answer the day's log keeps, in characters."""
+
+    answer_chars: int = 6_000
+
+
 class Origin(Value):
     """Where a setting comes from, unless it is a default.
 
@@ -172,6 +178,7 @@ class Config(Value):
     sync: SyncConfig = SyncConfig()
     summary: SummaryConfig = SummaryConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
+    capture: CaptureConfig = CaptureConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -250,6 +257,9 @@ RULES = {
     "summary.seconds_per_day": Rule("how long a model may work for a store in a day, 0 for any time"),
     "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any"),
     "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any"),
+    "capture.answer_chars": Rule(
+        "how much of an answer the day's log keeps", minimum=500, maximum=100_000, tracked=(1_000, 20_000)
+    ),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }

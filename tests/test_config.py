@@ -44,6 +44,7 @@ DEFAULTS = {
     "summary.seconds_per_day": 1_800,
     "summary.tokens_per_day": 1_000_000,
     "summary.cents_per_day": 100,
+    "capture.answer_chars": 6_000,
     "transcripts.enabled": True,
     "transcripts.tool_result_chars": 2_000,
     "search.layer_percent": 3,

@@ -160,6 +160,7 @@ class _Steps:
 
     def close(self, session: Session) -> None:
         """Save a finished session's transcript (spec R14), exchanges (V1, V2), facts (V4) and concepts (V3)."""
+        from gitmem.memory.capture.recorded import capture_recorded, logged_turns
         from gitmem.memory.capture.session_end import keep_transcript, read_records
         from gitmem.memory.concepts.group import group
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
@@ -167,10 +168,16 @@ class _Steps:
 
         keep_transcript(self._store, session.name, session.transcript)
         turns = turns_of(read_records(session.transcript), session.name)
+        if turns:
+            capture_recorded(self._store, turns, "session end")
+        else:
+            turns = logged_turns(self._store, session.name, session.host)
+            if turns and session.transcript:
+                self._note("transcript", f"{session.transcript} tells no turn; its session is told as its hooks did.")
         save_exchanges(self._store, session.name, session.host, turns)
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
-        if turns and self._store.config.summary.provider in MODELS:
+        if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
             from gitmem.memory.exchanges.model import request_rewording
 
             request_rewording(self._store, session.name, session.host, session.transcript)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
+from gitmem.memory.capture.recorded import capture_recorded
 from gitmem.memory.capture.session_end import keep_transcript, read_records
-from gitmem.memory.capture.turns import boot_lines, capture_turn
 from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import Turn, fold
-from gitmem.store.transaction.transact import transact
 from gitmem.text.quantities import count
 from gitmem.text.terminal import plain
 from gitmem.values import Value
@@ -22,9 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.store.store import Store
-    from gitmem.store.transaction.transaction import Transaction
 
-BATCH = 50  # turns of one transaction, which holds each of their versions of the daily log
 _SUFFIX = ".jsonl"
 _NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
 
@@ -92,43 +89,16 @@ def _notices(path: str, turns: int, unread: int) -> list[str]:
 
 
 def _replay_turns(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:
-    saved = 0
-    archives: list[str] = []
-    notices = _notices(path, len(turns), unread)
-    boot = boot_lines(store)
-    for start in range(0, len(turns), BATCH):
-        attempt = _Attempt(store, turns[start : start + BATCH], boot)
-        outcome = transact(store, attempt.plan, purpose="replay")
-        saved += attempt.saved
-        archives += attempt.archives
-        notices += outcome.notices
+    recorded = capture_recorded(store, turns, "replay")
+    notices = (*_notices(path, len(turns), unread), *recorded.notices)
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))
     return Replayed(
         path,
         sessions,
         len(turns),
         unread,
-        saved,
+        recorded.saved,
         transcript=False,
-        archives=tuple(archives),
+        archives=recorded.archives,
         notices=tuple(dict.fromkeys(notices)),
     )
-
-
-class _Attempt:
-    """One transaction of a replay; its plan resets all state, as it may run again."""
-
-    def __init__(self, store: Store, turns: Sequence[Turn], boot: frozenset[str]) -> None:
-        self._store = store
-        self._boot = boot
-        self._turns = turns
-        self.saved = 0
-        self.archives: list[str] = []
-
-    def plan(self, transaction: Transaction) -> None:
-        self.saved, self.archives = 0, []
-        for turn in self._turns:
-            before = len(transaction.drafts)
-            if archive := capture_turn(transaction, self._store, turn, self._boot):
-                self.archives.append(archive)
-            self.saved += len(transaction.drafts) > before

@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime
 
 from gitmem.model.document.document import Document
-from gitmem.model.ids import ALPHABET, milliseconds_of
+from gitmem.model.ids import ALPHABET, is_id
 from gitmem.model.message import one_line
 from gitmem.model.paths import slug
 from gitmem.values import Value
@@ -31,7 +31,7 @@ JOINS = 0.4  # affinity from which an exchange joins a concept
 _FEWEST = 2  # files and keywords in common
 _GOES_ON = 0.3  # bonus for the concept of the exchange before in the same session
 _SAYS_LITTLE = 0.25  # affinity below which an exchange without files joins the concept of the one before
-_SOON = 3_600_000  # milliseconds between the two, at most
+_SOON = 3_600  # seconds between the two, at most
 # Words without a topic.
 _NOT_TELLING = """
     start skip complete completed commit push draft comment comments list main step steps default case cases tool def
@@ -48,7 +48,7 @@ _DIGITS = 10
 
 
 class Concept(Value):
-    """The header of a concept's document; `exchanges` are ids, which sort by time."""
+    """The header of a concept's document; `exchanges` are ids, sorted."""
 
     path: str
     id: str
@@ -96,7 +96,7 @@ def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = ""
     without files and with little in common with any concept ("commit it", "give me the list again") joins it.
     """
     last = concepts.get(before)
-    soon = last is not None and milliseconds_of(exchange.id) - milliseconds_of(last.exchanges[-1]) < _SOON
+    soon = last is not None and _seconds(last.updated, _when(exchange)) < _SOON
     best, score = None, 0.0
     for concept in concepts.values():
         common = affinity(exchange, concept)
@@ -128,7 +128,7 @@ def begun(exchange: Exchange) -> Concept:
     """Return a new concept with one exchange."""
     identifier = concept_id(exchange.id)
     name = name_of(exchange.keywords, exchange.files, exchange.summary)
-    when = _when(exchange.id)
+    when = _when(exchange)
     path = concept_path(identifier, name)
     words, files = tuple(exchange.keywords[:MAX_KEYWORDS]), tuple(exchange.files[:MAX_FILES])
     return Concept(path, identifier, name, when, when, words, files, (exchange.id,), ())
@@ -140,7 +140,7 @@ def joined(concept: Concept, exchange: Exchange) -> Concept:
         keywords=_moved(concept.keywords, exchange.keywords, MAX_KEYWORDS),
         files=_moved(concept.files, exchange.files, MAX_FILES),
         exchanges=tuple(sorted({*concept.exchanges, exchange.id})),
-        updated=max(concept.updated, _when(exchange.id)),
+        updated=max(concept.updated, _when(exchange)),
     )
 
 
@@ -206,8 +206,8 @@ def render_changed(data: bytes, concept: Concept, lines: Sequence[str], without:
             document = document.set(key, list(value) if isinstance(value, tuple) else _written(key, value))
     gone = tuple(f" {one}" for one in without)
     kept = [line for line in document.body.rstrip().split("\n") if not (gone and line.rstrip().endswith(gone))]
-    known = {line.rstrip()[-20:] for line in kept}
-    kept += [line for line in lines if line[-20:] not in known]
+    known = {line.rstrip().rpartition(" ")[2] for line in kept}
+    kept += [line for line in lines if line.rpartition(" ")[2] not in known]
     if before is not None and before.name != concept.name:
         kept = [f"# {concept.name}" if line.rstrip() == f"# {before.name}" else line for line in kept]
     return document.with_body(document.newline.join([*(line.rstrip("\r") for line in kept), ""])).render()
@@ -218,8 +218,9 @@ def lines_of(body: str) -> list[tuple[str, str]]:
     found = []
     for line in body.split("\n"):
         bare = line.rstrip()
-        if bare.startswith("- ") and bare[-21:-20] == " ":
-            found.append((bare[-20:], bare))
+        identifier = bare.rpartition(" ")[2]
+        if bare.startswith("- ") and is_id(identifier):
+            found.append((identifier, bare))
     return found
 
 
@@ -253,8 +254,17 @@ def _folded(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.casefold() for name in names)
 
 
-def _when(identifier: str) -> str:
-    return datetime.fromtimestamp(milliseconds_of(identifier) / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+def _when(exchange: Exchange) -> str:
+    """Return when an exchange was, in UTC; where nobody says which zone its time is of, as if that were UTC."""
+    at = exchange.at or datetime.fromisoformat(exchange.time).replace(tzinfo=UTC)
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
+
+
+def _seconds(before: str, after: str) -> float:
+    try:
+        return (datetime.fromisoformat(after) - datetime.fromisoformat(before)).total_seconds()
+    except (ValueError, TypeError):  # a person wrote another date into the header
+        return float("inf")
 
 
 def _moment(value: object) -> str:

@@ -14,6 +14,7 @@ from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, MemoryType
 from gitmem.model.entry.log import sections
 from gitmem.model.session import cue_patterns
 from gitmem.model.session.cues import Cue, find_cues
+from gitmem.model.session.fields import split_fields
 from gitmem.model.tiers.rotation import KEPT_SECTIONS
 from gitmem.text.sentences import Kind, blocks, sentences_of, split
 from gitmem.values import Value
@@ -131,6 +132,13 @@ def _of_entry(entry: Entry, title: str) -> list[Item]:
 
 def _of_turn(text: str) -> Iterator[tuple[Role, str]]:
     """Yield the sentences of a turn with their roles; decisions, fixes and so on of an answer by its cues."""
+    fields = split_fields(text)
+    if fields.answer or fields.noted:  # of a daily log
+        yield from ((Role.ASKED, sentence) for sentence in split(fields.request))
+        for words in (*fields.noted, fields.answer):
+            cues = find_cues(words)
+            yield from (_stated(sentence, cues) or (Role.DONE, sentence) for sentence in split(words))
+        return
     lines = text.split("\n")
     # The request comes first, or has a line of its own below the summary.
     role = Role.DONE if any(line.startswith((*_ASKED, "Outcome: ", "결과: ")) for line in lines) else Role.ASKED

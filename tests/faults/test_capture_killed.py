@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.model.entry.entry import find_entries
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import tail_of
+from gitmem.model.session.fields import split_fields
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -116,25 +117,24 @@ class Sessions:
 
     def entries(self, label: str) -> list[str]:
         files = self.project.files()
-        return [
-            entry.text
-            for path, text in files.items()
-            if path.startswith("daily/")
-            for entry in entries_of(text)
-            if entry.label == label
-        ]
+        logs = (text for path, text in files.items() if path.startswith("daily/"))
+        entries = [entry for text in logs for entry in entries_of(text)]
+        if label.islower():  # of exchanges: `request`, `answer`
+            told = (getattr(split_fields(entry.text), label) for entry in entries if entry.label == "Exchange")
+            return [text for text in told if text]
+        return [entry.text for entry in entries if entry.label == label]
 
     def once(self, where: str) -> None:
         """Assert that the tip holds nothing twice, and each turn whole or not at all."""
         for path, text in self.project.files().items():
-            counted = collections.Counter(entry.id[TIME_LENGTH:] for entry in entries_of(text))
+            counted = collections.Counter(tail_of(entry.id) for entry in entries_of(text))
             assert [digest for digest, count in counted.items() if count > 1] == [], (where, path)
-        assert len(self.entries("User Prompt")) == len(self.entries("Assistant Response")), where
+        assert len(self.entries("request")) == len(self.entries("answer")), where
 
     def complete(self, where: str) -> None:
         asked = sorted(text for session in self.all for text in session.asked)
-        assert sorted(self.entries("User Prompt")) == asked, where
-        assert len(self.entries("Decision")) == len(self.entries("Assistant Response")), where
+        assert sorted(self.entries("request")) == asked, where
+        assert len(self.entries("Decision")) == len(self.entries("answer")), where
         rolling = [text for path, text in self.project.files().items() if path == "memory.md" or "archive/" in path]
         exchanges = {
             entry.text.split("\n")[0] for text in rolling for entry in entries_of(text) if entry.label == "Exchange"
@@ -229,7 +229,7 @@ def test_a_host_killed_in_the_middle_of_a_turn_is_closed_at_the_next_start(sessi
     killed.turn(0, host.pid)
     killed.turn(1, host.pid, answered=False)
     assert sessions.drain().code == 0
-    assert sessions.entries("User Prompt") == killed.asked[:1], "it still runs"
+    assert sessions.entries("request") == killed.asked[:1], "it still runs"
     host.kill()
     host.wait()
     following = json.dumps({"hook_event_name": "SessionStart", "session_id": "next", "cwd": str(sessions.project.root)})
@@ -239,7 +239,7 @@ def test_a_host_killed_in_the_middle_of_a_turn_is_closed_at_the_next_start(sessi
     while len(sessions.waiting()) > 1 and time.monotonic() < until:
         time.sleep(0.05)
     assert [name.split("-")[0] for name in sessions.waiting()] == ["SessionStart"]
-    assert sorted(sessions.entries("User Prompt")) == sorted(killed.asked)
+    assert sorted(sessions.entries("request")) == sorted(killed.asked)
     assert "sess" in sessions.project.git("ls-tree", "-r", "--name-only", "refs/gitmem/l1")
     sessions.project.check_repository()
     sessions.project.check_in_step()

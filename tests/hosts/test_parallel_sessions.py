@@ -75,8 +75,8 @@ def test_every_event_of_ten_sessions_is_saved_once_in_the_right_project(tmp_path
     daily = "".join(path.read_text(encoding="utf-8") for path in (project / ".gitmem").glob("daily/*/*/*.md"))
     for number in range(SESSIONS):
         for turn in range(TURNS):
-            _once(f"**User Prompt**: Request {number}.{turn} ", daily)
-            _once(f"**Assistant Response**: Answer {number}.{turn}:", daily)
+            _once(f": Request {number}.{turn} ", daily)
+            _once(f"**Answer:** Answer {number}.{turn}:", daily)
             for step in range(3):
                 _once(f"file-{number}-{turn}-{step}.py", daily)
     assert not list((other / ".gitmem").glob("daily/*/*/*.md"))

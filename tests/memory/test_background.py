@@ -13,6 +13,7 @@ from gitmem.memory.capture import session_end
 from gitmem.memory.capture.pending import IDLE, look
 from gitmem.memory.capture.tail import context_used, in_context
 from gitmem.model.entry.entry import find_entries
+from gitmem.model.session.fields import split_fields
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.transcripts import transcripts
@@ -74,11 +75,12 @@ def waiting(desk) -> list[str]:
     return sorted(name.split("-")[0] for name in HookSpool(desk.store.private).names())
 
 
-def told(desk, label: str) -> list[str]:
+def told(desk) -> list[str]:
+    """The requests that the daily logs tell of."""
     found = []
     for path in sorted(Path(desk.store.root).glob("daily/*/*/*.md")):
-        found += [one.entry.text for one in find_entries(path.read_text(encoding="utf-8")) if one.entry.label == label]
-    return found
+        found += [split_fields(one.entry.text).request for one in find_entries(path.read_text(encoding="utf-8"))]
+    return [request for request in found if request]
 
 
 def ops(desk, bare_git) -> list[str]:
@@ -153,7 +155,7 @@ def test_a_killed_session_is_closed_with_what_it_delivered(desk, session):
     session.deliver("UserPromptSubmit", "t-2", 5, prompt="the last question")
     drain(desk)
     assert waiting(desk) == []
-    assert told(desk, "User Prompt") == ["question t-1 of the day", "the last question"]
+    assert told(desk) == ["question t-1 of the day", "the last question"]
     assert transcripts.read(desk.store, "sess-1")
 
 
@@ -186,7 +188,7 @@ def test_what_fails_is_logged_kept_and_hinders_nothing_else(desk, session, tmp_p
     (failure,) = FailureLog(desk.store.private).failures()
     assert (failure.command, failure.message) == ("hook: session end", "The disk is full.")
     assert [one.session for one in transcripts.sessions(desk.store)] == ["sess-2"]
-    assert len(told(desk, "User Prompt")) == 2
+    assert len(told(desk)) == 2
     drain(desk)
     assert waiting(desk) == []
     assert len(transcripts.sessions(desk.store)) == 2
@@ -209,7 +211,7 @@ def test_a_transcript_that_cannot_be_read_is_tried_three_times(desk, session, ki
     assert "It is not tried again. 'gitmem replay" in failures[-1].message
     drain(desk)
     assert len(FailureLog(desk.store.private).failures()) == len(failures)
-    assert told(desk, "User Prompt") == ["question t-1 of the day"]
+    assert told(desk) == ["question t-1 of the day"]
     assert not any(Path(desk.store.private, "unread").iterdir())
 
 
@@ -232,7 +234,7 @@ def test_an_error_nobody_thought_of_is_one_of_them(desk, session, tmp_path, monk
     assert transcripts.read(desk.store, "sess-1")
     assert "too deep" in FailureLog(desk.store.private).failures()[0].message
     drain(desk)
-    assert told(desk, "User Prompt") == ["question t-1 of the day"]
+    assert told(desk) == ["question t-1 of the day"]
     assert waiting(desk) == []
 
 

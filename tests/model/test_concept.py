@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,7 +36,8 @@ FILES = st.lists(st.sampled_from(["src/a.py", "src/b.py", "README.md", "한글 �
 
 def exchange(number: int, words=(), files=(), summary="What was done.") -> Exchange:
     identifier = make_id(1_768_000_000_000 + number, number.to_bytes(7, "big"))
-    return Exchange(identifier, "2026-01-15 00:12:35", (), summary, files=files, keywords=words)
+    at = datetime.fromtimestamp(1_768_000_000 + number / 1000, UTC)
+    return Exchange(identifier, f"{at:%Y-%m-%d %H:%M:%S}", (), summary, files=files, keywords=words, at=at)
 
 
 EXCHANGES = st.builds(exchange, st.integers(0, 10**9), WORDS, FILES, st.text(max_size=60).map(lambda text: f"x{text}"))

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from datetime import timedelta
+from enum import Enum
 
 from gitmem.errors import RefusedError
 from gitmem.memory.capture.pending import Pending
 from gitmem.memory.entries import day_log, memory_of, new_daily
 from gitmem.memory.save import rotate_if_full
 from gitmem.model.document.document import Document
-from gitmem.model.entry.entry import find_by_digest, find_entries
+from gitmem.model.entry.entry import clean_text, find_by_digest
 from gitmem.model.entry.kinds import CURRENT_STATE
 from gitmem.model.entry.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
 from gitmem.model.ids import tail_of
@@ -24,13 +25,13 @@ from gitmem.model.paths import MEMORY, daily_path
 from gitmem.model.session.entries import (
     EXCHANGE,
     STATE,
-    TOOL_USAGE,
     Placed,
     Remembered,
-    files_told,
+    earlier_tails,
     joined_exchange,
     remember,
 )
+from gitmem.model.session.fields import Fields, join_fields, render_fields, split_fields
 from gitmem.model.session.noise import BOOT_FILES, content_lines
 from gitmem.redact.redact import redact
 from gitmem.store.spool.hooks import HookSpool
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
     from datetime import datetime
 
-    from gitmem.model.entry.entry import Entry
     from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
@@ -121,7 +121,7 @@ def is_due(turn: Turn, over: Collection[str], store: Store, now: datetime) -> bo
     if turn.tools < store.config.save.interval:
         return False
     text = (store.read(MEMORY) or b"").decode("utf-8", "surrogateescape")
-    saved = find_by_digest(text, tail_of(turn.entry_id()))
+    saved = find_by_digest(text, tail_of(turn.exchange_id))
     since = saved.entry.time if saved else turn.started.strftime("%Y-%m-%d %H:%M:%S")
     return since <= (now - BETWEEN_SAVES).astimezone(turn.started.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
 
@@ -135,18 +135,23 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
         RefusedError: a file of the store cannot hold the entry, or is a link.
 
     """
+    clean = redacted(turn, store.config.redaction.allow)
     remembered = remember(
-        redacted(turn, store.config.redaction.allow),
+        clean,
         (os.path.dirname(store.root), turn.cwd),
         boot,
         exchange=store.config.save.mode != "ask",
+        answer_chars=store.config.capture.answer_chars,
     )
-    if remembered is None:
+    saved = _Saved.NOTHING if remembered is None else _saved_before(transaction, store, clean, remembered)
+    if remembered is None or saved is _Saved.EARLIER:
         return ""
+    if saved is _Saved.ANSWERED and turn.prompt:  # memory.md has it, or had it
+        remembered = remembered._replace(memory=(), state=None)
     if not turn.prompt:
         remembered = _continued(memory_of(transaction), turn, remembered)
     remembered = _without_known(memory_of(transaction), remembered)
-    days = _new_by_day(transaction, store, remembered.daily)
+    days = _new_by_day(transaction, store, remembered.daily, goes_on=not turn.prompt)
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store.config.rotation)
@@ -212,44 +217,86 @@ def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
         )
         for failure in turn.failures
     )
-    files = tuple(clean(name) for name in turn.files)
-    return turn._replace(prompt=clean(turn.prompt), answer=clean(turn.answer), files=files, failures=failures)
+    files, said = tuple(map(clean, turn.files)), tuple(map(clean, turn.said))
+    prompt, answer = clean(turn.prompt), clean(turn.answer)
+    return turn._replace(prompt=prompt, answer=answer, files=files, failures=failures, said=said)
 
 
 def _new_by_day(
-    transaction: Transaction, store: Store, daily: Iterable[Placed]
+    transaction: Transaction, store: Store, daily: Iterable[Placed], *, goes_on: bool = False
 ) -> dict[str, tuple[bytes, list[Placed]]]:
-    """Return, by daily log, its content as a new file and the entries that it does not hold yet."""
+    """Return, by daily log, its content as a new file and the entries that it does not hold yet, or not as they are.
+
+    `goes_on` says that the entries are of a turn whose beginning was saved before.
+    """
     days: dict[str, tuple[bytes, list[Placed]]] = {}
     for placed in daily:
-        day = placed.at.strftime("%Y-%m-%d")
-        days.setdefault(daily_path(day), (new_daily(day), []))[1].append(placed)
-    new = {}
-    for path, (empty, entries) in days.items():
-        texts = [
-            (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
-            for near in _near(path, entries[0].at)
-        ]
-        known = {digest for text in texts for digest in entry_digests(text)}
-        news = [placed for placed in entries if tail_of(placed.entry.id) not in known]
-        if len(news) < len(entries):
-            news = [placed for placed in news if not _names_known_files(placed.entry, texts[0])]
-        if news:
-            new[path] = (empty, news)
-    return new
+        path, news = _news(transaction, store, placed, goes_on=goes_on)
+        if news is not None:
+            days.setdefault(path, (new_daily(path[-len("2026-01-13.md") : -len(".md")]), []))[1].append(news)
+    return days
+
+
+def _news(transaction: Transaction, store: Store, placed: Placed, *, goes_on: bool) -> tuple[str, Placed | None]:
+    """Return the daily log of an entry, and the entry as that log is to hold it; None if it does so already."""
+    path = daily_path(placed.at.strftime("%Y-%m-%d"))
+    for near in _near(path, placed.at):
+        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
+        found = find_by_digest(text, tail_of(placed.entry.id))
+        if found is None:
+            continue
+        if placed.entry.label != EXCHANGE or transaction.read(near) is None:  # that day was consolidated
+            return near, None
+        told, before = split_fields(placed.entry.text), split_fields(found.entry.text)
+        text = clean_text(render_fields(join_fields(before, told) if goes_on else _brought_up(before, told)))
+        news = None if text == found.entry.text else placed._replace(entry=found.entry._replace(text=text))
+        return near, news
+    return path, placed
+
+
+def _brought_up(before: Fields, told: Fields) -> Fields:
+    """Return an exchange that was saved before, as it is known now: a second telling replaces no words that are there.
+
+    An exchange without an answer was saved while its turn went on: all of that turn is told again.
+    """
+    if not before.answer:
+        noted = tuple(dict.fromkeys((*before.noted, *told.noted)))
+        files = tuple(dict.fromkeys((*before.files, *told.files)))
+        return told._replace(request=told.request or before.request, noted=noted, files=files)
+    return before._replace(
+        request=before.request or told.request,
+        noted=before.noted or told.noted,
+        errors=before.errors or told.errors,
+        files=before.files or told.files,
+        outcome=(told.answer and told.outcome) or before.outcome,
+    )
+
+
+class _Saved(Enum):
+    """What a daily log holds of a turn: nothing, its entries of version 1, a part of it, or its answer as well."""
+
+    NOTHING = 0
+    EARLIER = 1
+    PART = 2
+    ANSWERED = 3
+
+
+def _saved_before(transaction: Transaction, store: Store, turn: Turn, remembered: Remembered) -> _Saved:
+    tails = earlier_tails(turn)
+    exchange = remembered.daily[0]
+    for near in _near(daily_path(exchange.at.strftime("%Y-%m-%d")), exchange.at):
+        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
+        found = find_by_digest(text, tail_of(exchange.entry.id))
+        if found is not None:
+            return _Saved.ANSWERED if split_fields(found.entry.text).answer else _Saved.PART
+        if any(find_by_digest(text, tail) for tail in tails):
+            return _Saved.EARLIER
+    return _Saved.NOTHING
 
 
 def _near(path: str, at: datetime) -> tuple[str, ...]:
     """Return a daily log and its neighbours, where a delivery after midnight or from another time zone would be."""
     return (path, *(daily_path((at + timedelta(days=days)).strftime("%Y-%m-%d")) for days in (-1, 1)))
-
-
-def _names_known_files(entry: Entry, daily: str) -> bool:
-    """Return whether an entry of changed files names only files that a daily log already names."""
-    if entry.label != TOOL_USAGE:
-        return False
-    texts = (found.entry.text for found in find_entries(daily) if found.entry.label == TOOL_USAGE)
-    return files_told(entry.text) <= {name for text in texts for name in files_told(text)}
 
 
 def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
@@ -274,7 +321,7 @@ def _without_known(data: bytes, remembered: Remembered) -> Remembered:
 
 def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:
     """Return the entries of a turn that continues a saved one: one exchange for both, without a new state."""
-    before = find_by_digest(data.decode("utf-8", "surrogateescape"), tail_of(turn.entry_id()))
+    before = find_by_digest(data.decode("utf-8", "surrogateescape"), tail_of(turn.exchange_id))
     if before is None:
         return remembered
     memory = (

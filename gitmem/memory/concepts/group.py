@@ -25,6 +25,7 @@ from gitmem.model.concept import (
 )
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_entries
+from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import session_path
 from gitmem.model.session.exchange import parse as parse_exchange
@@ -64,7 +65,9 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         if path is None or data is None:
             return False
         known = {concept.id: concept for concept in known_concepts(store)}
-        grouped = sort_in(known, _exchanges(data), path)
+        times = {turn.exchange_id: turn.ended for turn in turns}
+        exchanges = [one._replace(at=times.get(one.id)) for one in _exchanges(data)]
+        grouped = sort_in(known, exchanges, path)
         changes = {one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines}
         if not changes:
             return False
@@ -83,16 +86,16 @@ def sort_in(known: Mapping[str, Concept], exchanges: Iterable[Exchange], link: s
     """
     concepts = dict(known)
     lines: dict[str, list[str]] = {}
-    concept_of = {exchange: concept.id for concept in known.values() for exchange in concept.exchanges}
+    concept_of = {tail_of(exchange): concept.id for concept in known.values() for exchange in concept.exchanges}
     previous = ""
     for exchange in exchanges:
-        if exchange.id not in concept_of:
+        if tail_of(exchange.id) not in concept_of:
             chosen = choose(exchange, concepts, previous)
             concept = begun(exchange) if chosen is None else renamed(chosen, joined(chosen, exchange))
             concepts[concept.id] = concept
-            concept_of[exchange.id] = concept.id
+            concept_of[tail_of(exchange.id)] = concept.id
             lines.setdefault(concept.id, []).append(line_of(exchange, link))
-        previous = concept_of[exchange.id]
+        previous = concept_of[tail_of(exchange.id)]
     return [Grouped(concepts[identifier], tuple(more)) for identifier, more in lines.items()]
 
 

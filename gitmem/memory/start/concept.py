@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 MAX_PARSED = 100  # concepts not cached yet that a session's start parses
 _MAX_BYTES = 65_536  # of the concept's document
 _MAX_EXCHANGES = 8  # that are told, the newest
-_ID = re.compile(r" \^([0-9a-z]{20})")
-_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\) [0-9a-z]{20}$")
+_ID = re.compile(r" \^([0-9a-z]{11,20})\b")
+_LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\) [0-9a-z]{11,20}$")
 
 
 def current_concept(store: Store, memory: str, late: Late = never) -> list[Part]:

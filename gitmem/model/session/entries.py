@@ -6,11 +6,15 @@ entries whenever and by whomever it is captured.
 
 from __future__ import annotations
 
-from datetime import timedelta
+import re
 
 from gitmem.model.entry.entry import Entry, clean_text
 from gitmem.model.entry.kinds import RECENT_CONTEXT, TIMELINE, MemoryType
+from gitmem.model.ids import tail_of
 from gitmem.model.session.cues import find_cues
+from gitmem.model.session.exchange import Outcome, outcome_of, verdict_of
+from gitmem.model.session.fields import MENDED, Fields, render_fields
+from gitmem.model.session.kept import PROMPT_LENGTH, headline, kept, noted
 from gitmem.model.session.noise import human_text, is_restated, is_trivial
 from gitmem.model.session.turns import Turn, derived_id, program
 from gitmem.text.sentences import is_korean, split
@@ -24,8 +28,7 @@ if TYPE_CHECKING:
 
     from gitmem.model.session.turns import Failure
 
-PROMPT_LENGTH = 1_500  # characters; the transcript has the rest
-ANSWER_LENGTH = 600
+ANSWER_LENGTH = 6_000  # characters; the transcript has the rest
 ASKED_LENGTH = 200
 DONE_LENGTH = 400
 ERROR_LENGTH = 200
@@ -34,7 +37,6 @@ _FILES_SHOWN = 12
 _FAILURES_SHOWN = 3
 _IDLE_ANSWER = 200  # characters; a shorter answer to "ok" carries no content
 _SESSION_LENGTH = 8
-_NEXT = timedelta(milliseconds=1)  # between entries of one moment, so that their ids keep the order
 
 _COURTESIES = 3  # courtesies at the start of an answer
 _READ = 20_000  # characters from which sentences are taken
@@ -54,10 +56,6 @@ _TELLING = (
 )
 _SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err! code")
 
-USER_PROMPT = "User Prompt"
-RESPONSE = "Assistant Response"
-TOOL_USAGE = "Tool Usage"
-ERROR = "Error"
 EXCHANGE = "Exchange"
 STATE = "State"
 
@@ -90,7 +88,8 @@ KOREAN = Words(
 
 
 _FILES = (f"{ENGLISH.files}: ", f"{KOREAN.files}: ")
-_MODIFIED = "Files modified: "
+# The agent's own files, which are not the project's: its plans, its notes, its settings for the person.
+_AGENTS_OWN = re.compile(r"(?:^|/)\.claude/(?:plans|projects|todos|memory)/|^(?:/|~|[A-Za-z]:).*/\.claude/")
 
 
 class Remembered(Value):
@@ -103,7 +102,12 @@ class Remembered(Value):
 
 
 def remember(
-    turn: Turn, roots: Sequence[str], boot_lines: Collection[str] = (), *, exchange: bool = True
+    turn: Turn,
+    roots: Sequence[str],
+    boot_lines: Collection[str] = (),
+    *,
+    exchange: bool = True,
+    answer_chars: int = ANSWER_LENGTH,
 ) -> Remembered | None:
     """Return the entries of a turn; None where it was idle: "ok", an empty prompt, a notification.
 
@@ -116,8 +120,8 @@ def remember(
         return None
     turn, asked, done, files = read
     found = _cues(turn, done, boot_lines)
-    daily = (*_timeline(turn, asked, done, files), *found)
-    head = shorten(asked or done, ASKED_LENGTH) or _list(files, ENGLISH)
+    daily = (_timeline(turn, fields_of(turn, asked, done, files, answer_chars)), *found)
+    head = headline(asked, ASKED_LENGTH) or shorten(done, ASKED_LENGTH) or _list(files, ENGLISH)
     memory = memory_entries(found)
     state = None
     if exchange and _is_told(turn, done):
@@ -156,8 +160,12 @@ def _read(
 
 
 def relative_files(files: Sequence[str], roots: Sequence[str]) -> tuple[str, ...]:
-    """Return names of files as a person in one of the folders `roots` says them, with `/`, each once."""
-    return tuple(dict.fromkeys(_below(name, roots) for name in files))
+    """Return names of files as a person in one of the folders `roots` says them, with `/`, each once.
+
+    Files of the agent's own, such as its plans, are left out.
+    """
+    names = dict.fromkeys(_below(name, roots) for name in files)
+    return tuple(name for name in names if not _AGENTS_OWN.search(name))
 
 
 def _below(name: str, roots: Sequence[str]) -> str:
@@ -186,43 +194,50 @@ def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
     return failure
 
 
-def _timeline(turn: Turn, asked: str, done: str, files: Sequence[str]) -> list[Placed]:
-    """Return the entries of the daily log (docs/format.md, "Turns")."""
-    entries = []
-    if asked:
-        entries.append(_line(turn, turn.started, USER_PROMPT, shorten_prompt(asked), "prompt"))
+def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
+    """Return what the daily log says of a turn (docs/format.md, "Turns")."""
+    words = _words(asked or done)
+    errors = []
     for failure in turn.failures:
-        words = _words(asked or done)
-        end = f" → {_mended(failure, words)}" if _is_mended(failure) else ""
-        text = f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}"
-        entries.append(_line(turn, failure.at, ERROR, text, "error", failure.tool_id or failure.command))
-    if turn.closed and (said := _whole(done, ANSWER_LENGTH)):
-        entries.append(_line(turn, turn.ended, RESPONSE, said, "answer", done[:200]))
-    if files and turn.closed:
-        text = f"{_MODIFIED}{', '.join(files)}"
-        entries.append(_line(turn, turn.ended + _NEXT, TOOL_USAGE, text, "files", *sorted(files)))
-    return entries
+        end = f"{MENDED}{_mended(failure, words)}" if _is_mended(failure) else ""
+        errors.append(f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}")
+    return Fields(
+        request=kept(asked, PROMPT_LENGTH),
+        answer=kept(done, answer_chars) if turn.closed else "",
+        noted=noted(map(human_text, turn.said), done),
+        errors=tuple(dict.fromkeys(errors)),
+        files=tuple(files) if turn.closed else (),
+        outcome=_outcome(turn, done),
+    )
 
 
-def files_told(text: str) -> frozenset[str]:
-    """Return the files that a tool-use entry names."""
-    return frozenset(text.removeprefix(_MODIFIED).split(", "))
+def _outcome(turn: Turn, done: str) -> str:
+    """Return how a turn ended; "" where it succeeded, and while it is not known."""
+    if not turn.closed:
+        return ""
+    mended = all(_is_mended(failure) for failure in turn.failures)
+    changed = bool(turn.files) or any(not run.failed for run in turn.runs)
+    outcome = outcome_of(verdict_of(turn.runs), done, changed=changed, mended=mended, interrupted=turn.interrupted)
+    return "" if outcome is Outcome.SUCCESS else outcome.value
 
 
-def shorten_prompt(text: str) -> str:
-    """Return a prompt with its line breaks, truncated at the end of a line."""
-    clean = clean_text(text)
-    if len(clean) <= PROMPT_LENGTH:
-        return clean
-    cut = clean[:PROMPT_LENGTH]
-    end = cut.rfind("\n")
-    return (cut[:end] if end > PROMPT_LENGTH // 2 else cut.rstrip()) + " …"
+def _timeline(turn: Turn, fields: Fields) -> Placed:
+    """Return the entry of a turn in the daily log."""
+    text = clean_text(render_fields(fields))
+    entry = Entry(turn.exchange_id, turn.started.strftime("%H:%M:%S"), EXCHANGE, text, session_tag(turn.session))
+    return Placed(TIMELINE, entry, turn.started)
+
+
+def earlier_tails(turn: Turn) -> frozenset[str]:
+    """Return the digests of what version 1 wrote of a turn into its daily log: its prompt and its answer."""
+    done = human_text(turn.answer)
+    return frozenset(tail_of(turn.entry_id(*what)) for what in (("prompt",), ("answer", done[:200])))
 
 
 def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     """Return the entry of `memory.md`: request, result, files, failures and their fixes."""
     words = _words(asked or done)
-    lines = [shorten(asked, ASKED_LENGTH)] if asked else []
+    lines = [headline(asked, ASKED_LENGTH)] if asked else []
     if said := _whole(done, DONE_LENGTH):
         lines.append(f"{words.done}: {said}")
     if files:
@@ -231,7 +246,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
         end = _mended(failure, words) if _is_mended(failure) else words.unfixed
         lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {_error(failure.error)} → {end}")
     text = clean_text("\n".join(lines))
-    return Entry(turn.entry_id(), _stamp(turn.ended), EXCHANGE, text, _session_tag(turn.session))
+    return Entry(turn.exchange_id, _stamp(turn.ended), EXCHANGE, text, session_tag(turn.session))
 
 
 def _is_mended(failure: Failure) -> bool:
@@ -280,7 +295,7 @@ def _state(turn: Turn, head: str, files: Sequence[str]) -> Entry:
     if left:
         parts.append(f"{words.open}: {_code(left[-1].command or left[-1].tool)}")
     return Entry(
-        turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), _session_tag(turn.session)
+        turn.entry_id("state"), _stamp(turn.ended), STATE, clean_text(" · ".join(parts)), session_tag(turn.session)
     )
 
 
@@ -312,17 +327,11 @@ def memory_entries(daily: Sequence[Placed]) -> tuple[Placed, ...]:
     )
 
 
-def _line(turn: Turn, at: datetime, label: str, text: str, *what: str) -> Placed:
-    """Return an entry of the timeline; `what` makes its id unique within its turn."""
-    entry = Entry(turn.entry_id(*what, at=at), at.strftime("%H:%M:%S"), label, clean_text(text))
-    return Placed(TIMELINE, entry, at)
-
-
 def _stamp(at: datetime) -> str:
     return at.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _session_tag(session: str) -> tuple[str, ...]:
+def session_tag(session: str) -> tuple[str, ...]:
     """Return the tag of a session: the first characters of its id that fit a tag."""
     fit = "".join(
         character for character in session if character.isascii() and (character.isalnum() or character == "-")

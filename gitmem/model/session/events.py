@@ -36,6 +36,8 @@ class HookKind(StrEnum):
     PRE_COMPACT = "PreCompact"
     POST_COMPACT = "PostCompact"
     SESSION_END = "SessionEnd"
+    SAID = "(said)"  # only in a transcript: between two tool calls
+    INTERRUPTED = "(interrupted)"  # only in a transcript: the person broke the turn off
 
 
 class HookEvent(Value):
@@ -91,6 +93,8 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
     try:
         kind = HookKind(name)
     except ValueError:
+        return None
+    if kind in {HookKind.SAID, HookKind.INTERRUPTED}:
         return None
     given = payload.get("tool_input")
     tool_input: Mapping[str, object] = given if isinstance(given, dict) else {}

@@ -54,6 +54,7 @@ class Exchange(Value):
     failed: tuple[str, ...] = ()
     keywords: tuple[str, ...] = ()
     outcome: Outcome = Outcome.SUCCESS
+    at: datetime | None = None  # when, if it is known in more than the clock of some machine
 
 
 _ASKED, _DONE, _FILES, _FAILED = ("Asked", "요청"), ("Done", "한 일"), ("Files", "파일"), ("Failed", "실패")
@@ -158,15 +159,19 @@ def verdict_of(runs: Iterable[Run]) -> Outcome | None:
     return Outcome.FAILED if last.failed or _SAID_FAILED.search(last.said) else Outcome.SUCCESS
 
 
-def outcome_of(tests: Outcome | None, answer: str, *, changed: bool, mended: bool) -> Outcome:
-    """Return the outcome of an exchange by its tests, its answer and its errors.
+def outcome_of(
+    tests: Outcome | None, answer: str, *, changed: bool, mended: bool, interrupted: bool = False
+) -> Outcome:
+    """Return the outcome of an exchange by its tests and releases, its answer and its errors.
 
-    `answer` is "" without one; `changed` says that files were changed, `mended` that every error was followed by a
-    success.
+    `answer` is "" without one; `changed` says that files were changed or commands worked, `mended` that every error was
+    followed by a success. A person who types again before the answer ends a turn, which says nothing of its outcome.
     """
     some = Outcome.PARTIAL if changed else Outcome.FAILED
-    if tests is Outcome.FAILED or not answer.strip():
+    if tests is Outcome.FAILED or interrupted:
         return some
+    if not answer.strip():
+        return Outcome.SUCCESS if changed and mended else some
     if _GAVE_UP.search(answer):
         return some
     return Outcome.SUCCESS if mended or tests is Outcome.SUCCESS else Outcome.PARTIAL

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ANSWER, NOTED, ERROR, FILES, OUTCOME = "**Answer:**", "**Noted:**", "**Error:**", "**Files:**", "**Outcome:**"
+MENDED = " → "  # in an error, before what mended it
 _MARKS = (ANSWER, NOTED, ERROR, FILES, OUTCOME)
 _MARK = r"(?m)^\*\*(Answer|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
@@ -76,9 +77,9 @@ def join_fields(before: Fields, after: Fields) -> Fields:
         request=_both(before.request, after.request),
         answer=_both(before.answer, after.answer),
         noted=_each((*before.noted, *after.noted)),
-        errors=_each((*before.errors, *after.errors)),
+        errors=_last_told((*before.errors, *after.errors)),
         files=_each((*before.files, *after.files)),
-        outcome=after.outcome,
+        outcome=before.outcome if after.answer in before.answer else after.outcome,
     )
 
 
@@ -86,6 +87,16 @@ def _both(before: str, after: str) -> str:
     if before in after:
         return after
     return before if after in before else f"{before}\n\n{after}"
+
+
+def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
+    """Return errors, each once, with what mended it where one of them says so."""
+    told: dict[str, str] = {}
+    for error in errors:
+        what = error.rpartition(MENDED)[0] or error
+        if told.get(what, what) == what:
+            told[what] = error
+    return tuple(told.values())
 
 
 def _each(texts: Iterable[str]) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.model.session.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, changed_files, target_of
-from gitmem.model.session.noise import human_text
+from gitmem.model.session.noise import INTERRUPTION, human_text
 from gitmem.model.session.transcript import Record, Role
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -16,28 +16,39 @@ _SAID = 500  # characters of the output of a command that worked
 
 
 def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claude-code") -> Iterator[HookEvent]:
-    """Yield the prompts, tool uses and last answers of a transcript, times in `zone` (None: this machine's)."""
+    """Yield the prompts, tool uses, words and last answers of a transcript, times in `zone` (None: this machine's)."""
     calls: dict[str, Record] = {}
-    answer: Record | None = None
+    last: Record | None = None  # what the agent said last, perhaps its answer
     turn = ""
+
+    def said(kind: HookKind) -> Iterator[HookEvent]:
+        if last is not None:
+            yield _event(kind, last, turn, zone, host, text=last.text[:MAX_TEXT])
+
     for part in parts:
-        if part.role is Role.USER and not part.sidechain and not part.injected and human_text(part.text):
-            if answer is not None:
-                yield _event(HookKind.STOP, answer, turn, zone, host, text=answer.text[:MAX_TEXT])
-                answer = None
-            turn = part.turn or turn
-            yield _event(HookKind.PROMPT, part, turn, zone, host, text=part.text[:MAX_TEXT])
+        if part.role is Role.USER and not part.sidechain and (kind := _said_by_person(part)):
+            yield from said(HookKind.STOP)
+            last = None
+            turn = (part.turn if kind is HookKind.PROMPT else "") or turn
+            yield _event(kind, part, turn, zone, host, text=part.text[:MAX_TEXT])
         elif part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
-            answer = part
+            yield from said(HookKind.SAID)
+            last = part
         elif part.role is Role.CALL:
             calls[part.tool_id] = part
-            answer = answer if part.sidechain else None  # text before it was no answer yet
-        elif part.role is Role.RESULT:
-            call = calls.pop(part.tool_id, None)
-            if call is not None:
-                yield from _tool(call, part, turn, zone, host)
-    if answer is not None:
-        yield _event(HookKind.STOP, answer, turn, zone, host, text=answer.text[:MAX_TEXT])
+            if not part.sidechain:  # text before it was no answer yet
+                yield from said(HookKind.SAID)
+                last = None
+        elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None:
+            yield from _tool(call, part, turn, zone, host)
+    yield from said(HookKind.STOP)
+
+
+def _said_by_person(part: Record) -> HookKind | None:
+    """Return whether a person prompted or interrupted the agent; None for what no person said."""
+    if part.text.startswith(INTERRUPTION):
+        return HookKind.INTERRUPTED
+    return HookKind.PROMPT if not part.injected and human_text(part.text) else None
 
 
 def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: str) -> Iterator[HookEvent]:

@@ -6,7 +6,7 @@ and without their beginning or end; the same events always give the same turns.
 
 from __future__ import annotations
 
-from gitmem.model.ids import TAIL_BYTES, digest, make_id
+from gitmem.model.ids import TAIL_BYTES, digest, exchange_id, make_id
 from gitmem.model.session.events import HookEvent, HookKind
 from gitmem.values import Value
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
 _MAX_FAILURES = 20  # of a turn, listed one by one
+_MAX_SAID = 200  # texts of a turn between its tool calls
 _MAX_RUNS = 50  # of a turn that are read, the last ones
 
 
@@ -48,7 +49,9 @@ class Run(Value):
 class Turn(Value):
     """A prompt, its answer, and the tool calls between them.
 
-    `closed` says that it was answered or broken off; `sources` are the names of its events.
+    `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
+    is what the agent said between its tool calls, where a transcript tells. `sources` are the names of its events,
+    `logged` is the id of the entry that it was read back from.
     """
 
     session: str
@@ -65,6 +68,14 @@ class Turn(Value):
     cwd: str = ""
     sources: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
+    said: tuple[str, ...] = ()
+    interrupted: bool = False
+    logged: str = ""
+
+    @property
+    def exchange_id(self) -> str:
+        """The id of this turn's exchange."""
+        return self.logged or exchange_id(self.session, self.key)
 
     def entry_id(self, *what: str, at: datetime | None = None) -> str:
         """Return the id of an entry of this turn; but for `at`, it does not depend on the time of capture."""
@@ -86,7 +97,14 @@ def fold(events: Iterable[HookEvent]) -> list[Turn]:
     return sorted(turns, key=lambda turn: (turn.started, turn.session, turn.key))
 
 
-_OF_TURN = (HookKind.PROMPT, HookKind.TOOL, HookKind.TOOL_FAILED, HookKind.STOP)
+_OF_TURN = (
+    HookKind.PROMPT,
+    HookKind.TOOL,
+    HookKind.TOOL_FAILED,
+    HookKind.STOP,
+    HookKind.SAID,
+    HookKind.INTERRUPTED,
+)
 _ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of what happened in the same moment
 
 
@@ -121,7 +139,7 @@ class _Session:
             self._current = key
 
     def _break_off(self, event: HookEvent) -> None:
-        """End the turn before a new one of the main agent: the person pressed Esc, so no answer came."""
+        """End the turn before a new one of the main agent: the person typed again, so no answer came."""
         before = self.turns.get(self._current)
         if before and not event.agent:
             self.turns[self._current] = before._replace(closed=True)
@@ -160,7 +178,15 @@ def _runs(turn: Turn, event: HookEvent) -> tuple[Run, ...]:
 
 
 def _with_answer(turn: Turn, event: HookEvent) -> Turn:
-    return turn._replace(answer=event.text or turn.answer, closed=True)
+    return turn._replace(answer=event.text or turn.answer, closed=True, interrupted=False)
+
+
+def _with_words(turn: Turn, event: HookEvent) -> Turn:
+    return turn._replace(said=(*turn.said, event.text)[-_MAX_SAID:])
+
+
+def _interrupted(turn: Turn, event: HookEvent) -> Turn:
+    return turn._replace(interrupted=True, closed=True, ended=max(turn.ended, event.at))
 
 
 _CHANGES = {
@@ -168,6 +194,8 @@ _CHANGES = {
     HookKind.TOOL: _with_tool,
     HookKind.TOOL_FAILED: _with_failure,
     HookKind.STOP: _with_answer,
+    HookKind.SAID: _with_words,
+    HookKind.INTERRUPTED: _interrupted,
 }
 
 

@@ -22,6 +22,7 @@ from gitmem.model.entry.kinds import TIMELINE, MemoryType
 from gitmem.model.entry.log import Section, entry_ids, fences, find_section, remove_entries, restore_entries, sections
 from gitmem.model.paths import daily_path, monthly_path, weekly_path
 from gitmem.model.session.cues import is_resolved
+from gitmem.model.session.fields import Fields, render_fields, split_fields
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 BY_HAND = "Written by hand"
@@ -36,7 +37,8 @@ _WEEK = re.compile(r"weekly/[0-9]{4}/([0-9]{4})-W([0-9]{2})\.md")
 _PERIOD = re.compile(r"[0-9]{4}-(?:[0-9]{2}-[0-9]{2}|W[0-9]{2})")
 _ALWAYS = tuple(kind.label for kind in MemoryType if kind.lasts)
 _IN_WEEKS = (*_ALWAYS, MemoryType.LEARNING.label, MemoryType.ERROR_FIX.label)
-_ASKED, _NO_PROSE = "User Prompt", ("Tool Usage", "Error")
+_EXCHANGE = "Exchange"
+_ASKED, _NO_PROSE = "User Prompt", ("Tool Usage", "Error")  # but for the first, of version 1
 _HEADING = re.compile(r"^(#{1,6})(?=[ \t])", re.MULTILINE)
 _OWN_TITLE = re.compile(r"(?:[0-9]{4}-[0-9]{2}(?:-[0-9]{2})?|[0-9]{4}-W[0-9]{2})?")
 _OWN_SECTIONS = ("", TIMELINE.casefold(), *(kind.label.casefold() for kind in MemoryType))
@@ -216,11 +218,22 @@ def _to_digest(body: str) -> str:
 
     Lists of files, failed commands and kept entries are left out.
     """
-    entries = [found.entry for found in find_entries(body) if found.entry.label not in (*_NO_PROSE, *_ALWAYS)]
+    found = [found.entry for found in find_entries(body) if found.entry.label not in (*_NO_PROSE, *_ALWAYS)]
+    entries = [_prose(entry) for entry in found]
     done = [entry for entry in entries if entry.label != _ASKED]
     texts = [render_entry(entry) for entry in done or entries]
     periods = (part for part in sections(body) if part.level > 1 and _PERIOD.fullmatch(part.title))
     return "".join([*texts, *(body[part.body : part.end] for part in periods)])
+
+
+def _prose(entry: Entry) -> Entry:
+    """Return an exchange as its result, or as a request where it has none; other entries as they are."""
+    if entry.label != _EXCHANGE:
+        return entry
+    fields = split_fields(entry.text)
+    if not fields.answer and not fields.noted:
+        return entry._replace(label=_ASKED, text=fields.request)
+    return entry._replace(text=render_fields(Fields(answer=fields.answer, noted=fields.noted)))
 
 
 def _by_hand(body: str, period: str) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ _LITTLE = 512  # bytes; every sync replaces the state of the work
 _OWN = {FORMAT, CONFIG, ".gitattributes", ".gitignore"}
 _TIERS = ("daily/", "weekly/", "monthly/")
 # Compare entries without time and id, which differ between logs, memory.md and archives.
-_ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{20})?$")
+_ENTRY = re.compile(r"^- \[[0-9: -]{8,19}\] (.*?)(?: \^[0-9a-z]{11,20})?$")
 _GONE = re.compile(r"^status: *[\"']?(?:retired|superseded|resolved)", re.MULTILINE)
 
 Lines = list[str]

@@ -21,6 +21,7 @@ from gitmem.cli.commands.hook import hook
 from gitmem.cli.door import Door, real_door
 from gitmem.memory.capture import pending
 from gitmem.model.entry.entry import find_entries
+from gitmem.model.session.fields import split_fields
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.upkeep.failures import FailureLog
@@ -101,12 +102,15 @@ class Host:
         return (self.store / "memory.md").read_text(encoding="utf-8")
 
     def entries(self, label: str) -> list[str]:
-        """The texts of the daily logs' entries with a label."""
+        """The texts of the daily logs' entries with a label; `request` and so on: what exchanges tell."""
         found = []
         for path in sorted(self.store.glob("daily/*/*/*.md")):
-            found += [
-                one.entry.text for one in find_entries(path.read_text(encoding="utf-8")) if one.entry.label == label
-            ]
+            for entry in (one.entry for one in find_entries(path.read_text(encoding="utf-8"))):
+                if entry.label == label:
+                    found.append(entry.text)
+                elif entry.label == "Exchange" and label.islower():
+                    told = getattr(split_fields(entry.text), label)
+                    found += [text for text in ((told,) if isinstance(told, str) else told) if text]
         return found
 
     def git(self, *args: str) -> str:
@@ -155,11 +159,11 @@ def test_every_recorded_payload(host, some):
     assert [name for name in answered if not name.startswith("SessionStart")] == []
     host.drain()
     host.drain()
-    prompts = " ".join(host.entries("User Prompt"))
+    prompts = " ".join(host.entries("request"))
     assert "RUN ALL the steps please (한국어 프롬프트)" in prompts
     assert "한국어 프롬프트: run steps" in prompts
     assert "task-notification" not in prompts
-    assert any("/no/such/dir" in text for text in host.entries("Error"))
+    assert any("/no/such/dir" in text for text in host.entries("errors"))
     assert host.git("status", "--porcelain") == ""
     assert host.spool.aside() == []
 
@@ -252,7 +256,7 @@ def test_what_can_be_read_is_kept(host, data):
     assert host.hook(data) == ""
     host.hook(PAYLOAD.replace(b"UserPromptSubmit", b"Stop").replace(b'"prompt"', b'"last_assistant_message"'))
     host.drain()
-    (prompt,) = host.entries("User Prompt")
+    (prompt,) = host.entries("request")
     assert prompt.startswith("한글 question ☕")
     assert host.git("status", "--porcelain") == ""
     assert FailureLog(str(host.private)).failures() == []
@@ -328,7 +332,7 @@ def test_a_store_that_is_broken_hurts_no_host(host):
     assert any("format version 99" in failure.message for failure in FailureLog(str(host.private)).failures())
     (host.store / "FORMAT.md").write_bytes(host.git("show", "HEAD:FORMAT.md").encode())
     host.drain()
-    assert host.entries("User Prompt") == ["a question"]
+    assert host.entries("request") == ["a question"]
 
 
 # What a session starts with
@@ -370,9 +374,9 @@ def test_the_turns_of_a_killed_session_are_told_at_once_and_saved_behind(host):
     assert TOKEN not in text
     assert "PRIVATE" not in text
     until = time.monotonic() + 60
-    while not host.entries("User Prompt") and time.monotonic() < until:
+    while not host.entries("request") and time.monotonic() < until:
         time.sleep(0.05)
-    assert len(host.entries("User Prompt")) == 1, "the drain behind the start has saved it"
+    assert len(host.entries("request")) == 1, "the drain behind the start has saved it"
     host.drain()
     assert [name.split("-")[0] for name in host.spool.names()] == ["SessionStart"]
     assert TOKEN not in host.memory()
@@ -518,19 +522,17 @@ def test_ten_sessions_at_once_two_of_them_in_linked_work_trees(host, tmp_path, b
     host.drain()
     beside.drain()
     asked = sorted(f"session {number} asks question {turn}" for number in range(10) for turn in range(3))
-    assert sorted(host.entries("User Prompt")) == asked
-    assert sorted(host.entries("Assistant Response")) == sorted(
+    assert sorted(host.entries("request")) == asked
+    assert sorted(host.entries("answer")) == sorted(
         f"Session {number} answers {turn}." for number in range(10) for turn in range(3)
     )
-    assert sorted(host.entries("Tool Usage")) == sorted(
-        f"Files modified: s{number}-{turn}.py" for number in range(10) for turn in range(3)
-    )
+    assert sorted(host.entries("files")) == sorted(f"s{number}-{turn}.py" for number in range(10) for turn in range(3))
     assert [name.split("-")[0] for name in host.spool.names()] == ["SessionStart"]
     turns = host.git("log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
     assert turns.count("turn") == 30
     assert host.git("status", "--porcelain") == ""
     assert host.git("fsck", "--strict", "--no-dangling") == ""
-    assert beside.entries("User Prompt") == ["a question of the other project"]
+    assert beside.entries("request") == ["a question of the other project"]
     for folder in folders[8:]:
         assert not (folder / ".gitmem").exists()
     assert bare_git(host.project, "status", "--porcelain") == ""
@@ -591,7 +593,7 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
     said = subprocess.run(command, cwd=host.project, env=host.environ, capture_output=True, check=True).stdout
     kilobytes = int(said.split()[-1]) // (1024 if sys.platform == "darwin" else 1)
     assert 10 * 1024 < kilobytes < 200 * 1024
-    assert "the last question of all" in host.entries("User Prompt")
+    assert "the last question of all" in host.entries("request")
     assert json.loads(host.run("replay", "--json", str(path)))["saved"] == 0
 
 

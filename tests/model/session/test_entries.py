@@ -8,21 +8,17 @@ from hypothesis import strategies as st
 
 from gitmem.model.entry.entry import find_entries, render_entry
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, RECENT_CONTEXT, TIMELINE
-from gitmem.model.ids import TIME_LENGTH
+from gitmem.model.ids import exchange_id, tail_of
 from gitmem.model.session.entries import (
     ANSWER_LENGTH,
     DONE_LENGTH,
-    ERROR,
     EXCHANGE,
-    PROMPT_LENGTH,
-    RESPONSE,
     STATE,
-    TOOL_USAGE,
-    USER_PROMPT,
     relative_files,
     remember,
-    shorten_prompt,
 )
+from gitmem.model.session.fields import Fields, split_fields
+from gitmem.model.session.kept import PROMPT_LENGTH
 from gitmem.model.session.noise import content_lines
 from gitmem.model.session.turns import Failure, Turn
 
@@ -45,8 +41,9 @@ def recall(one: Turn, roots=("/p",), boot=(), **more):
     return what
 
 
-def daily(one: Turn, label: str, **more) -> list[str]:
-    return [placed.entry.text for placed in recall(one, **more).daily if placed.entry.label == label]
+def logged(one: Turn, **more) -> Fields:
+    (text,) = [placed.entry.text for placed in recall(one, **more).daily if placed.entry.label == EXCHANGE]
+    return split_fields(text)
 
 
 def exchange(one: Turn, **more) -> str:
@@ -58,12 +55,17 @@ def test_a_turn_in_the_daily_log():
     what = recall(turn(files=("/p/src/a.py", "/p/b.md", "/elsewhere/c"), tools=3))
     told = [(placed.section, placed.entry.time, placed.entry.label, placed.entry.text) for placed in what.daily]
     assert told == [
-        (TIMELINE, "14:00:00", USER_PROMPT, "Add a parser for CRLF files"),
-        (TIMELINE, "14:01:15", RESPONSE, "The parser reads CRLF files now."),
-        (TIMELINE, "14:01:15", TOOL_USAGE, "Files modified: src/a.py, b.md, /elsewhere/c"),
+        (
+            TIMELINE,
+            "14:00:00",
+            EXCHANGE,
+            "Add a parser for CRLF files\n\n**Answer:** The parser reads CRLF files now.\n\n"  # noqa: ISC004
+            "**Files:** src/a.py, b.md, /elsewhere/c",
+        )
     ]
-    ids = [placed.entry.id for placed in what.daily]
-    assert ids == sorted(ids), "the order in which it happened"
+    (placed,) = what.daily
+    assert placed.entry.tags == ("abcd1234",)
+    assert placed.entry.id == what.memory[0].entry.id == exchange_id("abcd1234-5678", "t-1"), "one memory, one id"
 
 
 def test_a_turn_in_memory():
@@ -93,7 +95,7 @@ def test_a_failure_and_its_end():
         "Failed: `make test`: error: it broke → then worked: `make test V=1`",
         "Failed: `ls /no`: ls: cannot access → not fixed in this turn",
     ]
-    assert daily(one, ERROR) == [
+    assert list(logged(one).errors) == [
         "`make test`: error: it broke → then worked: `make test V=1`",
         "`ls /no`: ls: cannot access",
     ]
@@ -102,7 +104,7 @@ def test_a_failure_and_its_end():
 
 def test_the_line_of_an_error_that_says_most():
     error = "Exit code 2\nrunning 4 tests\n  \nFAILED tests/a.py::b - assert 1\nmore"
-    assert daily(turn(failures=(failure(error=error),)), ERROR) == ["`make test`: FAILED tests/a.py::b - assert 1"]
+    assert logged(turn(failures=(failure(error=error),))).errors == ("`make test`: FAILED tests/a.py::b - assert 1",)
 
 
 @pytest.mark.parametrize(
@@ -119,23 +121,23 @@ def test_the_line_of_an_error_that_says_most():
     ],
 )
 def test_which_line_says_most(said, told):
-    assert daily(turn(failures=(failure(error=said),)), ERROR)[0].startswith(f"`make test`: {told}")
+    assert logged(turn(failures=(failure(error=said),))).errors[0].startswith(f"`make test`: {told}")
 
 
 def test_an_answer_that_says_how_a_failure_ended():
     failures = (failure("ls /no/such", "ls: cannot access '/no/such': No such file or directory"),)
     one = turn(answer="The failing `ls` was a typo in the path; fixed by using `src/`. All is well.", failures=failures)
     end = "→ The failing `ls` was a typo in the path; fixed by using `src/`."
-    assert daily(one, ERROR)[0].endswith(end)
+    assert logged(one).errors[0].endswith(end)
     assert end in exchange(one)
     assert "Open" not in recall(one).state.text
     other = turn(answer="The failing `make` was a typo; fixed by using `src/`. All is well.", failures=failures)
-    assert "→" not in daily(other, ERROR)[0]
+    assert "→" not in logged(other).errors[0]
 
 
 def test_a_program_that_only_said_no_is_no_failure():
     one = turn(failures=(failure("grep x", "Exit code 1"), failure("test -f a", "")))
-    assert daily(one, ERROR) == []
+    assert logged(one).errors == ()
     assert "Failed" not in exchange(one)
 
 
@@ -149,7 +151,7 @@ def test_a_program_that_only_said_no_is_no_failure():
     ],
 )
 def test_what_a_person_or_the_host_refused_is_no_failure(said):
-    assert daily(turn(failures=(failure(error=said),), tools=1), ERROR) == []
+    assert logged(turn(failures=(failure(error=said),), tools=1)).errors == ()
 
 
 def test_what_an_answer_decides_and_leaves_open():
@@ -173,12 +175,12 @@ def test_the_same_decision_is_one_whichever_turn_says_it():
             key="t-2", ended=ENDED + timedelta(days=1)
         )
     )
-    assert first.id[TIME_LENGTH:] in {placed.entry.id[TIME_LENGTH:] for placed in again.daily}
+    assert tail_of(first.id) in {tail_of(placed.entry.id) for placed in again.daily}
 
 
 def test_an_open_turn_has_no_answer_yet():
     what = recall(turn(answer="", closed=False, files=("/p/a",), tools=6))
-    assert {placed.entry.label for placed in what.daily} == {USER_PROMPT}
+    assert logged(turn(answer="", closed=False, files=("/p/a",), tools=6)) == Fields("Add a parser for CRLF files")
     closed = recall(turn(files=("/p/a", "/p/b"), tools=9))
     assert what.memory[0].entry.id == closed.memory[0].entry.id, "rewritten in place"
     assert what.daily[0].entry.id == closed.daily[0].entry.id
@@ -188,7 +190,7 @@ def test_the_agent_writes_memory_where_it_is_asked_to():
     what = recall(turn(answer="We decided to use uv instead of pnpm for builds."), exchange=False)
     assert {placed.entry.label for placed in what.memory} == {"Decision"}
     assert what.state is None
-    assert {placed.entry.label for placed in what.daily} >= {USER_PROMPT, RESPONSE}
+    assert {placed.entry.label for placed in what.daily} >= {EXCHANGE}
 
 
 # What is not remembered
@@ -215,12 +217,12 @@ def test_a_boot_file_told_again_is_no_memory():
     lines = content_lines([boot])
     assert remember(turn(boot, boot), ("/p",), lines) is None
     worked = turn(boot, files=("/p/a",), tools=1)
-    assert USER_PROMPT not in {placed.entry.label for placed in recall(worked, boot=lines).daily}
+    assert logged(worked, boot=lines).request == ""
 
 
 def test_a_trivial_prompt_keeps_what_was_done_for_it():
-    what = recall(turn("continue", files=("/p/a.py",), tools=1))
-    assert [placed.entry.label for placed in what.daily] == [RESPONSE, TOOL_USAGE]
+    told = logged(turn("continue", files=("/p/a.py",), tools=1))
+    assert told == Fields(answer="The parser reads CRLF files now.", files=("a.py",))
     assert exchange(turn("continue", files=("/p/a.py",), tools=1)).startswith("Done: ")
 
 
@@ -237,23 +239,19 @@ def test_injected_text_is_in_no_entry():
 def test_long_texts_are_cut_at_their_seams():
     sentence = "This is one sentence of a long answer that goes on. "
     one = turn("\n".join(f"line {number} of a prompt" for number in range(500)), sentence * 100)
-    (prompt,) = daily(one, USER_PROMPT)
-    assert len(prompt) <= PROMPT_LENGTH + 2
-    assert prompt.endswith(" of a prompt …")
-    (answer,) = daily(one, RESPONSE)
-    assert len(answer) <= ANSWER_LENGTH
-    assert answer.endswith("goes on.")
+    told = logged(one)
+    assert PROMPT_LENGTH - 100 <= len(told.request) <= PROMPT_LENGTH + 10
+    assert told.request.startswith("line 0 of a prompt\n")
+    assert told.request.endswith("\nline 499 of a prompt")
+    assert len(told.answer) <= ANSWER_LENGTH
+    assert told.answer == (sentence * 100).strip()
     assert len(exchange(one)) <= DONE_LENGTH + 300
-
-
-def test_a_prompt_keeps_its_form():
-    assert shorten_prompt("\r\n  a\r\n\r\n    b  \r\n```\n") == "a\n\n    b\n```"
 
 
 def test_many_files_are_named_in_the_log_and_counted_in_memory():
     files = tuple(f"/p/f{number}" for number in range(40))
     one = turn(files=files, tools=40)
-    assert daily(one, TOOL_USAGE)[0].count(",") == 39
+    assert len(logged(one).files) == 40
     assert exchange(one).endswith("f11, 28 more")
 
 

@@ -129,7 +129,8 @@ def test_the_last_tests_count():
         (Outcome.SUCCESS, "Done.", True, False, Outcome.SUCCESS),
         (Outcome.FAILED, "Done.", True, True, Outcome.PARTIAL),
         (Outcome.FAILED, "Done.", False, True, Outcome.FAILED),
-        (None, "", True, True, Outcome.PARTIAL),
+        (None, "", True, True, Outcome.SUCCESS),  # the person typed again
+        (None, "", True, False, Outcome.PARTIAL),
         (None, "", False, True, Outcome.FAILED),
         (None, "I couldn't reproduce it.", False, True, Outcome.FAILED),
         (Outcome.SUCCESS, "The refund test still fails on Mondays.", True, True, Outcome.PARTIAL),

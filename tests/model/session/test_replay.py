@@ -46,14 +46,15 @@ def test_a_session():
     )
     assert [(event.kind, event.text) for event in found] == [
         (PROMPT, "fix it"),
+        (HookKind.SAID, "I look."),
         (FAILED, "error: no"),
         (TOOL, ""),
         (STOP, "Fixed."),
         (PROMPT, "thanks, now tests"),
     ]
-    assert [event.turn for event in found] == ["p-1"] * 4 + ["p-2"]
-    assert [event.at.second for event in found] == [0, 3, 5, 6, 9]
-    assert (found[1].command, found[2].files, found[0].cwd) == ("make", ("/p/a.py",), "/p")
+    assert [event.turn for event in found] == ["p-1"] * 5 + ["p-2"]
+    assert [event.at.second for event in found] == [0, 1, 3, 5, 6, 9]
+    assert (found[2].command, found[3].files, found[0].cwd) == ("make", ("/p/a.py",), "/p")
     first, second = fold(found)
     assert (first.answer, first.closed, second.closed) == ("Fixed.", True, False)
 
@@ -74,7 +75,7 @@ def test_the_last_answer_ends_the_last_turn():
 
 def test_what_was_said_before_a_tool_is_no_answer():
     found = kinds(part("user", 0, "a b"), part("assistant", 1, "let me look"), call(2, "1"))
-    assert found == [(PROMPT, "a b")]
+    assert found == [(PROMPT, "a b"), (HookKind.SAID, "let me look")]
 
 
 def test_what_nobody_said_begins_no_turn():
@@ -86,7 +87,7 @@ def test_what_nobody_said_begins_no_turn():
         part("summary", 4, "what was before", injected=True),
         part("user", 5, "[Request interrupted by user]"),
     )
-    assert found == [(PROMPT, "a b")]
+    assert found == [(PROMPT, "a b"), (HookKind.INTERRUPTED, "[Request interrupted by user]")]
 
 
 def test_what_a_subagent_says_is_no_answer():
