@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitmem.search.rank import Ranked
 
 # Calibrated on questions with and without an answer in the store, and on questions about other stores (docs/search.md).
-LEAST_COVERAGE = 0.3
+LEAST_COVERAGE = 0.28
 LEAST_NEAR = 0.65  # of a memory that vectors alone make a good hit
 _STAND_IN = 0.8  # of a word that is in the memory by another word for it, or joined to its neighbour
 _FIRST = 3  # hits of which one has to be good for any to be
@@ -48,7 +48,7 @@ def _words(query: Query, says: Sequence[float]) -> list[Word]:
     groups: dict[int, list[tuple[int, float]]] = {}
     weights: dict[int, float] = {}
     for number, term in enumerate(query.terms):
-        groups.setdefault(term.group, []).append((number, _STAND_IN if term.aside else 1.0))
+        groups.setdefault(term.group, []).append((number, _STAND_IN if term.aside else term.weight))
         if not term.aside:
             weights[term.group] = max(weights.get(term.group, 0.0), says[number] / term.weight)
     return [Word(weight, tuple(groups[group])) for group, weight in weights.items()]

@@ -27,6 +27,7 @@ PREFIX, WHOLE, INSIDE = "prefix", "whole", "inside"
 
 HALF = 0.5
 JOINED = 0.5
+PART = 0.5  # of a part of an identifier, which is searched for as a whole, too
 KINDRED = 0.3  # of a word that stands for another
 _EDGES = ".,;:!?\"'()[]{}<>`*"
 _HEAD_SYLLABLES = 2
@@ -189,8 +190,10 @@ def _word_terms(word: str, *, keep_stop: bool) -> Iterator[tuple[tuple[Needle, .
     if not parts:
         return
     bare = word[parts[0].start : parts[-1].end]
+    share = 1.0
     if len(parts) > 1 and re.search(_JOINT, bare):
         yield (Needle(fold(bare), INSIDE),), 1.0
+        share = PART
     for index, run in enumerate(parts):
         before = parts[index - 1].text if index and parts[index - 1].end == run.start else ""
         if run.script == HANGUL and before.isdigit():  # `1989년`, `3월`
@@ -203,7 +206,7 @@ def _word_terms(word: str, *, keep_stop: bool) -> Iterator[tuple[tuple[Needle, .
         elif run.script == MARKED:
             yield (Needle(run.text, PREFIX),), 1.0
         else:
-            yield from _latin_terms(run.text, stop)
+            yield from ((needles, share * weight) for needles, weight in _latin_terms(run.text, stop))
 
 
 def _latin_terms(text: str, stop: frozenset[str]) -> Iterator[tuple[tuple[Needle, ...], float]]:
