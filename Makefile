@@ -2,7 +2,7 @@
 #   make try    in a temporary directory: make a store, save into it, rotate it, and show what a user gets
 #   make test   the test suite
 # `make test-e2e` runs the real Claude Code against it, offline, and clients of MCP that are not ours; npm brings them
-# (690 MB).
+# (1.2 GB).
 # The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone, and
 # what its tests and checks need as soon as one of these is asked for.
 

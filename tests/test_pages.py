@@ -12,7 +12,13 @@ import pytest
 from gitmem.config import RULES
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md"]
+PAGES = [
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
+    ROOT / "llms.txt",
+]
 ROOMS = {path.parent.name for path in (ROOT / "gitmem").glob("*/__init__.py")}
 ROOMS |= {path.stem for path in (ROOT / "gitmem").glob("*.py")} - {"__init__"}
 SUFFIXES = ("md", "json", "jsonl", "yaml", "py", "html")
@@ -74,6 +80,12 @@ def test_each_name_in_code_exists(page):
 def test_each_path_in_code_exists(page):
     paths = {name for name in in_code(page) if PATH.fullmatch(name)}
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, *ROOT.glob("packaging/*/README.md")], ids=lambda page: page.stem)
+def test_each_page_that_is_linked_to_exists(page):
+    links = re.findall(r"\]\((?!https?:|\.\./sessions/)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_the_map_has_every_package_and_no_other():

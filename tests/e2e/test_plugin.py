@@ -102,15 +102,15 @@ def test_the_agent_installs_it(fetched, repository, home, environ, name):
     assert printed in said
 
 
-def install(agent) -> None:
-    agent.run(agent.program, "plugin", "marketplace", "add", str(ROOT))
+def install(agent, repository: Path) -> None:
+    agent.run(agent.program, "plugin", "marketplace", "add", str(repository))
     agent.run(agent.program, "plugin", "install", "gitmem@gitmem")
 
 
 @pytest.mark.parametrize("agent", [SCRIPT], indirect=True)
-def test_a_session_is_remembered_by_the_plugin_alone(agent):
+def test_a_session_is_remembered_by_the_plugin_alone(agent, repository):
     agent.run("gitmem", "uninstall", "claude")
-    install(agent)
+    install(agent, repository)
     agent.prompt(FIRST)
     agent.drained()
     assert "use uv instead of pnpm" in agent.memory()
@@ -124,8 +124,8 @@ def test_a_session_is_remembered_by_the_plugin_alone(agent):
 
 
 @pytest.mark.parametrize("agent", [SCRIPT], indirect=True)
-def test_beside_the_hooks_of_install_nothing_is_saved_or_told_twice(agent):
-    install(agent)
+def test_beside_the_hooks_of_install_nothing_is_saved_or_told_twice(agent, repository):
+    install(agent, repository)
     agent.prompt(FIRST)
     agent.drained()
     assert sum(subject.startswith("Exchange: ") for subject in agent.commits()) == 1

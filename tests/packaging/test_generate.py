@@ -96,7 +96,7 @@ def standing(name: str) -> str:
 
 def test_the_text_that_stands_in_each_session_is_short():
     assert estimate_tokens(standing("project-memory")) <= 100
-    assert sum(estimate_tokens(standing(name)) for name in SKILLS) <= 190
+    assert sum(estimate_tokens(standing(name)) for name in SKILLS) <= 150
 
 
 def test_the_commands_stand_in_no_session():
