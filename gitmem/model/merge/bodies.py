@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.log import sections
-from gitmem.model.ids import make_id, milliseconds_of
+from gitmem.model.ids import is_fact_id, make_id, milliseconds_of
 from gitmem.text.linemerge import Token, ended, lines, merge_tokens, union
 from gitmem.text.newlines import newline_of
 from gitmem.values import Value
@@ -147,7 +147,9 @@ def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
     for entry in dict.fromkeys([*older.entries, *newer.entries]):
         texts = [body.entries.get(entry) for body in (base, older, newer)]
         text = _settled(texts)
-        if text is None and texts[1] and texts[2]:
+        if text is None and texts[1] and texts[2] and is_fact_id(entry):
+            text = texts[2]  # the merged fact says what its line says
+        elif text is None and texts[1] and texts[2]:
             text = texts[2]
             copy, copied = _copy(entry, texts[1])
             settled.clashes.update((entry, copy))

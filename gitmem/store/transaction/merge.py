@@ -17,9 +17,13 @@ from gitmem.git.commit.fast_import import EXECUTABLE, REGULAR, NewCommit, Signat
 from gitmem.git.history.commits import commits, empty_tree
 from gitmem.git.identity import GITMEM
 from gitmem.git.objects.treediff import Tree, read_tree
+from gitmem.model.entry.log import entry_ids
+from gitmem.model.fact.fact import is_fact_path
+from gitmem.model.ids import is_fact_id
 from gitmem.model.merge.trees import merge_trees
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import fold
+from gitmem.model.paths import FACTS, MEMORY, fold
+from gitmem.store.transaction.views import Shelf, follow_merge
 from gitmem.store.upkeep.pending import new_pending_ref
 
 if TYPE_CHECKING:
@@ -124,7 +128,54 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
         for path, data in merged.files.items()
         if data != sides[1].get(path) or modes[path] != ours.get(path, (REGULAR, ""))[0]
     }
-    return _Planned(tuple(entries), contents, modes, merged.review)
+    _follow(repository, (base, first, second), {path: oid for path, _, oid in entries}, contents)
+    return _Planned(tuple(entries), contents, {MEMORY: REGULAR, **modes}, merged.review)
+
+
+def _follow(
+    repository: Repository, commits: tuple[str, str, str], taken: Mapping[str, str], contents: dict[str, bytes | None]
+) -> None:
+    """Bring the lines of facts in the merged `memory.md` up to the merged facts, which may have ended on one side.
+
+    `taken` are the files as the second commit has them, by object id, and `contents` what is merged; all others are
+    as the first commit has them.
+    """
+    changed = [path for path in (*taken, *contents) if is_fact_path(path)]
+    if not changed and not any(map(is_fact_id, entry_ids(_decoded(contents.get(MEMORY))))):
+        return  # neither side changed a fact, and there is no line of one
+    files = {**_files(repository.git, commits[1], FACTS, MEMORY), **taken}
+    names = [*files, *contents]
+
+    def read(path: str) -> bytes | None:
+        if path in contents:
+            return contents[path]
+        return next(iter(repository.blobs([files[path]]))) if path in files else None
+
+    def listed(folder: str) -> set[str]:
+        return {path.rpartition("/")[2] for path in names if path.rpartition("/")[0] == folder}
+
+    memory = read(MEMORY)
+    if memory is not None:
+        old = _files(repository.git, commits[0], MEMORY) if changed else {}
+        before = next(iter(repository.blobs([*old.values()])), None)
+        followed = follow_merge(before, memory, Shelf(read, listed), changed)
+        if followed != memory:
+            contents[MEMORY] = followed
+
+
+def _decoded(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "surrogateescape")
+
+
+def _files(git: Git, commit: str, *paths: str) -> dict[str, str]:
+    """Return the files at or below these paths, with their object ids."""
+    found = {}
+    for line in git.run("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths).split(b"\0")[:-1]:
+        meta, _, path = line.partition(b"\t")
+        mode, _, oid = meta.decode().split()
+        if mode in {REGULAR, EXECUTABLE}:
+            found[os.fsdecode(path)] = oid
+    return found
 
 
 def _differing(repository: Repository, base: str, first: str, second: str) -> tuple[Tree, Tree, Tree]:

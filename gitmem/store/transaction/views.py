@@ -13,7 +13,7 @@ from gitmem.model.document.document import BrokenHeaderError, Document
 from gitmem.model.fact.acts import ended, revived, reworded
 from gitmem.model.fact.fact import FOLDER, PATH, FactKind
 from gitmem.model.fact.file import parse_fact, render_fact
-from gitmem.model.fact.lines import TOLD, follow, line_edits
+from gitmem.model.fact.lines import TOLD, fact_entries, follow, line_edits
 from gitmem.model.paths import MEMORY
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -153,6 +153,22 @@ def _followed(
             when = fact.created if old is None else now
             new[identifier] = when.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
     body = follow(document.body, facts, document.newline, new=new, gone=gone)
+    return memory if body == document.body else document.with_body(body).render()
+
+
+def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Iterable[str]) -> bytes:
+    """Return a merged `memory.md` with its lines as the merged facts are; `before` is that of the merge base.
+
+    A fact that holds after all, since each side gave way to the other, has its line of before again.
+    """
+    document = Document.parse(memory)
+    old = fact_entries(Document.parse(before or b"").body)
+    touched = {match["id"] for path in changed if (match := PATH.fullmatch(path))}
+    here = fact_entries(document.body)
+    facts = shelf.with_successors([*here, *touched])
+    gone = [one for one in touched if one not in facts]
+    back = {one: entry.time for one, entry in old.items() if one in touched and one in facts and one not in here}
+    body = follow(document.body, facts, document.newline, new=back, gone=gone)
     return memory if body == document.body else document.with_body(body).render()
 
 

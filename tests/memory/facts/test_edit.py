@@ -9,9 +9,13 @@ import pytest
 
 from gitmem.git.remote import Connection
 from gitmem.machine.context import Context
-from gitmem.memory.facts.edit import confirm, find_fact, supersede_fact
+from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.memory.facts.learn import learn
+from gitmem.memory.save import save
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
 from gitmem.model.fact.holds import in_force
+from gitmem.model.ids import make_id
 from gitmem.model.session.turns import Turn
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.setup.init import Place, init_store
@@ -22,6 +26,8 @@ from gitmem.store.sync.retry import Chance, Options
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from gitmem.model.fact.fact import Fact
 
 SAID = ("Always run the linter before committing.", "use pnpm, not npm", "my editor is vim")
 
@@ -46,6 +52,11 @@ class Clone:
         at = self.clock()
         turns = [Turn(session, "claude-code", prompt, at, at, prompt, "Done.", closed=True) for prompt in prompts]
         learn(self.store, session, "claude-code", turns)
+
+    def save(self, text: str, kind: MemoryType = MemoryType.DECISION) -> Fact:
+        at = self.clock()
+        what = Save(make_id(int(at.timestamp() * 1000), self.context.machine.encode().ljust(7)), at, text, kind)
+        return find_fact(self.store, save(self.store, what).id)
 
     def sync(self) -> None:
         store = self.store
@@ -99,3 +110,31 @@ def test_two_clones_that_decide_otherwise_have_one_end(clones):
     confirm(one.store, find_fact(one.store, second.id), one.root)
     meet(one, other)
     assert [[fact.id for fact in in_force(known_facts(clone.store))] for clone in clones] == [[second.id]] * 2
+
+
+def test_what_one_machine_ended_and_the_other_reworded_is_told_on_neither(clones):
+    one, other = clones
+    fact = one.save("Use Redis for sessions.")
+    meet(one, other)
+    retire(one.store, fact, "")
+    other.now += timedelta(hours=1)
+    edit(other.store, find_fact(other.store, fact.id), "Use Valkey for sessions.")
+    meet(one, other)
+    for clone in clones:
+        assert in_force(known_facts(clone.store)) == []
+        assert fact.id.encode() not in (clone.store.read("memory.md") or b"")
+    assert one.store.read("memory.md") == other.store.read("memory.md")
+
+
+def test_of_two_decisions_that_gave_way_to_each_other_the_later_keeps_its_line(clones):
+    one, other = clones
+    first, second = one.save("Deploy by hand."), one.save("Deploys run in CI.")
+    meet(one, other)
+    supersede_fact(one.store, first, second)
+    other.now += timedelta(hours=1)
+    supersede_fact(other.store, *(find_fact(other.store, fact.id) for fact in (second, first)))
+    meet(one, other)
+    for clone in clones:
+        [end] = in_force(known_facts(clone.store))
+        memory = (clone.store.read("memory.md") or b"").decode()
+        assert [fact.id for fact in (first, second) if fact.id in memory] == [end.id]

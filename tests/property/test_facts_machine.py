@@ -1,0 +1,153 @@
+"""Whatever people do to facts on two machines, no view says in force what does not hold, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from gitmem.errors import GitmemError
+from gitmem.memory.facts.edit import confirm, edit, retire, supersede_fact
+from gitmem.memory.start.start import session_start
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.fact.holds import what_holds
+from gitmem.model.ids import is_fact_id
+from gitmem.store.headers.facts import known_facts
+from gitmem.store.history.undo import undo
+from gitmem.store.transaction.transact import transact
+from tests.memory.facts.test_edit import Clone
+
+TEXTS = ("Use alpha for caching.", "Use bravo for caching.", "Deploys go by charlie.", "The delta importer is slow.")
+KINDS = {TEXTS[3]: MemoryType.ISSUE}
+NEW = ("echo", "foxtrot", "golf")
+CLONES = st.integers(0, 1)
+
+
+class FactsMachine(RuleBasedStateMachine):
+    """Two clones of a memory, and everything that was ever said in either."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folder = tempfile.TemporaryDirectory(prefix="gitmem-")
+        root = Path(self.folder.name).resolve()
+        environ = {**os.environ, "HOME": str(root), "XDG_CONFIG_HOME": "", "APPDATA": ""}
+        subprocess.run(["git", "init", "-q", "--bare", str(root / "remote.git")], check=True)
+        self.clones = [Clone(root / name, name, environ, root, root / "remote.git") for name in ("one", "other")]
+        self.said: set[str] = set()
+
+    def chosen(self, clone: Clone, data: st.DataObject):
+        facts = known_facts(clone.store)
+        return data.draw(st.sampled_from(facts)) if facts else None
+
+    def moved(self, number: int) -> Clone:
+        clone = self.clones[number]
+        clone.now = max(one.now for one in self.clones) + timedelta(minutes=1)
+        return clone
+
+    @rule(number=CLONES, text=st.sampled_from(TEXTS))
+    def save(self, number: int, text: str) -> None:
+        self.said.add(self.moved(number).save(text, KINDS.get(text, MemoryType.DECISION)).id)
+
+    @rule(number=CLONES, data=st.data(), act=st.sampled_from(["retire", "edit", "confirm", "supersede"]))
+    def act(self, number: int, data: st.DataObject, act: str) -> None:
+        clone = self.moved(number)
+        if (fact := self.chosen(clone, data)) is None:
+            return
+        if act == "retire":
+            retire(clone.store, fact, "")
+        elif act == "edit":
+            edit(clone.store, fact, f"Use {data.draw(st.sampled_from(NEW))} now.")
+        elif act == "confirm":
+            confirm(clone.store, fact, clone.root)
+        else:
+            supersede_fact(clone.store, fact, self.chosen(clone, data))
+
+    @rule(number=CLONES, data=st.data(), how=st.sampled_from(["strike", "delete", "reword"]))
+    def edit_a_line(self, number: int, data: st.DataObject, how: str) -> None:
+        clone = self.moved(number)
+        file = Path(clone.root, "memory.md")
+        text = file.read_text("utf-8")
+        lines = [found for found in find_entries(text) if is_fact_id(found.entry.id)]
+        if not lines:
+            return
+        found = data.draw(st.sampled_from(lines))
+        line = text[found.start : found.end]
+        first = found.entry.text.split("\n")[0]
+        new = {"strike": line.replace(first, f"~~{first}~~"), "delete": "", "reword": line.replace(first, "By hotel.")}
+        file.write_text(text[: found.start] + new[how] + text[found.end :], encoding="utf-8", newline="\n")
+        transact(clone.store, lambda _: None, purpose="test", scan=True)
+
+    @rule(number=CLONES, data=st.data(), status=st.sampled_from(["active", "retired"]))
+    def edit_a_file(self, number: int, data: st.DataObject, status: str) -> None:
+        clone = self.moved(number)
+        if (fact := self.chosen(clone, data)) is None:
+            return
+        file = Path(clone.root, fact.path)
+        text = file.read_text("utf-8").replace(f"status: {fact.status.value}", f"status: {status}")
+        file.write_text(text, encoding="utf-8", newline="\n")
+        transact(clone.store, lambda _: None, purpose="test", scan=True)
+
+    @precondition(lambda self: self.said)
+    @rule(number=CLONES)
+    def undo(self, number: int) -> None:
+        clone = self.moved(number)
+        before = known_facts(clone.store)
+        try:
+            undo(clone.store)
+        except GitmemError:  # something later builds on it; nothing was done
+            return
+        self.said -= {fact.id for fact in before} - {fact.id for fact in known_facts(clone.store)}
+
+    @rule()
+    def meet(self) -> None:
+        for clone in (*self.clones, *self.clones):
+            clone.sync()
+        memories = [clone.store.read("memory.md") for clone in self.clones]
+        assert memories[0] == memories[1]
+
+    @invariant()
+    def no_view_says_in_force_what_is_not(self) -> None:
+        for clone in self.clones:
+            facts = known_facts(clone.store)
+            statuses = what_holds(facts)
+            text = (clone.store.read("memory.md") or b"").decode()
+            lines = {found.entry.id: found.entry.text for found in find_entries(text)}
+            told = session_start(clone.store, (), None, ())
+            for fact in facts:
+                data = (clone.store.read(fact.path) or b"").decode()
+                if fact.id in lines:
+                    assert statuses[fact.id].holds, fact
+                    assert data.endswith(f"---\n{lines[fact.id]}\n"), "the line says what the fact says"
+                elif not any(other.description == fact.description for other in facts if statuses[other.id].holds):
+                    assert statuses[fact.id].holds or f"{fact.description} (" not in told
+
+    @invariant()
+    def nothing_of_history_is_lost(self) -> None:
+        there = {fact.id for clone in self.clones for fact in known_facts(clone.store)}
+        assert self.said <= there
+        for clone in self.clones:
+            days = "".join(path.read_text("utf-8") for path in Path(clone.root).glob("daily/*/*/*.md"))
+            assert all(fact.id in days for fact in known_facts(clone.store))
+
+    def teardown(self) -> None:
+        self.folder.cleanup()
+
+
+TestFacts = FactsMachine.TestCase
+TestFacts.settings = settings(max_examples=6, stateful_step_count=8, deadline=None)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+class TestManyFacts(FactsMachine.TestCase):
+    """The same, for longer."""
+
+    settings = settings(max_examples=40, stateful_step_count=16, deadline=None)
