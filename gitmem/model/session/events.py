@@ -21,6 +21,9 @@ _MAX_NAME = 1_000  # characters of an id or a path
 _EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
 _PATH_KEYS = ("file_path", "notebook_path", "path")
 _TARGETS = (*_PATH_KEYS, "url", "pattern", "query", "description")
+_PLANS = {"TodoWrite": "todos", "update_plan": "plan"}  # tools of Claude Code and Codex
+_STATES = ("pending", "in_progress", "completed")
+_MAX_STEPS = 50
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
@@ -46,7 +49,8 @@ class HookEvent(Value):
     `turn` is the host's id of the turn ("" where it has none); `text` is the prompt, the last answer, the error, the
     source of a start or the reason of an end; `command` is what a tool ran, `target` what else it was called for (a
     file it read, an address), `files` what it changed; `agent` is the subagent it happened in ("" for the main one);
-    `source` is the name under which it was delivered.
+    `source` is the name under which it was delivered; `steps` is the plan that a tool wrote down, each step with its
+    status (`pending`, `in_progress`, `completed`).
     """
 
     kind: HookKind
@@ -64,6 +68,7 @@ class HookEvent(Value):
     files: tuple[str, ...] = ()
     agent: str = ""
     source: str = ""
+    steps: tuple[tuple[str, str], ...] = ()
 
 
 _TEXT_OF = {
@@ -114,6 +119,7 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         target=target_of(tool_input),
         files=changed_files(tool, tool_input),
         agent=_string(payload, "agent_id", _MAX_NAME),
+        steps=plan_steps(tool, tool_input),
     )
 
 
@@ -133,6 +139,31 @@ def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...
         for line in patch.split("\n"):
             named += [line[len(start) :].strip()[:_MAX_NAME] for start in _PATCH_LINES if line.startswith(start)]
     return tuple(dict.fromkeys(name for name in named if name))
+
+
+def plan_steps(tool: str, tool_input: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
+    """Return the steps that a call writes down, each with its status; () for other tools.
+
+    `TodoWrite` and `update_plan` give the whole plan, `TaskCreate` one more step, and `TaskUpdate` the status of the
+    step with this number (`#3`).
+    """
+    if tool == "TaskCreate":
+        return _steps([tool_input], "subject")
+    if tool == "TaskUpdate":
+        number = f"#{_string(tool_input, 'taskId', _MAX_NAME)}"
+        return tuple((number, status) for _, status in _steps([{**tool_input, "subject": number}], "subject"))
+    return _steps(tool_input.get(_PLANS.get(tool, "")), "content", "step")
+
+
+def _steps(given: object, *names: str) -> tuple[tuple[str, str], ...]:
+    listed = given[:_MAX_STEPS] if isinstance(given, list) else []
+    found = []
+    for step in listed:
+        if isinstance(step, dict):
+            text = next(filter(None, (_string(step, name, MAX_DETAIL) for name in names)), "")
+            status = _string(step, "status")
+            found.append((text, status if status in _STATES else "pending"))
+    return tuple((text, status) for text, status in found if text)
 
 
 def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> str:
