@@ -159,6 +159,7 @@ def _of_answer(turn: Turn, after: str, files: Sequence[str]) -> Iterator[Finding
         if kind is not None and _is_understood(cue.text):
             text = as_statement(cue.text)
             yield Finding(kind, text, confidence, turn.ended, turn.entry_id(), files_named(text, files))
+    yield from _of_mid_turn(turn, files)
     for lasting in (*_warnings(turn.answer), *_changes(turn.answer)):
         text = as_statement(lasting)
         yield Finding(FactKind.CORE_LOGIC, text, _TOLD, turn.ended, turn.entry_id(), files_named(text, files))
@@ -171,6 +172,15 @@ def _of_answer(turn: Turn, after: str, files: Sequence[str]) -> Iterator[Finding
         inside = tuple(filter(_is_inside, files))[:MAX_FILES]
         confidence = _FIX if any(not failure.fixed_by for failure in turn.failures) else _TESTED_FIX
         yield Finding(FactKind.SOLUTION, solution, confidence, turn.ended, turn.entry_id(), inside)
+
+
+def _of_mid_turn(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
+    """Yield the decisions that an agent states between its tool calls; its problems there are being worked on."""
+    for said in turn.said:
+        for cue in find_cues(human_text(said)):
+            if cue.type is MemoryType.DECISION and _is_understood(cue.text):
+                text = as_statement(cue.text)
+                yield Finding(FactKind.DECISION, text, _TOLD, turn.ended, turn.entry_id(), files_named(text, files))
 
 
 def _is_understood(sentence: str) -> bool:

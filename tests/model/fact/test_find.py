@@ -85,6 +85,50 @@ def test_an_answer_tells_decisions_and_open_issues():
     ]
 
 
+def test_a_decision_said_in_mid_turn_counts_and_a_problem_there_does_not():
+    said = ("We decided to keep the counter in Redis instead of the database.", "The index test is still failing.")
+    assert found("go", "Done.", said=said) == [
+        ("decision", "We decided to keep the counter in Redis instead of the database."),
+    ]
+
+
+def test_a_topic_under_the_heading_of_decisions_is_none():
+    answer = "## Decisions\n\n- Whether auto-commit would trigger and why not.\n- Commits are made by the hook alone."
+    assert found("go", answer) == [("decision", "Commits are made by the hook alone.")]
+
+
+def test_a_problem_counts_as_solved_once_the_person_says_so():
+    problem = "The chart puts midnight events on the previous day."
+    turns = [
+        turn(problem, "Use `date-fns-tz` to convert the time zone explicitly."),
+        turn("That fixed it. Thanks.", "Good."),
+    ]
+    solution = f"{problem}\n\n**How:** Use `date-fns-tz` to convert the time zone explicitly."
+    assert [one.text for one in find_facts(turns, ("/p",)) if one.kind.value == "solution"] == [solution]
+    assert not [one for one in find_facts(turns[:1], ("/p",)) if one.kind.value == "solution"]
+
+
+def test_what_an_answer_changed_or_warns_of():
+    answer = (
+        "Sessions are now kept in Redis instead of the database.\n\n"
+        "One thing to watch: without a reference the garbage collector cancels the task."
+    )
+    assert sorted(found("go", answer)) == [
+        ("core-logic", "Sessions are now kept in Redis instead of the database."),
+        ("core-logic", "Without a reference the garbage collector cancels the task."),
+    ]
+
+
+def test_a_pick_of_the_answer_before_is_the_text_of_the_option():
+    turns = [
+        turn("How do we count?", "Which way?\n\n1. Keep the counter in Redis for a day\n2. Count in the database\n"),
+        turn("option 1, because it is one line", "Done."),
+    ]
+    assert [one.text for one in find_facts(turns, ("/p",))] == [
+        "Keep the counter in Redis for a day.\n\n**Why:** It is one line."
+    ]
+
+
 def test_a_fix_says_what_was_wrong_and_was_carried_out():
     answer = (
         "**Bug:** `list()` only read `cp.first`, ignoring the ids of archived sessions.\n\n"
