@@ -5,7 +5,7 @@ Beside them `sh -c 'cat > tmp && mv tmp new'`, the least a safe delivery can be,
 least an answer can be. All take turns, so that a noisy machine is noisy for all; what a hook left to the background
 is over before the next one starts. Medians are compared.
 
-    python bench/hook.py [--rounds 31] [--sessions 500]
+    python bench/hook.py [--rounds 31] [--sessions 500] [--host NAME]
 """
 
 from __future__ import annotations
@@ -23,11 +23,13 @@ import time
 import uuid
 from pathlib import Path
 
-from gitmem.hosts.claude_code import EVENTS, hooks
+from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.shim import LATE
 
 DELIVER = "sh: cat > tmp && mv tmp new"
 PYTHON = "python -c 'import json'"
 ANSWERED = "SessionStart"
+HOST = find_host("claude")  # or the one of --host
 SESSION_START_TARGET = 5.0  # times the Python line
 FLAT = 1.25  # times the same in the small store
 CHUNK = 50
@@ -57,7 +59,7 @@ class Project:
         self.folder, self.gitmem, self.environ = folder, gitmem, environ
         folder.mkdir()
         self.run("git", "init", "-q")
-        self.run(gitmem, "init")
+        self.run(gitmem, "install", HOST.name, "--init", "--only", "hooks")
         self.spool = folder / ".gitmem" / ".git" / "gitmem" / "spool" / "hooks"
         source = random.Random(7)
         for first in range(0, sessions, CHUNK):
@@ -108,11 +110,12 @@ class Project:
         filler = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "x" * 7_700}}
         data = self.payload(event, str(uuid.uuid4()), source="startup", prompt="ok", tool_use_id="t", **filler)
         self.clear()
+        ours = HOST.events[event].removesuffix(LATE)
         for number in range(4 if name == FIFTH else 0):
             (self.spool / f"Unknown-1-1-{number}.json").write_bytes(b"{}")
-        spent = timed(["/bin/sh", "-c", str(hooks()[event]["command"])], self.folder, self.environ, data)
-        if event != ANSWERED:
-            assert list(self.spool.glob(f"{event}-*")) or event in {"Stop", "SessionEnd", "PreCompact"}
+        spent = timed(["/bin/sh", "-c", HOST.commands()[event]], self.folder, self.environ, data)
+        if HOST.events[event] != ANSWERED:
+            assert list(self.spool.glob(f"{ours}[.-]*")) or ours in {"Stop", "SessionEnd", "PreCompact"}
         self.settle()
         self.clear()
         return spent
@@ -137,7 +140,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--sessions", type=int, default=500)
+    parser.add_argument("--host", choices=NAMES, default="claude")
     args = parser.parse_args()
+    global HOST, FIFTH  # noqa: PLW0603
+    HOST = find_host(args.host)
+    tool = next(event for event, ours in HOST.events.items() if ours == "PostToolUse")
+    FIFTH = f"{tool}, the fifth"
     folder = Path(tempfile.mkdtemp(prefix="gitmem-bench-"))
     try:
         gitmem = shutil.which("gitmem", path=str(Path(sys.executable).parent))
@@ -145,7 +153,7 @@ def main() -> None:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT", "CLAUDE", "PYTHON"))}
         environ = kept | {"HOME": str(folder), "PATH": f"{Path(gitmem).parent}{os.pathsep}{os.environ['PATH']}"}
         stores = {number: Project(folder / f"p{number}", gitmem, environ, number) for number in (1, args.sessions)}
-        names = [*EVENTS, FIFTH]
+        names = [*HOST.events, FIFTH]
         times: dict[tuple[str, int], list[float]] = {}
         for turn in range(args.rounds + 2):
             for number, project in stores.items():
@@ -168,10 +176,10 @@ def report(medians: dict[tuple[str, int], float], names: list[str], sizes: list[
     for name in names:
         first, last = medians[name, small], medians[name, large]
         line = f"  {name:30} {first:8.2f} {last:8.2f}"
-        if name == ANSWERED:
+        if HOST.events.get(name) == ANSWERED:
             ratio, growth = last / medians[PYTHON, large], last / first
             line += verdict(ratio, SESSION_START_TARGET, f"x {PYTHON}") + verdict(growth, FLAT, f"x that with {small}")
-        elif name in (*EVENTS, FIFTH):
+        elif name in (*HOST.events, FIFTH):
             line += verdict(last / medians[DELIVER, large], 1.0, f"x {DELIVER}")
         print(line)
 

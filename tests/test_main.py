@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.hosts.shim import ANSWER, DELIVER, command
+from gitmem.hosts.shim import command, script, script_path
 from gitmem.machine.context import Context
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.spool.hooks import HookSpool
@@ -78,8 +78,10 @@ def test_commands_with_closed_streams_do_their_work(store, redirect):
 @pytest.mark.parametrize("event", ["SessionStart", "UserPromptSubmit"])
 def test_a_hook_with_closed_streams(store, redirect, event):
     payload = {"hook_event_name": event, "session_id": "s", "prompt_id": "t", "prompt": KOREAN}
-    script = ANSWER if event == "SessionStart" else DELIVER
-    words = ["sh", "-c", command(script, event)]
+    path = Path(script_path(store.context.environ["HOME"]))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(script(""))
+    words = ["sh", "-c", command(event)]
     status, _, err = run(store, *words, redirect=redirect, stdin=json.dumps(payload).encode())
     assert (status, err) == (0, b"")
     status, _, err = run(store, *GITMEM, "hook", "claude", redirect=redirect, stdin=json.dumps(payload).encode())

@@ -21,7 +21,7 @@ PAGES = [
 ]
 ROOMS = {path.parent.name for path in (ROOT / "gitmem").glob("*/__init__.py")}
 ROOMS |= {path.stem for path in (ROOT / "gitmem").glob("*.py")} - {"__init__"}
-SUFFIXES = ("md", "json", "jsonl", "yaml", "py", "html")
+SUFFIXES = ("md", "toml", "json", "jsonl", "yaml", "py", "html")
 ROW = re.compile(r"\b([RPVJMGUXNW])([0-9]{1,2})(?: to \1?([0-9]{1,2}))?\b")
 _ROW = "[RPVJMGUXNW][0-9]{1,2}"
 CITED = re.compile(rf"(?:spec(?:\.md)?,? |[(])({_ROW}(?:(?:, | and | to |, and )(?:{_ROW}|[0-9]{{1,2}}))*)")

@@ -1,4 +1,4 @@
-"""The files of a host's that `install`, `uninstall` and `doctor` read and write, and the options that choose them.
+"""The files of hosts that `install`, `uninstall` and `doctor` read and write, and the options that choose them.
 
 Tested through `tests/cli/commands/test_install.py`.
 """
@@ -7,41 +7,59 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from typing import TYPE_CHECKING
 
 from gitmem.errors import StoreNotFoundError, UsageError
-from gitmem.hosts import claude_code
-from gitmem.hosts.claude_code import Scope
-from gitmem.hosts.install import Manifest
+from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.host import Host, Place, Scope
+from gitmem.hosts.install import Manifest, is_present
+from gitmem.hosts.settings.edits import HOOKS, Edit
 from gitmem.machine.programs import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from gitmem.cli.door import Door
     from gitmem.hosts.install import Change
-
-_MANIFEST = "claude-code.json"
+    from gitmem.hosts.settings.edits import Shipped
 
 
 def add_host_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `install` and `uninstall`."""
-    parser.add_argument("host", choices=[claude_code.NAME], help="the agent: Claude Code")
+    parser.add_argument("host", nargs="?", choices=NAMES, metavar="AGENT", help=", ".join(NAMES))
+    parser.add_argument("--all", action="store_true", help="every agent that is found on this machine")
     scope = parser.add_mutually_exclusive_group()
-    scope.add_argument("--project", action="store_true", help=".claude/settings.json, which a team shares (default)")
-    scope.add_argument("--local", action="store_true", help=".claude/settings.local.json: this project, only you")
+    scope.add_argument("--project", action="store_true", help="the project's settings, which a team shares (default)")
+    scope.add_argument("--local", action="store_true", help="this project, only you (Claude Code)")
     # No default, so that `gitmem --user install claude` means the same.
-    scope.add_argument(
-        "--user", action="store_true", default=argparse.SUPPRESS, help="~/.claude/settings.json: all projects"
-    )
+    scope.add_argument("--user", action="store_true", default=argparse.SUPPRESS, help="your own: all projects")
     parser.add_argument("-n", "--dry-run", action="store_true", help="print what would change, and change nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def is_on_path(door: Door) -> bool:
-    """Say whether a hook would find `gitmem`."""
-    return find_program("gitmem", door.environ, SCRIPTS_TOO) is not None
+def found_hosts(door: Door) -> list[Host]:
+    """Return the hosts that are on this machine: their program is on the PATH, or their folder in the home."""
+    return [
+        host
+        for host in map(find_host, NAMES)
+        if find_program(host.name, door.environ, SCRIPTS_TOO) or os.path.isdir(os.path.join(door.home(), host.folder))
+    ]
+
+
+def chosen_hosts(args: argparse.Namespace, door: Door) -> list[Host]:
+    """Return the hosts that the command line names."""
+    if args.all and args.host:
+        raise UsageError(f"--all and {args.host} exclude each other.", "Give one of them.")
+    return found_hosts(door) if args.all else [find_host(args.host)] if args.host else []
+
+
+def own_program(door: Door) -> str:
+    """Return the path of the `gitmem` that hooks are to start, "" if there is none."""
+    beside = os.path.join(os.path.dirname(sys.executable), "gitmem.exe" if sys.platform == "win32" else "gitmem")
+    found = find_program("gitmem", door.environ, SCRIPTS_TOO)
+    return found or (beside if os.access(beside, os.X_OK) else "")
 
 
 def chosen_scope(args: argparse.Namespace) -> Scope | None:
@@ -51,7 +69,7 @@ def chosen_scope(args: argparse.Namespace) -> Scope | None:
     return next((scope for scope in Scope if getattr(args, scope.value)), None)
 
 
-def find_manifest(args: argparse.Namespace, door: Door, scope: Scope) -> Manifest | None:
+def find_manifest(args: argparse.Namespace, door: Door, scope: Scope, host: Host) -> Manifest | None:
     """Return the record of what gitmem wrote: in the user's store for their settings, else in the project's, if any."""
     from gitmem.store.locate import HOME_HOSTS, user_store
 
@@ -60,26 +78,31 @@ def find_manifest(args: argparse.Namespace, door: Door, scope: Scope) -> Manifes
 
         root = user_store(door.home())
         check_hosts_untracked(root, door.environ)
-        return Manifest(os.path.join(root, HOME_HOSTS, _MANIFEST))
+        return Manifest(os.path.join(root, HOME_HOSTS, f"{host.label}.json"))
     try:
-        return Manifest(os.path.join(door.open(args).private, HOME_HOSTS, _MANIFEST))
+        return Manifest(os.path.join(door.open(args).private, HOME_HOSTS, f"{host.label}.json"))
     except StoreNotFoundError:
         return None
 
 
-def settings_file(args: argparse.Namespace, door: Door, scope: Scope) -> str:
-    """Return the path of the settings that hold the hooks."""
-    return claude_code.settings_file(scope, project_top(door.folder(args)), door.home(), door.environ)
+def place_of(args: argparse.Namespace, door: Door, scope: Scope) -> Place:
+    """Return where a scope's settings are."""
+    return Place(scope, project_top(door.folder(args)), door.home(), door.environ)
 
 
-def servers_file(args: argparse.Namespace, door: Door, scope: Scope) -> tuple[str, tuple[str, ...]]:
-    """Return the path of the list of MCP servers, and the keys that lead to gitmem's."""
-    return claude_code.servers_file(scope, project_top(door.folder(args)), door.home(), door.environ)
+def by_path(items: Iterable[Edit | Shipped]) -> dict[str, list[Edit]]:
+    """Return the edits of each file."""
+    found: dict[str, list[Edit]] = {}
+    for item in items:
+        if isinstance(item, Edit):
+            found.setdefault(item.path, []).append(item)
+    return found
 
 
-def agent_files(args: argparse.Namespace, door: Door, scope: Scope) -> dict[str, bytes]:
-    """Return, by path, the skill and the agent that sum up archives."""
-    return claude_code.agent_files(scope, project_top(door.folder(args)), door.home(), door.environ)
+def hooked_file(host: Host, place: Place) -> str:
+    """Return the path of the settings with gitmem's hooks, "" if they have none."""
+    edits = (item for item in host.edits(place) if isinstance(item, Edit) and item.part == HOOKS)
+    return next((edit.path for edit in edits if is_present(edit)), "")
 
 
 def project_top(start: str) -> str:
@@ -95,7 +118,9 @@ def project_top(start: str) -> str:
     return folder
 
 
-def report_changes(args: argparse.Namespace, door: Door, changes: Sequence[tuple[Scope, Change]], text: str) -> None:
+def report_changes(
+    args: argparse.Namespace, door: Door, hosts: Sequence[Host], changes: Sequence[tuple[Scope, Change]], text: str
+) -> None:
     """Print what was changed: `text`, or with --dry-run the diff of each file."""
     values = [
         {
@@ -106,7 +131,7 @@ def report_changes(args: argparse.Namespace, door: Door, changes: Sequence[tuple
         }
         for scope, change in changes
     ]
-    value = {"host": claude_code.NAME, "dry_run": args.dry_run, "files": values}
+    value = {"host": " ".join(host.name for host in hosts), "dry_run": args.dry_run, "files": values}
     if args.dry_run:
         value["diff"] = "".join(_diff(change) for _, change in changes)
         text = plain(str(value["diff"]).rstrip("\n")) or text

@@ -11,14 +11,16 @@ import json
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from typing import TYPE_CHECKING
 
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.settings.emptied import Emptied, SettingsError
-from gitmem.hosts.settings.hooks import installed_events, with_hooks, without_hooks
-from gitmem.hosts.settings.servers import Place, has_server, with_server, without_server
+from gitmem.hosts.settings.hooks import installed_events
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings.edits import Edit
 
 _VERSION = 1
 
@@ -88,68 +90,52 @@ class Manifest:
         _write(self.path, json.dumps(value, ensure_ascii=False, indent=1).encode("utf-8", "surrogateescape"), 0o600)
 
 
-def plan_install(path: str, hooks: Mapping[str, Mapping[str, object]], known: Record | None) -> Change:
-    """Plan to write hooks into a settings file, `known` being the record of an earlier installation there.
+def plan_edits(path: str, edits: Sequence[Edit], known: Record | None) -> Change:
+    """Plan to put edits into a settings file, `known` being the record of an earlier installation there.
 
     Raises:
-        RefusedError: the file is no settings file, or cannot be read.
+        RefusedError: the file is no such settings file, or cannot be read, or has another's at one of the places.
 
     """
-    return _plan(path, known, lambda text: bool(installed_events(text)), partial(with_hooks, hooks=hooks))
-
-
-def plan_register(path: str, place: Place, server: Mapping[str, object], known: Record | None) -> Change:
-    """Plan to write the MCP server into a host's list of servers, as `plan_install` does hooks.
-
-    Raises:
-        RefusedError: the file is no such list, or cannot be read, or has another server of this name.
-
-    """
-    return _plan(path, known, partial(has_server, place=place), partial(with_server, place=place, server=server))
-
-
-def _plan(
-    path: str, known: Record | None, present: Callable[[str], bool], put: Callable[..., tuple[str, Emptied]]
-) -> Change:
     before = _read(path)
     text = _decoded(before or b"")
     with _named(path):
-        if known is None or not present(text):  # the record is of a file that is gone
+        if known is None or not any(edit.present(text) for edit in edits):  # the record is of a file that is gone
             known = Record(before is None, _missing_folders(path) if before is None else ())
-        new, emptied = put(text, known=known.emptied)
-    return Change(path, before, _encoded(new), Record(known.created, known.folders, emptied))
+        emptied: Emptied = known.emptied
+        for edit in edits:
+            text, emptied = edit.put(text, emptied)
+    return Change(path, before, _encoded(text), Record(known.created, known.folders, emptied))
 
 
-def plan_uninstall(path: str, known: Record | None) -> Change:
-    """Plan to take gitmem's hooks out of a settings file; without a record by the marks in the file.
-
-    Raises:
-        RefusedError: the file is no settings file, or cannot be read.
-
-    """
-    return _plan_removal(path, known, without_hooks)
-
-
-def plan_unregister(path: str, place: Place, known: Record | None) -> Change:
-    """Plan to take the MCP server out of a host's list of servers, as `plan_uninstall` does hooks.
+def plan_takes(path: str, edits: Sequence[Edit], known: Record | None) -> Change:
+    """Plan to take edits out of a settings file; without a record by the marks in the file.
 
     Raises:
-        RefusedError: the file is no such list, or cannot be read.
+        RefusedError: the file is no such settings file, or cannot be read.
 
     """
-    return _plan_removal(path, known, partial(without_server, place=place))
-
-
-def _plan_removal(path: str, known: Record | None, take: Callable[..., str]) -> Change:
     before = _read(path)
     if before is None:
         return Change(path, None, None, None)
     known = known or Record()
+    text = _decoded(before)
     with _named(path):
-        after: bytes | None = _encoded(take(_decoded(before), emptied=known.emptied))
-    if known.created and after == b"":
-        after = None
+        for edit in reversed(edits):
+            text = edit.take(text, known.emptied)
+    after = None if known.created and not text else _encoded(text)
     return Change(path, before, after, None, known.folders if after is None else ())
+
+
+def plan_whole(path: str, content: bytes) -> Change:
+    """Plan to write a file of gitmem's that needs no record.
+
+    Raises:
+        RefusedError: what is there cannot be read.
+
+    """
+    before = _read(path)
+    return Change(path, before, content, None, _missing_folders(path))
 
 
 def plan_put(path: str, content: bytes, known: Record | None) -> Change:
@@ -210,18 +196,18 @@ def carry_out(change: Change, manifest: Manifest | None) -> None:
         ) from error
 
 
+def is_present(edit: Edit) -> bool:
+    """Say whether a readable settings file has gitmem's."""
+    with contextlib.suppress(RefusedError, SettingsError):
+        return edit.present(_decoded(_read(edit.path) or b""))
+    return False
+
+
 def hooked_events(path: str) -> tuple[str, ...]:
     """Return the events with a hook of gitmem's in a settings file; none if it is unreadable."""
     with contextlib.suppress(RefusedError, SettingsError):
         return installed_events(_decoded(_read(path) or b""))
     return ()
-
-
-def is_registered(path: str, place: Place) -> bool:
-    """Say whether a readable list of servers has gitmem's."""
-    with contextlib.suppress(RefusedError, SettingsError):
-        return has_server(_decoded(_read(path) or b""), place)
-    return False
 
 
 def _leave_folders(gone: Record, others: dict[str, Record]) -> None:

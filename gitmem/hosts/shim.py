@@ -1,30 +1,52 @@
-"""The commands that hosts run at events: the texts of `hooks/`, each as one line (hooks/deliver.sh says why)."""
+"""The line that hosts run at events, and the one script behind it, `hooks/hook.sh`, which says more."""
 
 from __future__ import annotations
 
-from gitmem.machine.resources import read_resource
+import os
+import re
 
-DELIVER = "deliver.sh"
-ANSWER = "answer.sh"
-_MARK = "gitmem="
-# After these words the shell goes on reading, so that the next line follows with a blank; else it begins a command.
-_OPEN = ("{", "do", "then", "else", "in", ";;", "&&", "||", "|")
+SCRIPT = "hook.sh"
+FOLDER = (".local", "share", "gitmem")
+_LINE = re.compile(r'h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0')
+_OLD_MARK = "gitmem="  # began the lines of 1,500 characters that gitmem wrote before there was a script
+_PROGRAM = "gitmem_installed=''"
 
 
-def command(script: str, event: str) -> str:
-    """Return the command for an event: what `hooks/SCRIPT` says, on one line, marked as gitmem's."""
-    return f"{_MARK}{event}; {one_line(read_resource('hooks', script).decode())}"
+def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FOLDER)}") -> str:
+    """Return the line for an event, in gitmem's word for it; `folder` is where the script is, as a shell reads it."""
+    word = event if host == "claude" else _with_host(event, host)
+    return f'h={folder}/{SCRIPT}; [ -r "$h" ] && gitmem={word} . "$h"; exit 0'
+
+
+def _with_host(event: str, host: str) -> str:
+    name, late, _ = event.partition(LATE)
+    return f"{name}.{host}{late}"
+
+
+LATE = ".late"
+"""After the name of an event: the host is told its memory with the next prompt, not at this event."""
 
 
 def is_ours(text: object) -> bool:
     """Say whether the command of a hook is one of gitmem's, of whatever version."""
-    return isinstance(text, str) and text.startswith(_MARK)
+    return isinstance(text, str) and (text.startswith(_OLD_MARK) or _LINE.fullmatch(text) is not None)
 
 
-def one_line(script: str) -> str:
-    """Return a shell script without its indentation and its lines of comment, joined to one line."""
-    joined = ""
-    for line in (line.strip() for line in script.splitlines()):
-        if line and not line.startswith("#"):
-            joined += line if not joined else f" {line}" if joined.endswith(_OPEN) else f"; {line}"
-    return joined
+def script_path(home: str) -> str:
+    """Return where the script stands on this machine."""
+    return os.path.join(home, *FOLDER, SCRIPT)
+
+
+def script(program: str) -> bytes:
+    """Return the script; `program` is the gitmem that it starts where the PATH has none, "" if unknown."""
+    import shlex
+
+    from gitmem.machine.resources import read_resource
+
+    text = read_resource("hooks", SCRIPT).decode()
+    return text.replace(_PROGRAM, f"gitmem_installed={shlex.quote(program)}").encode("utf-8", "surrogateescape")
+
+
+def is_current(text: str) -> bool:
+    """Say whether a script is the one of this version, whatever program it starts."""
+    return re.sub(r"(?m)^gitmem_installed=.*$", _PROGRAM, text) == script("").decode()

@@ -191,7 +191,7 @@ def results(agent) -> list[str]:
 
 @pytest.mark.parametrize("agent", [SCRIPT], indirect=True)
 def test_the_real_claude_code_searches_and_saves(agent):
-    agent.run("gitmem", "install", "claude", "--mcp")
+    agent.run("gitmem", "install", "claude")
     agent.run("gitmem", "save", "패키지 관리는 uv로 한다", "--type", "decision")
     agent.prompt("which package manager?", "mcp__gitmem")  # one more tool that is allowed
     first, saved, second = results(agent)

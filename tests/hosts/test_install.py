@@ -8,16 +8,18 @@ import sys
 import pytest
 
 from gitmem.errors import NotSavedError, RefusedError
-from gitmem.hosts.claude_code import hooks
+from gitmem.hosts.agents.claude_code import HOST
+from gitmem.hosts.host import command_hooks
 from gitmem.hosts.install import (
     Manifest,
     carry_out,
     hooked_events,
-    plan_install,
+    plan_edits,
     plan_put,
     plan_take,
-    plan_uninstall,
+    plan_takes,
 )
+from gitmem.hosts.settings.edits import hooks_edit
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and links")
 BEFORE = b'\xef\xbb\xbf{\r\n\t// \xed\x8c\x80 \xff\r\n\t"model": "opus"\r\n}'
@@ -31,6 +33,18 @@ def manifest(tmp_path) -> Manifest:
 @pytest.fixture
 def path(tmp_path) -> str:
     return str(tmp_path / "프로젝트 one" / ".claude" / "settings.json")
+
+
+def hooks():
+    return command_hooks(HOST, 10)
+
+
+def plan_install(path, hooks, known):
+    return plan_edits(path, [hooks_edit(path, hooks)], known)
+
+
+def plan_uninstall(path, known):
+    return plan_takes(path, [hooks_edit(path, hooks())], known)
 
 
 def install(path, manifest):

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.claude_code import hooks
+from gitmem.hosts.agents.claude_code import HOST
+from gitmem.hosts.shim import script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,6 +45,9 @@ def test_every_event_of_ten_sessions_is_saved_once_in_the_right_project(tmp_path
         bare_git(folder, "init", "-q")
         bare_git(folder, "commit", "-q", "--allow-empty", "-m", "first")
         gitmem(folder, environ, "init", *mode)
+    path = Path(script_path(environ["HOME"]))
+    path.parent.mkdir(parents=True)
+    path.write_bytes(script(""))
     trees = [tmp_path / "tree 1", tmp_path / "tree 2"]
     for tree in trees:
         bare_git(project, "worktree", "add", "-q", "--detach", str(tree))
@@ -56,7 +60,7 @@ def test_every_event_of_ten_sessions_is_saved_once_in_the_right_project(tmp_path
 
         def hook(event: str, **more: object) -> None:
             payload = json.dumps(common | {"hook_event_name": event} | more, ensure_ascii=False).encode()
-            command = ["sh", "-c", str(hooks()[event]["command"])]
+            command = ["sh", "-c", HOST.commands()[event]]
             done = subprocess.run(command, cwd=where, env=environ, input=payload, capture_output=True, check=False)
             assert (done.returncode, done.stderr) == (0, b"")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.shim import ANSWER, DELIVER, command, is_ours, one_line
+from gitmem.hosts.shim import LATE, command, is_current, is_ours, script, script_path
 from gitmem.store.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
@@ -46,6 +46,9 @@ class Host:
         self.bin.mkdir()
         for tool in ("cat", "rm"):
             (self.bin / tool).symlink_to(shutil.which(tool))
+        self.script = Path(script_path(str(self.home)))
+        self.script.parent.mkdir(parents=True)
+        self.script.write_bytes(script(""))
         self.environ = {"HOME": str(self.home), "PATH": str(self.bin), "GITMEM_CALLS": str(self.calls)}
         self.environ["GITMEM_UMASK"] = subprocess.run(
             ["sh", "-c", "umask"], capture_output=True, text=True, check=True
@@ -55,9 +58,9 @@ class Host:
         (self.bin / "gitmem").write_text(STAND_IN.replace("cat;", f"{shutil.which('cat')};"))
         (self.bin / "gitmem").chmod(0o755)
 
-    def run(self, cwd: Path, event="PostToolUse", payload: bytes = PAYLOAD, *, script=DELIVER, stdin=None, **environ):
+    def run(self, cwd: Path, event="PostToolUse", payload: bytes = PAYLOAD, *, host="claude", stdin=None, **environ):
         done = subprocess.run(
-            [self.find(), *self.shell[1:], "-c", command(script, event)],
+            [self.find(), *self.shell[1:], "-c", command(event, host)],
             cwd=cwd,
             env=self.environ | environ,
             **({"input": payload} if stdin is None else {"stdin": stdin}),
@@ -261,7 +264,7 @@ def test_what_is_rare_is_left_to_gitmem_with_the_event_whole(host, project, spoo
     place = make(project, bare_git)
     assert host.run(place) == b"answered\n"
     assert delivered(spool) == []
-    assert host.called() == [f"/|-C|{place}|hook|claude|{PAYLOAD.decode()}"]
+    assert host.called() == [f"/|-C|{place}|hook|claude|PostToolUse|{PAYLOAD.decode()}"]
 
 
 def test_a_store_without_the_folder_a_link_in_its_place_or_one_in_the_home_is_left_to_gitmem(host, project, tmp_path):
@@ -291,7 +294,7 @@ def test_where_stores_are_kept_under_the_home_gitmem_is_asked(host, project):
 def test_a_taken_name_is_never_written_to(host, project, spool):
     # The number of the next process is not known, so that the shell itself takes the names first.
     taken = f'for i in 1 2 3; do echo taken >"{spool.name}/PostToolUse-$PPID-$$-$i.json"; done; '
-    script = f'cd "$SPOOL/.."; {taken} cd "$BACK"; {command(DELIVER, "PostToolUse")}'
+    script = f'cd "$SPOOL/.."; {taken} cd "$BACK"; {command("PostToolUse")}'
     environ = host.environ | {"SPOOL": str(spool), "BACK": str(project)}
     subprocess.run([host.find(), *host.shell[1:], "-c", script], cwd=project, env=environ, input=PAYLOAD, check=True)
     contents = delivered(spool)
@@ -317,7 +320,7 @@ def test_a_large_event_arrives_whole(host, project, spool, size):
 def test_nothing_on_standard_input_leaves_nothing(host, project, spool):
     host.run(project, payload=b"")
     host.run(project, stdin=subprocess.DEVNULL)
-    closed = [host.find(), *host.shell[1:], "-c", f"exec <&-; {command(DELIVER, 'Stop')}"]
+    closed = [host.find(), *host.shell[1:], "-c", f"exec <&-; {command('Stop')}"]
     done = subprocess.run(closed, cwd=project, env=host.environ, capture_output=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert delivered(spool) == []
@@ -338,7 +341,7 @@ def test_a_folder_that_cannot_be_written_to_leaves_the_event_to_gitmem_whole(hos
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_is_nobodys_trouble(host, project, spool):
-    limited = f"ulimit -f 8; trap '' XFSZ; {command(DELIVER, 'PostToolUse')}"
+    limited = f"ulimit -f 8; trap '' XFSZ; {command('PostToolUse')}"
     done = subprocess.run(
         [host.find(), *host.shell[1:], "-c", limited],
         cwd=project,
@@ -353,21 +356,21 @@ def test_a_full_disk_is_nobodys_trouble(host, project, spool):
 def test_without_gitmem_nothing_is_said(host, project, spool):
     for event in ("Stop", "PreCompact", "SessionEnd"):
         host.run(project, event)
-    assert host.run(project, "SessionStart", script=ANSWER) == b""
+    assert host.run(project, "SessionStart") == b""
     shutil.rmtree(spool)
     assert host.run(project, "Stop") == b""
 
 
 def test_the_answer_is_gitmems(host, project):
     host.install_gitmem()
-    assert host.run(project, "SessionStart", script=ANSWER) == b"answered\n"
-    assert host.called() == [f"/|-C|{project}|hook|claude|{PAYLOAD.decode()}"]
+    assert host.run(project, "SessionStart") == b"answered\n"
+    assert host.called() == [f"/|-C|{project}|hook|claude|SessionStart|{PAYLOAD.decode()}"]
 
 
-@pytest.mark.parametrize("script", [ANSWER, DELIVER])
-def test_hooks_can_be_switched_off(host, project, spool, script):
+@pytest.mark.parametrize("event", ["SessionStart", "PostToolUse"])
+def test_hooks_can_be_switched_off(host, project, spool, event):
     host.install_gitmem()
-    assert host.run(project, script=script, GITMEM_HOOKS="off") == b""
+    assert host.run(project, event, GITMEM_HOOKS="off") == b""
     assert (delivered(spool), host.called()) == ([], [])
 
 
@@ -403,15 +406,65 @@ def _waited(host: Host, number: int, seconds: float = 5.0) -> list[str]:
     return host.called()
 
 
-def test_the_installed_line_is_the_script_without_its_comments():
-    assert one_line("# a\nif x; then\n    y  # stays\nfi\n\n{\nz ||\n  w\n}\ncase a in\nb) c ;;\nesac\n") == (
-        "if x; then y  # stays; fi; { z || w; }; case a in b) c ;; esac"
+def test_a_machine_without_the_script_does_nothing_and_says_nothing(host, project, spool):
+    host.install_gitmem()
+    host.script.unlink()
+    assert host.run(project, "SessionStart") == b""
+    assert host.run(project, "Stop") == b""
+    assert (delivered(spool), host.called()) == ([], [])
+
+
+def test_other_hosts_are_named_in_the_file_and_to_gitmem(host, project, spool):
+    host.install_gitmem()
+    host.run(project, "Stop", host="codex")
+    (file,) = spool.iterdir()
+    assert file.name.startswith(f"Stop.codex-{os.getpid()}-")
+    assert _waited(host, 1) == [f"/|-C|{project}/|hook|codex|--drain|"]
+    assert host.run(project, "SessionStart", host="codex") == b"answered\n"
+    assert host.called()[1] == f"/|-C|{project}|hook|codex|SessionStart|{PAYLOAD.decode()}"
+
+
+def test_a_host_that_is_told_later_is_answered_at_its_next_prompt_only(host, project, spool):
+    host.install_gitmem()
+    assert host.run(project, "UserPromptSubmit", host="gemini") == b""
+    assert host.run(project, f"SessionStart{LATE}", host="gemini") == b""
+    mark = spool / f"tell-{os.getpid()}"
+    assert mark.exists()
+    assert host.run(project, "PostToolUse", host="gemini") == b""
+    assert host.run(project, "UserPromptSubmit", host="gemini") == b"answered\n"
+    mark.unlink()  # as gitmem does
+    assert host.run(project, "UserPromptSubmit", host="gemini") == b""
+    assert len(host.called()) == 1
+    assert len(delivered(spool)) == 4
+
+
+def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started(host, project, spool):
+    host.install_gitmem()
+    elsewhere = host.home / "it's here" / "gitmem"
+    elsewhere.parent.mkdir()
+    (host.bin / "gitmem").rename(elsewhere)
+    assert host.run(project, "SessionStart") == b""
+    host.script.write_bytes(script(str(elsewhere)))
+    assert host.run(project, "SessionStart") == b"answered\n"
+    host.run(project, "Stop")
+    assert len(_waited(host, 2)) == 2
+
+
+def test_the_line_is_short_and_recognized_as_are_those_of_older_versions():
+    for event in ("SessionStart", "PostToolUseFailure"):
+        assert len(command(event)) <= 160
+        assert is_ours(command(event))
+        assert is_ours(command(f"{event}{LATE}", "opencode"))
+    assert command("PostToolUse") == (
+        'h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=PostToolUse . "$h"; exit 0'
     )
-    for name in (DELIVER, ANSWER):
-        line = command(name, "Stop")
-        assert "\n" not in line
-        assert "#" not in line.replace("$#", "").replace("#}", "").replace("#gitdir", "").replace("##", "")
-        assert str(ROOT) not in line
-        assert is_ours(line)
+    assert is_ours("gitmem=Stop; { set -C; exit 0")
     assert not is_ours("gitmem hook claude")
+    assert not is_ours("h=/x/hook.sh; rm -rf /")
     assert not is_ours(None)
+
+
+def test_a_script_is_current_whatever_program_it_starts():
+    assert is_current(script("").decode())
+    assert is_current(script("/a b/it's/gitmem").decode())
+    assert not is_current(script("").decode() + "# changed\n")

@@ -20,7 +20,7 @@ import pytest
 from gitmem.__main__ import trusted
 from gitmem.config import SummaryConfig
 from gitmem.git.process.run import Git, clean_environment
-from gitmem.hosts.shim import ANSWER, DELIVER, command
+from gitmem.hosts.shim import command, script, script_path
 from gitmem.llm.errors import ProviderError
 from gitmem.llm.providers.claude_cli import AgentModel
 from gitmem.machine.context import Context
@@ -167,21 +167,28 @@ def test_a_hook(planted, place, event):
     payload = {"hook_event_name": event, "session_id": "s-1", "prompt_id": "t-1", "cwd": str(cwd)}
     shell = shutil.which("sh")
     prompt = json.dumps({**payload, "hook_event_name": "UserPromptSubmit", "prompt": "what is planted here?"})
-    planted.run(shell, "-c", command(DELIVER, "UserPromptSubmit"), cwd=cwd, stdin=prompt, **planted.bend())
-    script = ANSWER if event == "SessionStart" else DELIVER
+    _install_script(planted)
+    planted.run(shell, "-c", command("UserPromptSubmit"), cwd=cwd, stdin=prompt, **planted.bend())
     stdin = json.dumps({**payload, "last_assistant_message": "All of it is done now, and well."})
-    answer = planted.run(shell, "-c", command(script, event), cwd=cwd, stdin=stdin, **planted.bend())
+    answer = planted.run(shell, "-c", command(event), cwd=cwd, stdin=stdin, **planted.bend())
     if event == "Stop":
         assert planted.saved("what is planted here?")
     assert ("gitmem-memory" in answer) == (event == "SessionStart")
     assert planted.marks() == []
 
 
+def _install_script(planted) -> None:
+    path = Path(script_path(planted.bend()["HOME"]))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(script(""))
+
+
 def test_a_hook_that_leaves_the_event_to_gitmem(planted):
     planted.modules()
     shutil.rmtree(Path(planted.store.private, "spool"))
     payload = json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "x", "prompt_id": "t"})
-    line = command(DELIVER, "UserPromptSubmit")
+    line = command("UserPromptSubmit")
+    _install_script(planted)
     planted.run(shutil.which("sh"), "-c", line, stdin=payload, **planted.bend())
     assert len([*Path(planted.store.private, "spool", "hooks").iterdir()]) == 1
     assert planted.marks() == []

@@ -56,6 +56,6 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _folder(store: Store, door: Door) -> str:
-    from gitmem.hosts.claude_code import memory_folder
+    from gitmem.hosts.agents.claude_code import memory_folder
 
     return memory_folder(door.environ, door.home(), os.path.dirname(store.root))

@@ -6,12 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.cli.findings import finding_lines
-from gitmem.cli.host import is_on_path, servers_file, settings_file
+from gitmem.cli.host import hooked_file, own_program, place_of
 from gitmem.cli.terminal import Progress
 from gitmem.errors import ExitCode
-from gitmem.hosts import claude_code
-from gitmem.hosts.claude_code import Scope
-from gitmem.hosts.install import hooked_events, is_registered, plan_install
+from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.install import is_present, plan_edits
+from gitmem.hosts.script import has_current_script
+from gitmem.hosts.settings.edits import HOOKS, MCP, Edit
+from gitmem.hosts.shim import script_path
 from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.text.quantities import count
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
+    from gitmem.hosts.host import Host
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +47,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     store = door.open(args)
     with Progress(door.err) as progress:
         found = examine(store, DEEP if args.deep else FULL, progress.step)
-        found = [*found, _examine_host(args, door), *_examine_server(args, door)]
+        found = [*found, *_examine_hosts(args, door), *_examine_servers(args, door)]
     levels = [finding.level for finding in found]
     problems, warnings = levels.count(Level.PROBLEM), levels.count(Level.WARNING)
     value = {"problems": problems, "warnings": warnings, "checks": [asdict(finding) for finding in found]}
@@ -54,41 +57,57 @@ def run(args: argparse.Namespace, door: Door) -> int:
     return ExitCode.FAILURE if problems else ExitCode.OK
 
 
-def _examine_host(args: argparse.Namespace, door: Door) -> Finding:
-    """Check the hooks in the host's settings."""
-    files = {scope: settings_file(args, door, scope) for scope in Scope}
-    hooked = {scope: path for scope, path in files.items() if hooked_events(path)}
-    details = tuple(hooked.values())
+def _examine_hosts(args: argparse.Namespace, door: Door) -> list[Finding]:
+    """Check the hooks in the settings of each host that is on this machine."""
+    findings = [found for host in map(find_host, NAMES) if (found := _examine_host(args, door, host))]
+    if findings:
+        return findings
+    message = "No agent's sessions are remembered: no settings have hooks of gitmem's."
+    return [Finding("host", Level.NOTE, message, "'gitmem install' lists the agents that are here.")]
+
+
+def _examine_host(args: argparse.Namespace, door: Door, host: Host) -> Finding | None:
+    """Check the hooks in the settings of one host; None if they have none."""
+    places = [place_of(args, door, scope) for scope in host.scopes]
+    hooked = {place.scope: path for place in places if (path := hooked_file(host, place))}
     if not hooked:
-        message = f"{claude_code.TITLE}'s sessions are not remembered: its settings have no hooks of gitmem's."
-        return Finding("host", Level.NOTE, message, "'gitmem install claude' writes them.")
-    if not is_on_path(door):
+        return None
+    renew = f"'gitmem install {host.name} --{next(iter(hooked)).value}' renews them."
+    details = tuple(hooked.values())
+    if not own_program(door):
         message = "'gitmem' is not on your PATH: hooks keep events, but only your next gitmem command saves them."
         remedy = "Add gitmem's folder to the PATH that your agent is started with."
         return Finding("host", Level.WARNING, message, remedy, details)
-    for scope, path in hooked.items():
-        if plan_install(path, claude_code.hooks(), None).changes:
-            message = f"Another version of gitmem wrote the hooks in {path}."
-            return Finding("host", Level.WARNING, message, f"'gitmem install claude --{scope.value}' renews them.")
+    if not has_current_script(door.home()):
+        message = f"{script_path(door.home())}, which the hooks read, is missing or of another version."
+        return Finding("host", Level.WARNING, message, renew, details)
+    for place in places:
+        for edit in (item for item in host.edits(place) if isinstance(item, Edit) and item.part == HOOKS):
+            if place.scope in hooked and plan_edits(edit.path, [edit], None).changes:
+                message = f"Another version of gitmem wrote the hooks in {edit.path}."
+                remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
+                return Finding("host", Level.WARNING, message, remedy)
     if len(hooked) > 1:
-        message = f"{claude_code.TITLE} calls gitmem {len(hooked)} times for each event: several settings have hooks."
-        remedy = f"'gitmem uninstall claude --{[*hooked][-1].value}' removes some. Nothing is saved twice."
+        message = f"{host.title} calls gitmem {len(hooked)} times for each event: several settings have hooks."
+        remedy = f"'gitmem uninstall {host.name} --{[*hooked][-1].value}' removes some. Nothing is saved twice."
         return Finding("host", Level.NOTE, message, remedy, details)
-    return Finding("host", Level.OK, f"{claude_code.TITLE}'s sessions are remembered, by hooks in {details[0]}.")
+    return Finding("host", Level.OK, f"{host.title}'s sessions are remembered, by hooks in {details[0]}.")
 
 
-def _examine_server(args: argparse.Namespace, door: Door) -> list[Finding]:
-    """Check that the MCP server can run, if the host starts it."""
+def _examine_servers(args: argparse.Namespace, door: Door) -> list[Finding]:
+    """Check that the MCP server can run, if a host starts it."""
     from gitmem.cli.sdk import EXTRA, has_sdk
 
-    listings = [
-        path for path, place in (servers_file(args, door, scope) for scope in Scope) if is_registered(path, place)
-    ]
-    if not listings:
-        return []
-    if not has_sdk():
-        message = f"{claude_code.TITLE} starts gitmem's MCP server, but the official SDK that it needs is missing."
-        remedy = f"Run {EXTRA}, or take the server out with 'gitmem uninstall claude'."
-        return [Finding("mcp", Level.WARNING, message, remedy, tuple(listings))]
-    message = f"{claude_code.TITLE} has the tools of the memory, by the MCP server in {listings[0]}."
-    return [Finding("mcp", Level.OK, message)]
+    findings = []
+    for host in map(find_host, NAMES):
+        items = [item for scope in host.scopes for item in host.edits(place_of(args, door, scope))]
+        edits = (item for item in items if isinstance(item, Edit) and item.part == MCP)
+        listings = [edit.path for edit in edits if is_present(edit)]
+        if listings and not has_sdk():
+            message = f"{host.title} starts gitmem's MCP server, but the official SDK that it needs is missing."
+            remedy = f"Run {EXTRA}, or take the server out with 'gitmem uninstall {host.name}'."
+            findings.append(Finding("mcp", Level.WARNING, message, remedy, tuple(listings)))
+        elif listings:
+            message = f"{host.title} has the tools of the memory, by the MCP server in {listings[0]}."
+            findings.append(Finding("mcp", Level.OK, message))
+    return findings

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import time
+from functools import partial
 
 from gitmem.errors import ExitCode, RefusedError
 from gitmem.values import Value
@@ -29,24 +30,27 @@ BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the 
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
 TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
 _ANSWERED = "SessionStart"
+_PROMPT = "UserPromptSubmit"
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
-_LOOK_EVERY = 5  # events, as in hooks/deliver.sh; whether a long turn is saved then, `save.interval` says
+_LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
 _ARCHIVES = 20  # the newest, among which those without a model's summary are looked for
 _STILL_KNOWN = ("resume", "fork")
 
 
 class Call(Value):
-    """The command line of a hook."""
+    """The command line of a hook; `event` is gitmem's name of the event, "" if it is not given."""
 
     host: str
+    event: str
     drain: bool
     directory: str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem hook`."""
-    parser.add_argument("host", metavar="HOST", help="the agent that calls: claude")
+    parser.add_argument("host", metavar="HOST", help="the agent that calls, such as claude")
+    parser.add_argument("event", nargs="?", default="", metavar="EVENT", help="the event, such as SessionStart")
     parser.add_argument("--drain", action="store_true", help="commit what was delivered, in the background")
 
 
@@ -60,7 +64,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem hook claude --drain
 
     """
-    return hook(("hook", args.host, *["--drain"] * args.drain), door)
+    return hook(("hook", args.host, *[args.event] * bool(args.event), *["--drain"] * args.drain), door)
 
 
 def hook(argv: Sequence[str], door: Door) -> int:
@@ -69,7 +73,7 @@ def hook(argv: Sequence[str], door: Door) -> int:
         call = parse_call(argv)
         door = door._replace(cwd=os.path.join(door.cwd, call.directory))
         if door.environ.get(OFF) != "off":
-            _drain(door) if call.drain else _take(door)
+            _drain(door) if call.drain else _take(door, call)
     except Exception as error:  # noqa: BLE001  # the host must not feel it
         _log(door, f"{type(error).__name__}: {error}")
     return ExitCode.OK
@@ -84,13 +88,13 @@ def parse_call(argv: Sequence[str]) -> Call:
         directory = words[at + 1]
         del words[at : at + 2]
     named = [word for word in words if not word.startswith("-") and word != "hook"]
-    return Call(
-        {"claude": "claude-code"}.get(named[0], named[0]) if named else "claude-code", "--drain" in words, directory
-    )
+    host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
+    return Call(host, event, "--drain" in words, directory)
 
 
-def _take(door: Door) -> None:
-    """Put a payload into the spool, and answer a session's start."""
+def _take(door: Door, call: Call) -> None:
+    """Put a payload into the spool, and answer a session's start, or the prompt after it."""
+    from gitmem.hosts.all import find_host, read_payload
     from gitmem.store.spool.hooks import parse
     from gitmem.store.spool.spool import MAX_EVENT_BYTES
 
@@ -101,10 +105,11 @@ def _take(door: Door) -> None:
         if data.strip():
             _log(door, f"a payload of {len(data):,} bytes is not a JSON object, so it was dropped")
         return
-    event, cwd = payload.get("hook_event_name"), payload.get("cwd")
+    _, read = read_payload(payload, call.host, call.event)
+    event, cwd = (read or {}).get("hook_event_name"), payload.get("cwd")
     name = event if isinstance(event, str) else ""
     root = _find(door, (cwd if isinstance(cwd, str) else "",))
-    if root is None or not name:
+    if root is None or not name or read is None:
         return
     owner = os.getppid() if os.name == "posix" else 0
     try:
@@ -114,19 +119,31 @@ def _take(door: Door) -> None:
 
         hold(door.home(), root, name, owner, data)
         return
-    spool.accept(name, owner, data)
-    if name == _ANSWERED:
+    spool.accept(name, owner, data, call.host)
+    host = find_host(call.host)
+    if name == _ANSWERED and host.tells_later:
+        spool.owe(owner)
+    elif name == _ANSWERED or (name == _PROMPT and spool.is_owed(owner)):
         from gitmem.store.spool.answered import may_answer
 
+        spool.pay(owner)
         if not may_answer(_private(door, root), owner, data):
             return
+        given = payload.get("hook_event_name")
+        answer = partial(host.answer, given if isinstance(given, str) else name)
         with _time_limit(LONGEST_SECONDS, lambda: _log(door, f"{_ANSWERED} was ended after {LONGEST_SECONDS:g} s")):
-            _answer_start(door, root, payload, lambda: time.monotonic() - started > SECONDS)
+            _answer_start(door, root, read, answer, lambda: time.monotonic() - started > SECONDS)
     elif name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
         _settle_later(_open(door, root))
 
 
-def _answer_start(door: Door, root: str, payload: dict[str, object], late: Callable[[], bool]) -> None:
+def _answer_start(
+    door: Door,
+    root: str,
+    payload: dict[str, object],
+    answer: Callable[[str], dict[str, object]],
+    late: Callable[[], bool],
+) -> None:
     """Print the memory for a new session, unless its context still holds it (docs/spec.md, R8)."""
     from gitmem.project.state import ProjectQuestions
 
@@ -139,7 +156,8 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
         store = _open(door, root)
         found = glance(store)
         transcript = payload.get("transcript_path")
-        known = payload.get("source") in _STILL_KNOWN and isinstance(transcript, str) and _knows(transcript, MARKER)
+        kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") == _PROMPT
+        known = kept and isinstance(transcript, str) and _knows(transcript, MARKER)
         if not known:
             turns, pending = ((), ()) if late() or not found else (found.turns, _pending(store))
             text = session_start(store, turns, None if late() else questions.answer(), pending, late)
@@ -149,8 +167,7 @@ def _answer_start(door: Door, root: str, payload: dict[str, object], late: Calla
                     f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only",
                 )
             if text:
-                answer = {"hookSpecificOutput": {"hookEventName": _ANSWERED, "additionalContext": text}}
-                print(json.dumps(answer, ensure_ascii=False), file=door.out, flush=True)
+                print(json.dumps(answer(text), ensure_ascii=False), file=door.out, flush=True)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
@@ -198,7 +215,7 @@ def _drain(door: Door) -> None:
 def _adopt(store: Store, door: Door) -> None:
     """Mirror the agent's own memory files; log a failure and go on."""
     from gitmem.errors import GitmemError
-    from gitmem.hosts.claude_code import memory_folder
+    from gitmem.hosts.agents.claude_code import memory_folder
     from gitmem.memory.facts.adopt import adopt_if_changed
 
     try:

@@ -1,98 +1,220 @@
-"""`gitmem install`: write hooks and the MCP server into a host's settings."""
+"""`gitmem install`: write hooks, the MCP server, the skill and the slash commands into a host's settings."""
 
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gitmem.cli.host import (
     add_host_arguments,
-    agent_files,
+    by_path,
+    chosen_hosts,
     chosen_scope,
     find_manifest,
-    is_on_path,
+    found_hosts,
+    own_program,
+    place_of,
     project_top,
     report_changes,
-    servers_file,
-    settings_file,
 )
 from gitmem.errors import ExitCode, RefusedError, StoreNotFoundError, UsageError
-from gitmem.hosts import claude_code
-from gitmem.hosts.claude_code import Scope
-from gitmem.hosts.install import (
-    Change,
-    carry_out,
-    plan_install,
-    plan_put,
-    plan_register,
+from gitmem.hosts.host import Host, Place, Scope
+from gitmem.hosts.install import Change, Manifest, Record, carry_out, plan_edits, plan_put
+from gitmem.hosts.script import plan_script, put_script
+from gitmem.hosts.settings.edits import (
+    COMMANDS,
+    HOOKS,
+    MCP,
+    PARTS,
+    SKILL,
+    SUMMARIES,
+    TRUST,
+    Edit,
+    Shipped,
+    tables_edit,
 )
+from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Collection
+    from collections.abc import Mapping, Sequence
 
     from gitmem.cli.door import Door
+
+OFF = "GITMEM_HOOKS"
+_BRINGS = {
+    HOOKS: "hooks, so that sessions are remembered",
+    MCP: "the MCP server, for tools that search the memory and save to it",
+    SKILL: "the skill, when to save and when to look",
+    COMMANDS: "slash commands",
+    SUMMARIES: "a skill and an agent that sum up archives",
+    TRUST: "that these hooks may run",
+}
+
+
+_SCOPES = {
+    Scope.PROJECT: "this project's, by settings in it, which your team shares (default)",
+    Scope.LOCAL: "this project's, by local settings, for you alone",
+    Scope.USER: "those of all your projects that have a store, by your own settings",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What is to be written for one host: the items, each file's change with its part, and the record of it.
+
+    `others` are files of somebody else's in the places of gitmem's, and `hooks` is the file with the hooks.
+    """
+
+    host: Host
+    place: Place
+    manifest: Manifest | None
+    items: Sequence[Edit | Shipped]
+    changes: tuple[tuple[str, Change], ...]
+    others: tuple[str, ...]
+    hooks: str
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem install`."""
     add_host_arguments(parser)
+    parser.add_argument("--only", metavar="PARTS", help=f"of {','.join(PARTS)}, only these")
+    parser.add_argument("-y", "--yes", action="store_true", help="do not ask before writing")
     parser.add_argument("--init", action="store_true", help="make a store for the project if there is none")
-    parser.add_argument("--mcp", action="store_true", help="give the agent the tools of the MCP server, too")
-    parser.add_argument("--summaries", action="store_true", help="have the agent sum up what was rotated away")
+    parser.add_argument("--trust", action="store_true", help="Codex: trust the hooks, too, as /hooks does")
+    parser.add_argument("--summaries", action="store_true", help="Claude Code: have it sum up what was rotated away")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Have an agent's sessions remembered: hooks in its settings tell gitmem what happens in them.
+    """Have an agent's sessions remembered: hooks, MCP server, skill and slash commands go into its settings.
 
-    At a terminal it asks whose sessions; elsewhere, without an option, it takes the project's settings. Everything else
-    in the file stays, comments too. Installing again renews older hooks. GITMEM_HOOKS=off in the environment switches
-    hooks off for a session.
+    Without an agent it lists those that are found on this machine. At a terminal it asks whose sessions, shows what it
+    will write, and asks again; elsewhere, without an option, it takes the project's settings. Everything else in the
+    files stays, comments too. Installing again renews older hooks. GITMEM_HOOKS=off in the environment switches hooks
+    off for a session.
 
-    With --mcp the agent also gets the tools of 'gitmem mcp': the server goes into .mcp.json, or with --local and --user
-    into your own ~/.claude.json.
-
-    With --summaries a skill and an agent go beside the settings, with which a session sums up archives on a small
-    model. It is asked to once you run 'gitmem config --user summary.provider host'.
+    The line an event in the settings reads ~/.local/share/gitmem/hook.sh; on a machine without that file it does
+    nothing. Afterwards one hook is run as the agent would run it.
 
     With --json: {host, dry_run, files: [{scope, file, changed, removed}], diff}; diff with --dry-run only.
 
     Examples:
-      gitmem install claude --init     a store and the hooks, for this project
-      gitmem install claude --mcp      the hooks, and tools to search the memory and save to it
-      gitmem install claude --summaries
-      gitmem install claude --local    the same in a file that your team does not get
-      gitmem install claude --user     for all your projects that have a store
+      gitmem install
+      gitmem install claude --init     a store, too, for this project
+      gitmem install codex --trust
+      gitmem install --all --user --yes
+      gitmem install claude --only hooks,mcp
+      gitmem install claude --local    in a file that your team does not get
       gitmem install claude --dry-run
 
     """
-    scope = chosen_scope(args) or _asked(door)
+    hosts = chosen_hosts(args, door)
+    if not hosts:
+        return _list(args, door)
+    parts = _parts(args)
+    scope = chosen_scope(args) or _asked(door, hosts)
+    for host in hosts:
+        if scope not in host.scopes:
+            raise UsageError(f"{host.title} has no settings of the kind --{scope.value}.", "Take another option.")
     if scope is not Scope.USER:
-        _prepare_store(args, door)
-    manifest = find_manifest(args, door, scope)
-    path = settings_file(args, door, scope)
-    records = manifest.records() if manifest else {}
-    hooks = plan_install(path, claude_code.hooks(), records.get(path))
-    listing, place = servers_file(args, door, scope)
-    servers = [plan_register(listing, place, claude_code.server(), records.get(listing))] if args.mcp else []
-    ours = agent_files(args, door, scope) if args.summaries else {}
-    files = [plan_put(path, data, records.get(path)) for path, data in ours.items()]
-    for change in (hooks, *servers, *files):
-        _check_inside(change.path, project_top(door.folder(args)))
-    for change in (hooks, *servers, *files):
-        if not args.dry_run:
-            carry_out(change, manifest)
-    if not is_on_path(door):
+        _prepare_store(args, door, hosts[0].name)
+    plans = [_planned(args, door, host, scope, parts) for host in hosts]
+    script = plan_script(door.home(), own_program(door))
+    if not args.dry_run:
+        if not _agreed(args, door, plans, script):
+            print("Nothing was changed.", file=door.err)
+            return ExitCode.OK
+        for plan in plans:
+            _carry_out(plan, script, door)
+        _warn(door, parts)
+    text = "\n".join(_told(plan, parts, door) for plan in plans)
+    changes = [(scope, change) for plan in plans for _, change in plan.changes]
+    report_changes(args, door, hosts, [*changes, (Scope.USER, script)], text)
+    working = [args.dry_run or _works(door, plan) for plan in plans]
+    return ExitCode.OK if all(working) else ExitCode.FAILURE
+
+
+def _warn(door: Door, parts: tuple[str, ...]) -> None:
+    """Say what is missing on this machine."""
+    from gitmem.cli.sdk import NEEDS_EXTRA, has_sdk
+
+    if not own_program(door):
         door.notices(
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
         )
-    text = f"{claude_code.TITLE}'s hooks are in {path} already."
-    if hooks.changes:
-        text = f"{claude_code.TITLE}'s sessions are remembered from the next one on, by hooks in {path}."
-    text = "\n".join((text, *(_registered(change, scope, door) for change in servers)))
-    text += _skilled(files, ours.values(), door)
-    report_changes(args, door, [(scope, change) for change in (hooks, *servers, *files)], text)
+    if not has_sdk() and parts != (HOOKS,):
+        door.notices((NEEDS_EXTRA,))
+
+
+def _list(args: argparse.Namespace, door: Door) -> int:
+    """List the hosts of this machine."""
+    from gitmem.cli.host import hooked_file
+
+    lines, values = [], []
+    for host in found_hosts(door):
+        paths = {scope: hooked_file(host, place_of(args, door, scope)) for scope in host.scopes}
+        state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
+        parts = [
+            part for part in PARTS if any(part == item.part for item in host.edits(place_of(args, door, Scope.USER)))
+        ]
+        lines.append(f"{host.name:10} {host.title}: {state}; 'gitmem install {host.name}' brings {', '.join(parts)}")
+        values.append(
+            {"host": host.name, "title": host.title, "hooks": [p for p in paths.values() if p], "parts": parts}
+        )
+    text = "\n".join(lines) or "No agent that gitmem knows is on this machine."
+    if lines:
+        text += "\n\n'gitmem install --all' installs for all of them; --user for all your projects."
+    door.answer(args, values, text)
     return ExitCode.OK
+
+
+def _parts(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the parts to install."""
+    from gitmem.cli.sdk import has_sdk
+
+    if args.only is None:
+        parts = tuple(part for part in PARTS if part != MCP or has_sdk())
+    else:
+        parts = tuple(part.strip() for part in args.only.split(",") if part.strip())
+        if unknown := [part for part in parts if part not in PARTS]:
+            raise UsageError(f"There is no part {unknown[0]}.", f"The parts are {', '.join(PARTS)}.")
+    return (*parts, SUMMARIES) if args.summaries else parts
+
+
+def _planned(args: argparse.Namespace, door: Door, host: Host, scope: Scope, parts: tuple[str, ...]) -> _Plan:
+    """Plan the files of one host."""
+    place = place_of(args, door, scope)
+    manifest = find_manifest(args, door, scope, host)
+    records = manifest.records() if manifest else {}
+    items = _items(host, place, parts, records, trust=args.trust)
+    changes = [(edits[0].part, plan_edits(path, edits, records.get(path))) for path, edits in by_path(items).items()]
+    others = []
+    for item in items:
+        if isinstance(item, Shipped):
+            change = plan_put(item.path, item.data, records.get(item.path))
+            changes.append((item.part, change))
+            others += [item.path] * (change.after != item.data)
+    for _, change in changes:
+        _check_inside(change.path, project_top(door.folder(args)))
+    changes.sort(key=lambda change: change[0] != HOOKS)
+    hooks = next((item.path for item in items if item.part == HOOKS), "")
+    return _Plan(host, place, manifest, items, tuple(changes), tuple(others), hooks)
+
+
+def _items(
+    host: Host, place: Place, parts: tuple[str, ...], records: Mapping[str, Record], *, trust: bool
+) -> list[Edit | Shipped]:
+    """Return what is to be written; with `trust` also that the host trusts the hooks, as they will be."""
+    every = host.edits(place)
+    items = [item for item in every if item.part in parts]
+    hooks = next((item for item in items if isinstance(item, Edit) and item.part == HOOKS), None)
+    if trust and host.trust and hooks:
+        planned = plan_edits(hooks.path, [hooks], records.get(hooks.path))
+        path = next(item.path for item in every if item.part == TRUST)
+        tables = host.trust(hooks.path, (planned.after or b"").decode("utf-8", "surrogateescape"))
+        items.append(tables_edit(TRUST, path, tables))
+    return items
 
 
 def _check_inside(path: str, top: str) -> None:
@@ -106,50 +228,98 @@ def _check_inside(path: str, top: str) -> None:
     if path.startswith(inside) and not os.path.realpath(path).startswith(os.path.join(os.path.realpath(top), "")):
         raise RefusedError(
             f"{path} leads out of the project, to {os.path.realpath(path)}.",
-            "Remove the link, or install for all projects: 'gitmem install claude --user'.",
+            "Remove the link, or install for all your projects, with --user.",
         )
 
 
-def _registered(change: Change, scope: Scope, door: Door) -> str:
-    """Return the line about the MCP server."""
-    from gitmem.cli.sdk import NEEDS_EXTRA, has_sdk
-
-    if not has_sdk():
-        door.notices((NEEDS_EXTRA,))
-    if not change.changes:
-        return f"The MCP server is in {change.path} already."
-    asks = f" {claude_code.TITLE} asks you once whether to start it." if scope is Scope.PROJECT else ""
-    return f"It gets the tools of the memory by the MCP server in {change.path}.{asks}"
-
-
-def _skilled(files: list[Change], shipped: Collection[bytes], door: Door) -> str:
-    """Return the line about the skill and the agent that sum up."""
-    other = [change.path for change in files if change.after not in shipped]
-    if other:
-        door.notices((f"{', '.join(other)} is not gitmem's file and stays as it is.",))
-    line = "For summaries by the skill memory-rotate, run: gitmem config --user summary.provider host"
-    return f"\n{line}" if files else ""
+def _agreed(args: argparse.Namespace, door: Door, plans: Sequence[_Plan], script: Change) -> bool:
+    """Show at a terminal what is to be written and where, and ask."""
+    if args.yes or args.json or not door.can_ask():
+        return True
+    print("gitmem will write:", file=door.err)
+    for plan in plans:
+        for part, change in plan.changes:
+            if change.changes:
+                print(f"  {plain(change.path)}: {_BRINGS[part]}", file=door.err)
+    if script.changes:
+        print(f"  {plain(script.path)}: the script that the hooks read", file=door.err)
+    print("Go on? [Y/n] ", end="", file=door.err, flush=True)
+    return door.stdin.readline().strip().lower() in {"", "y", "yes"}
 
 
-def _asked(door: Door) -> Scope:
+def _carry_out(plan: _Plan, script: Change, door: Door) -> None:
+    if plan.hooks:
+        put_script(script, door.home(), plan.hooks)
+    for _, change in plan.changes:
+        carry_out(change, plan.manifest)
+
+
+def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
+    """Return what the user will see from now on."""
+    title, lines = plan.host.title, []
+    if plan.hooks:
+        change = next(change for part, change in plan.changes if part == HOOKS)
+        lines.append(f"{title}'s hooks are in {plan.hooks} already.")
+        if change.changes:
+            lines = [f"{title}'s sessions are remembered from the next one on, by hooks in {plan.hooks}."]
+            lines += [plan.host.note] * bool(plan.host.note)
+    lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in _paths_of(plan, MCP)]
+    if commands := _paths_of(plan, COMMANDS):
+        names = " ".join(f"/gitmem:{os.path.splitext(os.path.basename(path))[0]}" for path in commands)
+        lines.append(f"You get the commands {names}.")
+    if SUMMARIES in parts:
+        lines.append("For summaries by the skill memory-rotate, run: gitmem config --user summary.provider host")
+    if plan.others:
+        door.notices((f"{', '.join(plan.others)} is not gitmem's file and stays as it is.",))
+    return "\n".join(lines)
+
+
+def _paths_of(plan: _Plan, part: str) -> list[str]:
+    return [item.path for item in plan.items if item.part == part]
+
+
+def _works(door: Door, plan: _Plan) -> bool:
+    """Run a hook as the host would and say so if its event does not arrive."""
+    from gitmem.hosts.trial import arrives
+    from gitmem.store.locate import find_store, user_store
+    from gitmem.store.spool.hooks import HookSpool
+    from gitmem.store.store import private_folder
+
+    if not plan.hooks or door.environ.get(OFF) == "off":
+        return True
+    root = find_store(plan.place.project, door.home())
+    if root is None or root == user_store(door.home()):  # hooks for all projects, installed outside of one
+        return True
+    spool = HookSpool(private_folder(root, door.environ)).folder
+    if arrives(plan.host, plan.place.project, spool, door.environ) is not False:
+        return True
+    door.notices(
+        (f"A hook was run as {plan.host.title} runs it, and its event did not arrive. 'gitmem doctor' may say why.",)
+    )
+    return False
+
+
+def _asked(door: Door, hosts: Sequence[Host]) -> Scope:
     """Return the scope a person at a terminal chooses; the project where nobody is there."""
     if not door.can_ask():
         return Scope.PROJECT
+    offered = [scope for scope in Scope if all(scope in host.scopes for host in hosts)]
     print("Whose sessions are to be remembered?", file=door.err)
-    print("  p  this project's, by .claude/settings.json, which your team shares (default)", file=door.err)
-    print("  l  this project's, by .claude/settings.local.json, for you alone", file=door.err)
-    print("  u  those of all your projects that have a store, by your own settings", file=door.err)
-    print("[p/l/u] ", end="", file=door.err, flush=True)
+    for scope in offered:
+        print(f"  {scope.value[0]}  {_SCOPES[scope]}", file=door.err)
+    letters = "/".join(scope.value[0] for scope in offered)
+    print(f"[{letters}] ", end="", file=door.err, flush=True)
     answer = door.stdin.readline().strip().lower()[:1]
-    found = [scope for scope in Scope if scope.value.startswith(answer or "p")]
+    found = [scope for scope in offered if scope.value.startswith(answer or "p")]
     if not found:
-        raise UsageError("The answer was none of p, l and u.", "Nothing was changed.")
+        raise UsageError(f"The answer was none of {letters}.", "Nothing was changed.")
     return found[0]
 
 
-def _prepare_store(args: argparse.Namespace, door: Door) -> None:
+def _prepare_store(args: argparse.Namespace, door: Door, name: str) -> None:
     """Make what the hooks need: the spool of the store, and with --init the store."""
-    from gitmem.store.setup.init import Place, init_store
+    from gitmem.store.setup.init import Place as Where
+    from gitmem.store.setup.init import init_store
     from gitmem.store.setup.merge_driver import install_driver
     from gitmem.store.spool.hooks import HookSpool
 
@@ -157,11 +327,11 @@ def _prepare_store(args: argparse.Namespace, door: Door) -> None:
         store = door.open(args)
     except StoreNotFoundError as error:
         if not args.init:
-            remedy = "'gitmem install claude --init' makes one and installs the hooks."
+            remedy = f"'gitmem install {name} --init' makes one and installs the hooks."
             raise StoreNotFoundError(error.message, remedy) from None
         if args.dry_run:
             return
-        store = init_store(door.folder(args), door.context(), Place.PROJECT).store
+        store = init_store(door.folder(args), door.context(), Where.PROJECT).store
         print(f"Made a store at {store.root}.", file=door.err)
     if not args.dry_run:
         HookSpool(store.private).make()

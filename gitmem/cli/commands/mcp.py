@@ -42,7 +42,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
-    from gitmem.hosts.claude_code import SESSION
+    from gitmem.hosts.agents.claude_code import SESSION
 
     try:
         from gitmem.mcp.calls import Memory

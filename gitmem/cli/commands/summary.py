@@ -117,7 +117,7 @@ def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.hosts import claude_code
+    from gitmem.hosts.agents import claude_code
     from gitmem.memory.summaries.model import put_reply
 
     session = door.environ.get(claude_code.SESSION, "")

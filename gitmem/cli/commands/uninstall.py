@@ -6,25 +6,19 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli.host import (
     add_host_arguments,
-    agent_files,
+    by_path,
+    chosen_hosts,
     chosen_scope,
     find_manifest,
+    hooked_file,
+    place_of,
     report_changes,
-    servers_file,
-    settings_file,
 )
-from gitmem.errors import ExitCode, StoreNotFoundError
-from gitmem.hosts.claude_code import Scope
-from gitmem.hosts.install import (
-    Change,
-    Manifest,
-    carry_out,
-    hooked_events,
-    is_registered,
-    plan_take,
-    plan_uninstall,
-    plan_unregister,
-)
+from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
+from gitmem.hosts.host import Host, Scope
+from gitmem.hosts.install import Change, Manifest, carry_out, is_present, plan_take, plan_takes
+from gitmem.hosts.script import drop_script
+from gitmem.hosts.settings.edits import HOOKS, Shipped
 
 if TYPE_CHECKING:
     import argparse
@@ -38,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Take gitmem's hooks and MCP server out of a host's settings again. The rest of the file and the store stay.
+    """Take everything that 'gitmem install' wrote out of an agent's settings again. The rest and the store stay.
 
     Without an option, the project's shared settings and its local ones are cleaned.
 
@@ -46,35 +40,75 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     Examples:
       gitmem uninstall claude
-      gitmem uninstall claude --user
+      gitmem uninstall codex --user
+      gitmem uninstall --all
       gitmem uninstall claude --dry-run
 
     """
-    chosen = chosen_scope(args)
-    hooks: list[tuple[Scope, Change]] = []
-    servers: list[tuple[Scope, Change]] = []
-    files: list[tuple[Scope, Change]] = []
-    for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
-        path, manifest = settings_file(args, door, scope), find_manifest(args, door, scope)
-        files += [(scope, change) for change in _take_files(args, door, scope, manifest)]
-        records = manifest.records() if manifest else {}
-        hooks.append((scope, plan_uninstall(path, records.get(path))))
-        listing, place = servers_file(args, door, scope)
-        if listing in records or is_registered(listing, place):
-            servers.append((scope, plan_unregister(listing, place, records.get(listing))))
-        for change in (hooks[-1][1], *(gone for its, gone in servers if its is scope)):
-            if not args.dry_run:
-                carry_out(change, manifest)
-    driver = [] if args.dry_run or chosen is Scope.USER else _driver_taken(args, door)
-    text = "\n".join((*_taken("hooks", hooks), *_taken("MCP server", servers), *driver))
-    text = "\n".join((*filter(None, [text]), *(f"Removed {change.path}." for _, change in files if change.changes)))
-    if not text:
-        text = f"Nothing to do: {' and '.join(change.path for _, change in hooks)} have no hooks of gitmem's."
-        user = settings_file(args, door, Scope.USER)
-        if chosen is None and hooked_events(user):
-            text += f"\nThere are hooks in {user}: 'gitmem uninstall claude --user' removes them."
-    report_changes(args, door, [*hooks, *servers, *files], text)
+    chosen, hosts = chosen_scope(args), chosen_hosts(args, door)
+    if not hosts:
+        raise UsageError("Say of which agent's settings.", "For example: gitmem uninstall claude")
+    changes: list[tuple[Scope, Change]] = []
+    lines: list[str] = []
+    for host in hosts:
+        for scope in (chosen,) if chosen else (Scope.PROJECT, Scope.LOCAL):
+            if scope in host.scopes:
+                taken = _take(args, door, host, scope)
+                changes += [(scope, change) for change in taken.values()]
+                lines += _said(taken)
+    lines += [] if args.dry_run or chosen is Scope.USER else _driver_taken(args, door)
+    text = "\n".join(lines) or _nothing(args, door, hosts, chosen)
+    report_changes(args, door, hosts, changes, text)
     return ExitCode.OK
+
+
+def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dict[str, Change]:
+    """Take out what is gitmem's in one kind of settings; the files beside the settings go before them."""
+    manifest = find_manifest(args, door, scope, host)
+    records = manifest.records() if manifest else {}
+    items = host.edits(place_of(args, door, scope))
+    whole = [item for item in items if isinstance(item, Shipped)]
+    paths = {item.path for item in items}
+    done: dict[str, Change] = {}
+    # A file that an earlier version brought, and this one does not, is in the record only.
+    old = [path for path, record in records.items() if record.digest and path not in paths]
+    for path in (*(item.path for item in whole if item.path in records), *old):
+        done[path] = _carried_out(args, plan_take(path, records[path]), manifest)
+    kept = [path for path, change in done.items() if change.before is not None and not change.changes]
+    door.notices(tuple(f"{path} was changed after gitmem wrote it, so it stays." for path in kept))
+    for path, edits in by_path(items).items():
+        if path in records or any(edit.part == HOOKS or is_present(edit) for edit in edits):
+            done[path] = _carried_out(args, plan_takes(path, edits, records.get(path)), manifest)
+    if not args.dry_run:
+        for item in items:
+            if item.part == HOOKS:
+                drop_script(door.home(), item.path)
+    return done
+
+
+def _carried_out(args: argparse.Namespace, change: Change, manifest: Manifest | None) -> Change:
+    if not args.dry_run:
+        carry_out(change, manifest)
+    return change
+
+
+def _said(taken: dict[str, Change]) -> list[str]:
+    lines = []
+    for path, change in taken.items():
+        if change.changes and change.record is None:
+            gone = ", and removed the file, which held nothing else." if change.after is None else "."
+            lines.append(f"Took gitmem out of {path}{gone}")
+    return lines
+
+
+def _nothing(args: argparse.Namespace, door: Door, hosts: list[Host], chosen: Scope | None) -> str:
+    """Return what to say where nothing of gitmem's was found."""
+    text = f"Nothing to do: {' and '.join(host.title for host in hosts)} has nothing of gitmem's in these settings."
+    for host in hosts:
+        user = hooked_file(host, place_of(args, door, Scope.USER))
+        if chosen is None and user:
+            text += f"\nThere are hooks in {user}: 'gitmem uninstall {host.name} --user' removes them."
+    return text
 
 
 def _driver_taken(args: argparse.Namespace, door: Door) -> list[str]:
@@ -86,24 +120,3 @@ def _driver_taken(args: argparse.Namespace, door: Door) -> list[str]:
     except StoreNotFoundError:
         return []
     return [f"Took gitmem's merge driver out of {store.root}."] if uninstall_driver(store) else []
-
-
-def _take_files(args: argparse.Namespace, door: Door, scope: Scope, manifest: Manifest | None) -> list[Change]:
-    """Remove the files beside the settings, before the hooks that share their folder."""
-    records = manifest.records() if manifest else {}
-    changes = [plan_take(path, records[path]) for path in agent_files(args, door, scope) if path in records]
-    for change in changes:
-        if not args.dry_run:
-            carry_out(change, manifest)
-    changed = [change.path for change in changes if change.before is not None and not change.changes]
-    door.notices(tuple(f"{path} was changed after gitmem wrote it, so it stays." for path in changed))
-    return changes
-
-
-def _taken(what: str, changes: list[tuple[Scope, Change]]) -> list[str]:
-    done = [change for _, change in changes if change.changes]
-    return [
-        f"Took gitmem's {what} out of {change.path}"
-        + ("." if change.after is not None else ", and removed the file, which held nothing else.")
-        for change in done
-    ]

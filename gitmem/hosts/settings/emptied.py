@@ -8,6 +8,7 @@ Tested through `tests/hosts/settings/test_hooks.py`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 
 from gitmem.hosts.settings.jsonc import JsoncError, Node, inside, parse, remove
@@ -95,3 +96,8 @@ def _restored(text: str, node: Node, before: str) -> str:
     if inside(text, node).rstrip() != before.rstrip():
         return text
     return text[: node.start + 1] + before + text[node.end - 1 :]
+
+
+def program_name(command: str) -> str:
+    """Return the name of the program that a command's path leads to, on any system."""
+    return os.path.basename(command.replace("\\", "/")).removesuffix(".exe")

@@ -20,16 +20,17 @@ if TYPE_CHECKING:
 
 HOOKS = "hooks"
 Group = Mapping[str, object]
-"""An item in the list of an event: `{"hooks": [{"type": "command", …}]}`."""
+"""An item in the list of an event: `{"hooks": [{"type": "command", …}]}`, or in flat settings the hook itself."""
+_COMMANDS = ("command", "bash")  # keys of a hook's command line
 
 
 def with_hooks(
-    text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied | None = None
+    text: str, hooks: Mapping[str, Mapping[str, object]], known: Emptied | None = None, *, flat: bool = False
 ) -> tuple[str, Emptied]:
     """Return the settings with these hooks by event, and the containers that were empty; replace other versions.
 
     `known` is what held nothing when those were put in. A hook whose command is there already is left as it is, with
-    what a person has changed about it.
+    what a person has changed about it. With `flat`, an event's list has hooks and no groups of hooks.
 
     Raises:
         SettingsError: the text is not JSON, or its hooks are not what a host understands.
@@ -39,7 +40,7 @@ def with_hooks(
     text = _brought_up_to_date(with_object(text, emptied), hooks, emptied)
     present = installed_events(text)
     for event in (event for event in hooks if event not in present):
-        group: Group = {HOOKS: [hooks[event]]}
+        group: Group = hooks[event] if flat else {HOOKS: [hooks[event]]}
         root = _root(text)
         mapping = root.get(HOOKS)
         listed = mapping.get(event) if mapping else None
@@ -83,6 +84,18 @@ def installed_events(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(place.event for place in _places(text)))
 
 
+def installed_hooks(text: str) -> Iterator[tuple[str, int, int, dict[str, object]]]:
+    """Yield gitmem's hooks: the event, the positions of the group and of the hook in it, and the hook.
+
+    Raises:
+        SettingsError: the text is not JSON, or its hooks are not what a host understands.
+
+    """
+    for place in _places(text):
+        value = (place.hooks.items or ())[place.hook].node.plain()
+        yield place.event, place.group, place.hook, value if isinstance(value, dict) else {}
+
+
 def parse_settings(text: str) -> Node | None:
     """Return the settings, None where the file is empty.
 
@@ -104,7 +117,10 @@ def parse_settings(text: str) -> Node | None:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A hook of gitmem's: the list of its event, its group in the list, and itself in the group's hooks."""
+    """A hook of gitmem's: the list of its event, its group in the list, and itself in the group's hooks.
+
+    In flat settings the group is the hook, and `hooks` the list of the event.
+    """
 
     event: str
     listed: Node
@@ -114,12 +130,11 @@ class _Place:
 
     @property
     def command(self) -> object:
-        node = (self.hooks.items or ())[self.hook].node.get("command")
-        return node.scalar if node else None
+        return _command((self.hooks.items or ())[self.hook])
 
     def removed(self, text: str) -> str:
         """Return the text without the hook, and without its group unless a person added a hook of their own to it."""
-        if all(is_ours(_command(item)) for item in self.hooks.items or ()):
+        if self.hooks is not self.listed and all(is_ours(_command(item)) for item in self.hooks.items or ()):
             return remove(text, self.listed, self.group)
         return remove(text, self.hooks, self.hook)
 
@@ -134,6 +149,8 @@ def _places(text: str) -> Iterator[_Place]:
     for event in dict.fromkeys(item.key for item in mapping.items or ()) if mapping else ():
         listed = mapping.get(event) if mapping else None
         for group, element in enumerate(listed.items or ()) if listed else ():
+            if listed and is_ours(_command(element)):
+                yield _Place(event, listed, group, listed, group)
             hooks = element.node.get(HOOKS)
             for hook, item in enumerate(hooks.items or ()) if hooks else ():
                 if listed and hooks and is_ours(_command(item)):
@@ -141,8 +158,8 @@ def _places(text: str) -> Iterator[_Place]:
 
 
 def _command(hook: Item) -> object:
-    node = hook.node.get("command")
-    return node.scalar if node else None
+    nodes = (hook.node.get(key) for key in _COMMANDS)
+    return next((node.scalar for node in nodes if node), None)
 
 
 def _root(text: str) -> Node:
@@ -158,7 +175,7 @@ def _brought_up_to_date(text: str, hooks: Mapping[str, Mapping[str, object]], kn
         while mine := [place for place in _places(text) if place.event == event]:
             hook = hooks.get(event)
             if hook is not None and len(mine) == 1:
-                if mine[0].command != hook["command"]:
+                if mine[0].command != next(hook[key] for key in _COMMANDS if key in hook):
                     text = mine[0].replaced(text, hook)
                 break
             text = mine[-1].removed(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from gitmem.hosts.settings.emptied import (
     SettingsError,
     note,
     parse_object,
+    program_name,
     root_of,
     with_object,
     without_empty,
@@ -99,5 +99,7 @@ def _is_ours(node: Node) -> bool:
     if not isinstance(server, dict):
         return False
     command, arguments = server.get("command"), server.get("args")
-    name = os.path.basename(command.replace("\\", "/")) if isinstance(command, str) else ""
-    return name.removesuffix(".exe") == "gitmem" and isinstance(arguments, list) and arguments[:1] == ["mcp"]
+    if isinstance(command, list) and command:  # OpenCode has the program and its arguments in one list
+        command, arguments = command[0], command[1:]
+    name = program_name(command) if isinstance(command, str) else ""
+    return name == "gitmem" and isinstance(arguments, list) and arguments[:1] == ["mcp"]

@@ -1,7 +1,7 @@
 """Claude Code as a model: `claude -p`, with the user's own login and plan.
 
 It runs without tools, settings, skills, plugins and servers (`--safe-mode`), without a saved session, in an empty
-folder, and with `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run (hooks/deliver.sh). Texts are
+folder, and with `GITMEM_HOOKS=off`, which stops gitmem's hooks from remembering the run (hooks/hook.sh). Texts are
 passed by standard input, which keeps them out of the list of processes. Tested with Claude Code 2.1.330
 (https://code.claude.com/docs/en/headless).
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from gitmem.hosts.all import read_payload
 from gitmem.machine.processes import is_running
 from gitmem.model.session.events import HookEvent, HookKind, parse_payload
 from gitmem.model.session.turns import Turn, fold
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from gitmem.store.spool.hooks import Delivered
     from gitmem.store.store import Store
 
-HOST = "claude-code"
 IDLE = timedelta(hours=1)  # after which a session counts as over
 _MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # that are read at a session's start
 _BOUNDARIES = (HookKind.SESSION_START, HookKind.SESSION_END)
@@ -61,9 +61,9 @@ class _Seen(Value):
     event: HookEvent | None
 
 
-def read_pending(spool: HookSpool, host: str, now: datetime, alive: Callable[[int], bool]) -> Pending:
+def read_pending(spool: HookSpool, now: datetime, alive: Callable[[int], bool]) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs."""
-    seen = spool.read(lambda file: _Seen(file.name, file.at, file.owner, *_event(file, host)))
+    seen = spool.read(lambda file: _Seen(file.name, file.at, file.owner, *_event(file)))
     events = [one.event for one in seen if one.event]
     owners: dict[str, tuple[datetime, int]] = {}
     for one in seen:
@@ -82,10 +82,11 @@ def read_pending(spool: HookSpool, host: str, now: datetime, alive: Callable[[in
     )
 
 
-def _event(file: Delivered, host: str) -> tuple[bool, HookEvent | None]:
+def _event(file: Delivered) -> tuple[bool, HookEvent | None]:
     """Return whether a payload can be parsed, and its event; None for events that memory does not use."""
     try:
-        event = parse_payload(file.payload, file.at, host)
+        label, payload = read_payload(file.payload, file.host, file.event)
+        event = parse_payload(payload, file.at, label) if payload is not None else None
     except ValueError:
         return False, None
     if event is None or event.kind in {HookKind.SUBAGENT_STOP, HookKind.POST_COMPACT}:
@@ -108,4 +109,4 @@ def glance(store: Store) -> Pending | None:
 
 def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
     """Return the content of the spool."""
-    return read_pending(HookSpool(store.private), HOST, store.context.clock(), alive)
+    return read_pending(HookSpool(store.private), store.context.clock(), alive)

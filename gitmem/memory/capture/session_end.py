@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gitmem.errors import UnreadableError
+from gitmem.hosts.all import read_transcript
 from gitmem.machine.moment import local
 from gitmem.memory.capture.tail import open_regular
 from gitmem.memory.capture.turns import boot_lines, save_entries
@@ -13,7 +14,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.session.entries import Placed, cue_entries, memory_entries
 from gitmem.model.session.l1 import l1_lines
 from gitmem.model.session.noise import human_text
-from gitmem.model.session.transcript import MAX_LINE, Record, Role, Unread, records
+from gitmem.model.session.transcript import MAX_LINE, Record, Role, Unread
 from gitmem.redact.redact import redact
 from gitmem.store.transaction.transact import transact
 
@@ -57,9 +58,12 @@ def _read_line(file: BinaryIO, path: str, most: int) -> bytes:
         ) from error
 
 
-def read_records(path: str, unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a transcript; `unread` counts the lines that cannot be parsed."""
-    return records(read_lines(path), unread)
+def read_records(path: str, unread: Unread | None = None, host: str = "") -> Iterator[Record]:
+    """Yield the records of a transcript; `unread` counts the lines that cannot be parsed.
+
+    `host` is the name of the host that wrote it; without it, the path says which.
+    """
+    return read_transcript(path, read_lines, unread, host)
 
 
 def keep_transcript(store: Store, session: str, path: str) -> str | None:

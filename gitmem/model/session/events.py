@@ -1,7 +1,7 @@
 """Events of an agent's host, delivered by its hooks, in one form for all hosts (spec J1 to J10).
 
-The JSON of Claude Code is read, and what Codex sends in the same shape. Nothing of it is trusted: a field of the wrong
-type counts as missing, and texts are bounded.
+The JSON of Claude Code is read; other hosts' is brought into this shape first (gitmem.hosts). Nothing of it is trusted:
+a field of the wrong type counts as missing, and texts are bounded.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ _TEXT_OF = {
 def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> HookEvent | None:
     """Return the event in a hook's JSON; None for events that a memory does not need.
 
-    `at` is when it was delivered. `host` is the expected host; a payload of Codex is recognised by its `turn_id`.
+    `at` is when it was delivered, `host` what entries call the host.
 
     Raises:
         ValueError: it is no hook's payload: it has no event name or no session.
@@ -108,7 +108,7 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         kind=kind,
         session=session,
         at=at,
-        host="codex" if "turn_id" in payload else host,
+        host=host,
         cwd=_string(payload, "cwd", _MAX_NAME),
         transcript=_string(payload, "transcript_path", _MAX_NAME),
         turn=_string(payload, "prompt_id", _MAX_NAME) or _string(payload, "turn_id", _MAX_NAME),

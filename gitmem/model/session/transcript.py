@@ -2,7 +2,7 @@
 
 The format is the host's own and changes with every version, so each part is looked at as if it were missing: a line
 that is no JSON, two objects on a line, a record of an unknown kind are passed over and cost nothing but themselves.
-Read are Claude Code's JSON lines (seen from 1.0.98 to 2.1.330) and the messages and tool calls of Codex.
+Read here are Claude Code's JSON lines (seen from 1.0.98 to 2.1.330); other hosts bring a reader (gitmem.hosts.agents).
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    Reader = Callable[[dict[str, object], datetime, str], Iterator["Record"]]
 
 MAX_LINE = 16 * 1024 * 1024  # characters, three times those of a picture; in a longer line, objects are still found
 _BETWEEN = " \t\r\n\ufeff"  # characters around objects
@@ -77,27 +79,20 @@ class Unread:
         self._damaged = False
 
 
-def records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+def records(lines: Iterable[str], unread: Unread | None = None, read: Reader | None = None) -> Iterator[Record]:
     """Yield the parts of a transcript in order; a missing time is that of the record before.
 
+    `read` yields the parts of one JSON object, given its time and session; Claude Code's form is read without it.
     Unreadable lines are skipped; `unread` counts them.
     """
     last = _BEFORE_TIME
-    session = turn = ""
-    unread = unread or Unread()
+    session = ""
+    unread, read = unread or Unread(), read or _claude
     for line in lines:
         for item in objects(line, unread.damage):
             session = _string(item, "sessionId") or session
             last = _time(item.get("timestamp")) or last
-            payload = item.get("payload")
-            if not isinstance(payload, dict):
-                yield from _claude(item, last, session)
-                continue
-            turn = _string(payload, "turn_id") or turn  # Codex
-            if item.get("type") == "session_meta":
-                session = _string(payload, "id") or session
-            elif item.get("type") == "response_item":
-                yield from _codex(payload, last, session, turn)
+            yield from read(item, last, session)
         unread.end(line)
 
 
@@ -143,7 +138,7 @@ def _claude(item: dict[str, object], at: datetime, session: str) -> Iterator[Rec
         tokens=_tokens(message.get("usage")),
     )
     if item.get("isCompactSummary") is True:
-        yield base._replace(role=Role.SUMMARY, text=_text(message.get("content")), injected=True)
+        yield base._replace(role=Role.SUMMARY, text=content_text(message.get("content")), injected=True)
         return
     content = message.get("content")
     if isinstance(content, str):
@@ -169,37 +164,13 @@ def _block(block: dict[str, object], base: Record) -> Iterator[Record]:
     elif kind == "tool_result":
         yield base._replace(
             role=Role.RESULT,
-            text=_text(block.get("content")),
+            text=content_text(block.get("content")),
             tool_id=_string(block, "tool_use_id"),
             failed=block.get("is_error") is True,
         )
 
 
-def _codex(payload: dict[str, object], at: datetime, session: str, turn: str) -> Iterator[Record]:
-    kind = _string(payload, "type")
-    if kind == "message" and _string(payload, "role") in {"user", "assistant"}:
-        role = Role.USER if payload["role"] == "user" else Role.ASSISTANT
-        text = _text(payload.get("content"))
-        yield Record(role, at, session, text=text, turn=turn or f"{at.timestamp():.3f}")
-    elif kind in {"function_call", "custom_tool_call"}:
-        given = payload.get("arguments") or payload.get("input")
-        found = next(objects(given), None) if isinstance(given, str) else None
-        call_input: dict[str, object] = {"command": given if isinstance(given, str) else ""}
-        call_input = call_input if found is None else found
-        yield Record(
-            Role.CALL,
-            at,
-            session,
-            tool=_string(payload, "name"),
-            tool_id=_string(payload, "call_id"),
-            input=call_input,
-        )
-    elif kind in {"function_call_output", "custom_tool_call_output"}:
-        text = _text(payload.get("output"))
-        yield Record(Role.RESULT, at, session, text=text, tool_id=_string(payload, "call_id"))
-
-
-def _text(content: object) -> str:
+def content_text(content: object) -> str:
     """Return the text of a message or a result: a string, or the texts among its blocks."""
     if isinstance(content, str):
         return content

@@ -1,7 +1,8 @@
 """The spool of hook payloads (docs/format.md, "The spool"): the JSON that a host sends, one file a payload.
 
-A shell can deliver without Python, by exclusive creation of `<Event>-<host's pid>-<own pid>-<n>.json`. The file's
-modification time is the time of the event. The payloads of a turn stay until the turn is committed.
+A shell can deliver without Python, by exclusive creation of `<Event>-<host's pid>-<own pid>-<n>.json`, for others
+than Claude Code `<Event>.<host>-…`. The file's modification time is the time of the event. The payloads of a turn stay
+until the turn is committed.
 """
 
 from __future__ import annotations
@@ -24,21 +25,25 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
 FOLDER = "hooks"
-_NAME = re.compile(r"[A-Za-z]{1,40}-(?P<owner>[0-9]{1,10})-")
+_NAME = re.compile(r"(?P<event>[A-Za-z]{1,40})(?:\.(?P<host>[a-z]{1,20}))?-(?P<owner>[0-9]{1,10})-")
 _NOT_LETTERS = re.compile(r"[^A-Za-z]")
-_SESSION_START = "SessionStart-"
+_SESSION_START = ("SessionStart-", "SessionStart.")
+_TELL = "tell-"  # begins the name of a mark: the host of this process is told its memory with the next prompt
+_FIRST_HOST = "claude"  # whose name the files leave out
 _MAX_TRIES = 1_000
 _MAX_RETRIES = 20  # of a listing that another process changes
 _REMOVED = "removed-"
 
 
 class Delivered(Value):
-    """A delivered payload: its file's name, its time, and the host's process id (0 if unknown)."""
+    """A delivered payload: file name, time, the host's process id (0 if unknown), the event and host in the name."""
 
     name: str
     at: datetime
     owner: int
     payload: dict[str, object]
+    event: str = ""
+    host: str = _FIRST_HOST
 
 
 class HookSpool(Spool):
@@ -52,7 +57,7 @@ class HookSpool(Spool):
         for folder in (os.path.dirname(os.path.dirname(self.folder)), os.path.dirname(self.folder), self.folder):
             os.makedirs(folder, mode=0o700, exist_ok=True)
 
-    def accept(self, event: str, owner: int, data: bytes) -> str:
+    def accept(self, event: str, owner: int, data: bytes, host: str = _FIRST_HOST) -> str:
         """Store a payload byte for byte and return its name.
 
         Raises:
@@ -64,6 +69,7 @@ class HookSpool(Spool):
             raise RefusedError(f"A hook's payload of {len(data):,} bytes is more than gitmem handles.")
         self.make()
         kind = _NOT_LETTERS.sub("", event)[:40] or "Unknown"
+        kind += f".{host}" * (host != _FIRST_HOST)
         for number in range(_MAX_TRIES):
             name = f"{kind}-{owner}-{os.getpid()}-{number}.json"
             try:
@@ -72,6 +78,24 @@ class HookSpool(Spool):
                 continue
             return name
         raise OSError(f"no name is free in {self.folder}")
+
+    def owe(self, owner: int) -> None:
+        """Note that the host of this process is to be told its memory with the next prompt."""
+        self.make()
+        with open(self._mark(owner), "wb"):
+            pass
+
+    def is_owed(self, owner: int) -> bool:
+        """Say whether the host of this process is to be told its memory."""
+        return os.path.exists(self._mark(owner))
+
+    def pay(self, owner: int) -> None:
+        """Note that the host of this process was told its memory."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._mark(owner))
+
+    def _mark(self, owner: int) -> str:
+        return os.path.join(self.folder, f"{_TELL}{owner}")
 
     def fits(self, most: int, most_bytes: int) -> bool:
         """Say whether at most so many payloads with at most so many bytes wait."""
@@ -122,7 +146,9 @@ class HookSpool(Spool):
             return None
         parts = _NAME.match(name)
         at = local(datetime.fromtimestamp(event.modified, UTC))
-        return Delivered(name, at, int(parts["owner"]) if parts else 0, event.content)
+        if parts is None:
+            return Delivered(name, at, 0, event.content)
+        return Delivered(name, at, int(parts["owner"]), event.content, parts["event"], parts["host"] or _FIRST_HOST)
 
     def remove(self, names: list[str]) -> None:
         """Remove committed payloads, all at once: half a turn would be read as another turn.

@@ -11,7 +11,7 @@ import pytest
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.errors import ExitCode
-from gitmem.hosts.claude_code import EVENTS, hooks
+from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.install import hooked_events
 
 
@@ -60,23 +60,26 @@ def gitmem(run, environ, tmp_path):
     return run
 
 
-def test_install_and_uninstall_leave_the_project_as_it_was(gitmem, project, settings, bare_git):
-    assert gitmem("install", "claude") == (
+def test_install_and_uninstall_leave_the_project_and_the_home_as_they_were(gitmem, project, settings, home, bare_git):
+    only = ("--only", "hooks")
+    assert gitmem("install", "claude", *only) == (
         0,
         f"Claude Code's sessions are remembered from the next one on, by hooks in {settings}.\n",
         "",
     )
-    assert set(json.loads(settings.read_text())["hooks"]) == set(EVENTS)
-    assert gitmem("install", "claude")[1] == f"Claude Code's hooks are in {settings} already.\n"
+    assert (home / ".local" / "share" / "gitmem" / "hook.sh").exists()
+    assert set(json.loads(settings.read_text())["hooks"]) == set(HOST.events)
+    assert gitmem("install", "claude", *only)[1] == f"Claude Code's hooks are in {settings} already.\n"
     assert gitmem("uninstall", "claude") == (
         0,
         (
-            f"Took gitmem's hooks out of {settings}, and removed the file, which held nothing else.\n"
+            f"Took gitmem out of {settings}, and removed the file, which held nothing else.\n"
             f"Took gitmem's merge driver out of {project / '.gitmem'}.\n"
         ),
         "",
     )
     assert gitmem("uninstall", "claude")[1].startswith("Nothing to do: ")
+    assert list(home.iterdir()) == []
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
     assert bare_git(project / ".gitmem", "status", "--porcelain") == ""
 
@@ -110,7 +113,11 @@ def test_local_settings_are_the_persons_own(gitmem, settings):
     assert gitmem("uninstall", "claude", "--local")[0] == 0
     assert os.listdir(settings.parent) == ["settings.json"]
     assert gitmem("install", "claude", "--local")[0] == 0
-    assert len(gitmem("uninstall", "claude")[1].splitlines()) == 3  # and the merge driver
+    said = gitmem("uninstall", "claude")[1].splitlines()
+    assert [line.rpartition(".claude/")[2][:14] for line in said if ".claude/" in line] == [
+        "settings.json,",
+        "settings.local",
+    ]
     assert not settings.parent.exists()
 
 
@@ -118,7 +125,7 @@ def test_local_settings_are_the_persons_own(gitmem, settings):
 def test_user_settings_need_no_store_and_leave_no_trace(run, home, words):
     path = home / ".claude" / "settings.json"
     assert run(*words)[0] == 0
-    assert hooked_events(str(path)) == tuple(EVENTS)
+    assert hooked_events(str(path)) == tuple(HOST.events)
     assert f"There are hooks in {path}" in run("uninstall", "claude")[1]
     assert run("uninstall", "claude", "--user")[0] == 0
     assert list(home.iterdir()) == []
@@ -137,7 +144,9 @@ def test_the_record_of_user_settings_is_no_part_of_the_users_store(run, home, ba
     "answer, name", [("\n", "settings.json"), ("p\n", "settings.json"), ("L\n", "settings.local.json")]
 )
 def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
-    code, _, err = gitmem("install", "claude", answer=answer)
+    code, _, err = gitmem("install", "claude", answer=f"{answer}y\n")
+    assert "gitmem will write:" in err
+    assert f"{settings.parent / name}: hooks, so that" in err
     assert (code, os.listdir(settings.parent)) == (0, [name])
     assert "Whose sessions" in err
 
@@ -145,7 +154,9 @@ def test_on_a_terminal_it_asks(gitmem, settings, answer, name):
 def test_on_a_terminal_an_answer_that_is_none_changes_nothing(gitmem, settings, home):
     assert gitmem("install", "claude", answer="what?\n")[0] == 2
     assert not settings.exists()
-    assert gitmem("install", "claude", answer="user\n")[0] == 0
+    assert gitmem("install", "claude", answer="p\nno\n")[2].endswith("Nothing was changed.\n")
+    assert not settings.exists()
+    assert gitmem("install", "claude", "--user", "--yes", answer="")[0] == 0
     assert (home / ".claude" / "settings.json").exists()
 
 
@@ -162,10 +173,11 @@ def test_a_dry_run_prints_the_change_and_makes_none(gitmem, project, settings):
     assert settings.exists()
 
 
-def test_scripts_get_json(gitmem, settings):
-    said = json.loads(gitmem("install", "claude", "--json")[1])
+def test_scripts_get_json(gitmem, settings, home):
+    said = json.loads(gitmem("install", "claude", "--json", "--only", "hooks")[1])
     changed = {"scope": "project", "file": str(settings), "changed": True, "removed": False}
-    assert said == {"host": "claude", "dry_run": False, "files": [changed]}
+    script = {"scope": "user", "file": str(home / ".local/share/gitmem/hook.sh"), "changed": True, "removed": False}
+    assert said == {"host": "claude", "dry_run": False, "files": [changed, script]}
 
 
 def test_broken_settings_are_refused(gitmem, settings):
@@ -183,16 +195,17 @@ def test_a_linked_work_tree_has_settings_of_its_own(gitmem, project, tmp_path, b
     bare_git(project, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
     (tmp_path / "tree" / "sub").mkdir()
     assert gitmem("install", "claude", cwd=tmp_path / "tree" / "sub")[0] == 0
-    assert hooked_events(str(tmp_path / "tree" / ".claude" / "settings.json")) == tuple(hooks())
+    assert hooked_events(str(tmp_path / "tree" / ".claude" / "settings.json")) == tuple(HOST.events)
     assert gitmem("uninstall", "claude", cwd=tmp_path / "tree")[0] == 0
     assert not (tmp_path / "tree" / ".claude").exists()
 
 
-def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, project, environ, tmp_path):
+def test_a_gitmem_that_hooks_will_not_find_is_said(gitmem, environ, tmp_path, monkeypatch):
     git = shutil.which("git")
     (tmp_path / "only git").mkdir()
     (tmp_path / "only git" / os.path.basename(git)).symlink_to(git)
     environ["PATH"] = str(tmp_path / "only git")
+    monkeypatch.setattr("gitmem.cli.commands.install.own_program", lambda _: "")
     assert "'gitmem' is not on your PATH" in gitmem("install", "claude")[2]
 
 
@@ -202,13 +215,13 @@ def test_a_project_and_the_user_at_once_is_a_wrong_command(run):
     assert run("install", "emacs")[0] == 2
 
 
-def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ):
+def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ, home, monkeypatch):
     def finding():
         checks = json.loads(gitmem("doctor", "--json")[1])["checks"]
         (host,) = [check for check in checks if check["check"] == "host"]
         return host["level"], host["message"], host["remedy"]
 
-    assert finding()[0::2] == ("note", "'gitmem install claude' writes them.")
+    assert finding()[0::2] == ("note", "'gitmem install' lists the agents that are here.")
     gitmem("install", "claude")
     assert finding() == ("ok", f"Claude Code's sessions are remembered, by hooks in {settings}.", "")
     gitmem("install", "claude", "--user")
@@ -216,11 +229,19 @@ def test_doctor_says_whether_sessions_are_remembered(gitmem, settings, environ):
     assert (level, "several settings" in message) == ("note", True)
     assert "'gitmem uninstall claude --user'" in remedy
     gitmem("uninstall", "claude", "--user")
-    settings.write_text(settings.read_text().replace("gitmem=Stop; ", "gitmem=Stop; : old; "))
+    script = home / ".local" / "share" / "gitmem" / "hook.sh"
+    script.write_text(script.read_text() + "# old\n")
     assert finding()[0::2] == ("warning", "'gitmem install claude --project' renews them.")
-    environ["PATH"] = os.path.dirname(shutil.which("git"))
-    if shutil.which("gitmem", path=environ["PATH"]) is None:
-        assert "not on your PATH" in finding()[1]
+    gitmem("install", "claude")
+    assert finding()[0] == "ok"
+    written = settings.read_text()
+    line = json.loads(written)["hooks"]["Stop"][0]["hooks"][0]["command"]
+    settings.write_text(written.replace(json.dumps(line), '"gitmem=Stop; { set -C; } 2>/dev/null; exit 0"'))
+    assert finding()[0::2] == ("warning", "'gitmem install claude --project' renews them.")
+    gitmem("install", "claude")
+    assert settings.read_text() == written, "hooks of the old form are replaced in place"
+    monkeypatch.setattr("gitmem.cli.commands.doctor.own_program", lambda _: "")
+    assert "not on your PATH" in finding()[1]
     settings.write_text("{")
     assert finding()[0] == "note"
 
@@ -231,9 +252,9 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
         checks = json.loads(gitmem("doctor", "--json")[1])["checks"]
         return [(check["level"], check["message"], check["remedy"]) for check in checks if check["check"] == "mcp"]
 
-    gitmem("install", "claude", *words)
+    gitmem("install", "claude", "--only", "hooks", *words)
     assert findings() == []
-    gitmem("install", "claude", "--mcp", *words)
+    gitmem("install", "claude", "--only", "mcp", *words)
     monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: True)
     [(level, message, remedy)] = findings()
     assert (level, remedy) == ("ok", "")
@@ -255,22 +276,21 @@ def test_the_mcp_server_is_registered_and_taken_back(gitmem, project, home, word
     own = home / ".claude.json"
     own.write_text('{\n  "numStartups": 3\n}')
     path = own if words else project / ".mcp.json"
-    code, out, err = gitmem("install", "claude", "--mcp", *words)
+    code, out, err = gitmem("install", "claude", "--only", "hooks,mcp", *words)
     assert (code, err) == (0, "")
     assert f"by the MCP server in {path}." in out
     said = json.loads(path.read_text())
     listed = said["projects"][str(project)]["mcpServers"] if words else said["mcpServers"]
     assert listed == {"gitmem": {"type": "stdio", "command": "gitmem", "args": ["mcp"], "alwaysLoad": True}}
-    assert f"The MCP server is in {path} already." in gitmem("install", "claude", "--mcp", *words)[1]
     said = json.loads(gitmem("uninstall", "claude", "-n", "--json")[1])
     assert str(path) in [file["file"] for file in said["files"]]
-    assert f"Took gitmem's MCP server out of {path}" in gitmem("uninstall", "claude", *words)[1]
+    assert f"Took gitmem out of {path}" in gitmem("uninstall", "claude", *words)[1]
     assert own.read_text() == '{\n  "numStartups": 3\n}'
     assert sorted(path.name for path in project.iterdir()) == [".git", ".gitmem"]
 
 
 def test_the_mcp_server_of_all_projects_leaves_no_trace(run, home):
-    assert run("install", "claude", "--user", "--mcp")[0] == 0
+    assert run("install", "claude", "--user", "--only", "mcp")[0] == 0
     assert set(servers(home / ".claude.json")) == {"gitmem"}
     assert run("uninstall", "claude", "--user")[0] == 0
     assert list(home.iterdir()) == []
@@ -279,20 +299,20 @@ def test_the_mcp_server_of_all_projects_leaves_no_trace(run, home):
 def test_other_servers_stay(gitmem, project):
     path = project / ".mcp.json"
     path.write_text('{"mcpServers": {"other": {"command": "npx"}}}')
-    assert gitmem("install", "claude", "--mcp")[0] == 0
+    assert gitmem("install", "claude", "--only", "hooks,mcp")[0] == 0
     assert set(servers(path)) == {"other", "gitmem"}
     assert gitmem("uninstall", "claude")[0] == 0
     assert path.read_text() == '{"mcpServers": {"other": {"command": "npx"}}}'
     path.write_text('{"mcpServers": {"gitmem": {"command": "npx"}}}')
     assert not (project / ".claude").exists()
-    code, _, err = gitmem("install", "claude", "--mcp")
+    code, _, err = gitmem("install", "claude", "--only", "hooks,mcp")
     assert (code, 'has another server that is named "gitmem"' in err) == (8, True)
     assert not (project / ".claude").exists()
 
 
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
     monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: False)
-    assert "pip install 'gitmem-store[mcp]'" in gitmem("install", "claude", "--mcp")[2]
+    assert "pip install 'gitmem-store[mcp]'" in gitmem("install", "claude", "--only", "hooks,mcp")[2]
 
 
 def test_the_skill_and_the_agent_that_sum_up_come_and_go(gitmem, project):
@@ -309,7 +329,7 @@ def test_the_skill_and_the_agent_that_sum_up_come_and_go(gitmem, project):
     )
     code, out, _ = gitmem("uninstall", "claude")
     assert code == 0
-    assert f"Removed {skill}." in out
+    assert f"Took gitmem out of {skill}" in out
     assert sorted(path.name for path in project.rglob("*") if ".git" not in str(path)) == before
 
 
@@ -325,8 +345,8 @@ def test_a_skill_of_somebody_elses_stays_as_it_is(gitmem, project):
     assert not (project / ".claude" / "agents").exists()
 
 
-def test_without_the_flag_no_file_is_put_anywhere(gitmem, project):
-    gitmem("install", "claude")
+def test_with_only_hooks_no_other_file_is_put_anywhere(gitmem, project):
+    gitmem("install", "claude", "--only", "hooks")
     assert [path.name for path in (project / ".claude").iterdir()] == ["settings.json"]
 
 
@@ -340,7 +360,7 @@ def test_a_projects_settings_that_lead_out_of_it_are_not_written(gitmem, project
         (outside / "settings.json").write_text("{}")
     (project / link).parent.mkdir(exist_ok=True)
     (project / link).symlink_to(outside if link == ".claude" else outside / "settings.json")
-    code, _, err = gitmem("install", "claude", "--mcp")
+    code, _, err = gitmem("install", "claude", "--only", "hooks,mcp")
     assert code == ExitCode.REFUSED
     assert "leads out of the project" in err
     assert [path.read_text() for path in outside.iterdir()] == ([] if link == ".claude" else ["{}"])

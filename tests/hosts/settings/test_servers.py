@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.hosts.claude_code import server
+from gitmem.hosts.agents.claude_code import server
 from gitmem.hosts.settings.emptied import SettingsError
 from gitmem.hosts.settings.jsonc import parse
 from gitmem.hosts.settings.servers import has_server, with_server, without_server

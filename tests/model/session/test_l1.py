@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gitmem.hosts.all import read_records as records
 from gitmem.model.session.l1 import l1_lines
-from gitmem.model.session.transcript import Record, Role, records
+from gitmem.model.session.transcript import Record, Role
 from gitmem.text.fence import FENCE
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"

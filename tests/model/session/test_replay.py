@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts.all import read_records as records
 from gitmem.model.session.events import HookKind, parse_payload
 from gitmem.model.session.replay import hook_events
-from gitmem.model.session.transcript import Record, Role, records
+from gitmem.model.session.transcript import Record, Role
 from gitmem.model.session.turns import fold
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"

@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gitmem.model.session.transcript import Role, objects, records
+from gitmem.hosts.all import read_records as records
+from gitmem.model.session.transcript import Role, objects
+from gitmem.model.session.transcript import records as claude_records
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data" / "transcripts"
 recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded transcripts are not at {DATA}")
@@ -103,7 +105,7 @@ def test_whole_objects_are_all_found(items, between):
 @settings(max_examples=30)
 @given(st.lists(PARTS, max_size=3))
 def test_a_record_of_any_form_costs_nothing_but_itself(items):
-    found = read(*(json.dumps(item) for item in items), line(content="the last"))
+    found = list(claude_records([*(json.dumps(item) for item in items), line(content="the last")]))
     assert found[-1].text == "the last"
     assert all(isinstance(part.role, Role) and part.at.tzinfo for part in found)
 
@@ -208,7 +210,7 @@ def test_a_session_of_codex():
         (Role.ASSISTANT, "했습니다"),
     ]
     assert {part.session for part in said} == {"s-9"}
-    assert said[1].input == {"cmd": "ls"}
+    assert said[1].input == {"cmd": "ls", "command": "ls"}
     assert said[3].input == {"command": "*** Begin Patch"}
     assert said[0].turn == "t-9", "the id its hooks give the turn"
 

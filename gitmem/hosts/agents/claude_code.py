@@ -1,0 +1,124 @@
+"""Claude Code: the events it is asked to report, and where it keeps its settings (https://code.claude.com/docs/en/hooks)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from gitmem.hosts.host import Host, Place, Scope, command_hooks
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+SERVER = "gitmem"
+SESSION = "CLAUDE_CODE_SESSION_ID"  # the variable that tells a server which session it was started for
+_SERVERS = "mcpServers"
+_AUTO_MEMORY = "autoMemoryDirectory"
+_MOST_BYTES = 1_000_000  # of settings
+_AGENT_FILES = (("skills", "memory-rotate", "SKILL.md"), ("agents", "memory-summarizer.md"))
+# Seconds after which the host ends a hook. A delivery takes milliseconds; this is for a machine that hangs.
+_TIMEOUT = 10
+_EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "SessionEnd",
+)
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import SUMMARIES, Shipped, hooks_edit, server_edit
+    from gitmem.hosts.settings.shipped import commands, skills
+    from gitmem.machine.resources import read_resource
+
+    folder = os.path.dirname(settings_file(place))
+    listing, where = servers_file(place)
+    return (
+        hooks_edit(settings_file(place), command_hooks(HOST, _TIMEOUT)),
+        server_edit(listing, where, server()),
+        *skills(os.path.join(folder, "skills")),
+        *commands(os.path.join(folder, "commands")),
+        *(
+            Shipped(SUMMARIES, os.path.join(folder, *parts), read_resource("templates", "claude", *parts))
+            for parts in _AGENT_FILES
+        ),
+    )
+
+
+HOST = Host(
+    name="claude",
+    title="Claude Code",
+    label="claude-code",
+    folder=".claude",
+    events={event: event for event in _EVENTS},
+    scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),
+    edits=_edits,
+)
+
+
+def settings_file(place: Place) -> str:
+    """Return the path of the settings file."""
+    name = "settings.local.json" if place.scope is Scope.LOCAL else "settings.json"
+    return os.path.join(place.folder(".claude", "CLAUDE_CONFIG_DIR"), name)
+
+
+def servers_file(place: Place) -> tuple[str, tuple[str, ...]]:
+    """Return the path of the list of MCP servers, and where in it gitmem's stands.
+
+    A project's list is a file of its own, which a team shares; the two of a person's are in Claude Code's own file, the
+    one for a project under the top of its repository (https://code.claude.com/docs/en/mcp).
+    """
+    if place.scope is Scope.PROJECT:
+        return os.path.join(place.project, ".mcp.json"), (_SERVERS, SERVER)
+    own = os.path.join(place.environ.get("CLAUDE_CONFIG_DIR") or place.home, ".claude.json")
+    return own, (_SERVERS, SERVER) if place.scope is Scope.USER else ("projects", place.project, _SERVERS, SERVER)
+
+
+def server() -> dict[str, object]:
+    """Return gitmem's item in a list of MCP servers; `alwaysLoad` spares the agent a search for the tools."""
+    return {"type": "stdio", "command": SERVER, "args": ["mcp"], "alwaysLoad": True}
+
+
+def plugin_hooks(folder: str = '"${CLAUDE_PLUGIN_ROOT}"/hooks') -> str:
+    """Return `hooks/hooks.json`: the same hooks for those who install gitmem as a plugin, which brings the script."""
+    import json
+
+    from gitmem.hosts.shim import command
+
+    hooks = {
+        event: [{"hooks": [{"type": "command", "command": command(ours, folder=folder), "timeout": _TIMEOUT}]}]
+        for event, ours in HOST.events.items()
+    }
+    return json.dumps({"description": "Remember sessions with gitmem", "hooks": hooks}, indent=2)
+
+
+def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
+    """Return the folder in which Claude Code keeps its own memory of a project; it need not be there.
+
+    That is `memory` below the project's folder of transcripts, which is named after its path, unless the user's
+    settings say otherwise. A project's are not asked: a repository must not say which of a person's files are read.
+    """
+    config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    if named := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
+        return os.path.join(home, named[2:]) if named.startswith("~/") else os.path.join(project, named)
+    slug = "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
+    return os.path.join(config, "projects", slug, "memory")
+
+
+def _setting(path: str, key: str) -> str:
+    """Return a text from a settings file, "" if it is unreadable or has none."""
+    import json
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            value = json.loads(file.read(_MOST_BYTES))
+        text = value.get(key)
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return ""
+    return text if isinstance(text, str) else ""

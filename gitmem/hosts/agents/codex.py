@@ -1,0 +1,166 @@
+"""Codex: Claude Code's events and payloads, hooks that a person trusts, settings in TOML.
+
+Seen with Codex CLI 0.169.0. A hook runs only once it is trusted: the person opens `/hooks` in Codex, or `gitmem install
+codex --trust` writes what that writes, the hash of the hook as Codex computes it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, is_below, text_of
+from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_TIMEOUT = 10  # seconds
+_END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
+_INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
+_MOST_CHARACTERS = 4_000_000  # of the first line of a rollout, which holds the instructions
+_FAILED = "Process exited with code "
+
+
+def hooks() -> dict[str, Mapping[str, object]]:
+    """Return the hook of each event."""
+    found = command_hooks(HOST, _TIMEOUT)
+    return found | {"SessionEnd": {**found["SessionEnd"], "timeout": _END_SECONDS}}
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import MCP, TRUST, hooks_edit, tables_edit
+    from gitmem.hosts.settings.shipped import skills
+
+    folder = place.folder(".codex", "CODEX_HOME")
+    own = place._replace(scope=Scope.USER).folder(".codex", "CODEX_HOME")
+    return (
+        hooks_edit(os.path.join(folder, "hooks.json"), hooks()),
+        tables_edit(MCP, os.path.join(folder, "config.toml"), {"mcp_servers.gitmem": _SERVER}),
+        *skills(os.path.join(folder, "skills")),
+        tables_edit(TRUST, os.path.join(own, "config.toml"), {}),
+    )
+
+
+_SERVER = {"command": "gitmem", "args": ["mcp"]}
+
+
+def trust(path: str, text: str) -> dict[str, Mapping[str, object]]:
+    """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
+    import hashlib
+    import json
+    import re
+
+    from gitmem.hosts.settings.hooks import installed_hooks
+
+    tables: dict[str, Mapping[str, object]] = {}
+    for event, group, number, hook in installed_hooks(text):
+        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
+        known = {key: hook.get(key) for key in ("type", "command", "timeout")} | {"async": False}
+        identity = {"event_name": name, "hooks": [known]}
+        said = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+        place = json.dumps(f"{path}:{name}:{group}:{number}", ensure_ascii=False)
+        tables[f"hooks.state.{place}"] = {"trusted_hash": f"sha256:{hashlib.sha256(said.encode()).hexdigest()}"}
+    return tables
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with the exit of a patch that failed; a failed command does not say so."""
+    said = text_of(payload, "tool_response")
+    if payload.get("hook_event_name") == "PostToolUse" and said.startswith("Exit code: ") and said[11:12] != "0":
+        return payload | {"hook_event_name": "PostToolUseFailure", "error": said}
+    return payload
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a rollout."""
+    session = turn = folder = ""
+
+    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
+        nonlocal session, turn, folder
+        payload = item.get("payload")
+        if not isinstance(payload, dict):
+            return
+        turn = text_of(payload, "turn_id") or turn
+        folder = text_of(payload, "cwd") or folder
+        if item.get("type") == "session_meta":
+            session = text_of(payload, "id") or session
+        elif item.get("type") == "response_item":
+            for part in _parts(payload, at, turn):
+                yield part._replace(session=session, cwd=folder)
+
+    yield from records(lines, unread, read)
+
+
+def _parts(payload: Payload, at: datetime, turn: str) -> Iterator[Record]:
+    kind, role = text_of(payload, "type"), text_of(payload, "role")
+    if kind == "message" and role in {"user", "assistant"}:
+        text = content_text(payload.get("content"))
+        who = Role.USER if role == "user" else Role.ASSISTANT
+        injected = who is Role.USER and text.startswith(_INJECTED)
+        yield Record(who, at, "", text=text, turn=turn or f"{at.timestamp():.3f}", injected=injected)
+    elif kind in {"function_call", "custom_tool_call"}:
+        given = payload.get("arguments") or payload.get("input")
+        found = next(objects(given), None) if isinstance(given, str) else None
+        called: dict[str, object] = {"command": given if isinstance(given, str) else ""}
+        called = called if found is None else found
+        if isinstance(called.get("cmd"), str):
+            called = called | {"command": called["cmd"]}
+        name = "Bash" if text_of(payload, "name") == "exec_command" else text_of(payload, "name")
+        yield Record(Role.CALL, at, "", tool=name, tool_id=text_of(payload, "call_id"), input=called)
+    elif kind in {"function_call_output", "custom_tool_call_output"}:
+        text = content_text(payload.get("output"))
+        before, failed, after = text.partition(_FAILED)
+        yield Record(
+            Role.RESULT,
+            at,
+            "",
+            text=after.partition("Output:\n")[2] or text if failed else text,
+            tool_id=text_of(payload, "call_id"),
+            failed=bool(failed) and "\nOutput:" not in before and not after.startswith("0\n"),
+        )
+
+
+def _sessions(place: Place) -> list[str]:
+    """Return the rollouts of a project; Codex keeps them by day, and each says at its beginning where it was."""
+    top = os.path.join(place._replace(scope=Scope.USER).folder(".codex", "CODEX_HOME"), "sessions")
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
+    return [path for path in paths if path.endswith(".jsonl") and is_below(_folder_of(path), place.project)]
+
+
+def _folder_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return next((text_of(item, "payload", "cwd") for item in objects(file.readline(_MOST_CHARACTERS))), "")
+    except OSError:
+        return ""
+
+
+HOST = Host(
+    name="codex",
+    title="Codex",
+    label="codex",
+    folder=".codex",
+    events={
+        event: event
+        for event in (
+            "SessionStart",
+            "UserPromptSubmit",
+            "PostToolUse",
+            "Stop",
+            "SubagentStop",
+            "PreCompact",
+            "PostCompact",
+            "SessionEnd",
+        )
+    },
+    edits=_edits,
+    read=_read,
+    records=_records,
+    sessions=_sessions,
+    trust=trust,
+    note="Codex runs hooks only once you trust them: open /hooks in it, or install with --trust.",
+)

@@ -1,0 +1,133 @@
+"""Gemini CLI: events with names of its own, an answer before the agent's turn, transcripts that repeat their messages.
+
+Seen with Gemini CLI 0.61.0. What is told at `SessionStart` would be put before the first prompt, where slash commands
+break, so it is told at `BeforeAgent`. `PreCompress` comes before every question to the model, and is not asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, text_of
+from gitmem.hosts.shim import LATE
+from gitmem.model.session.transcript import Record, Role, Unread, content_text, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_TIMEOUT = 10_000  # milliseconds
+_INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
+_WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
+_EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
+# Gemini's tools by the names under which files and commands are looked for.
+_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
+_MOST_BYTES = 10_000_000  # of the list of projects
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import hooks_edit, server_edit
+    from gitmem.hosts.settings.shipped import as_toml, commands, skills
+
+    folder = place.folder(".gemini")
+    settings = os.path.join(folder, "settings.json")
+    return (
+        hooks_edit(settings, command_hooks(HOST, _TIMEOUT)),
+        server_edit(settings, ("mcpServers", "gitmem"), {"command": "gitmem", "args": ["mcp"]}),
+        *skills(os.path.join(folder, "skills")),
+        *commands(os.path.join(folder, "commands"), as_toml),
+    )
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's keys."""
+    given = text_of(payload, "hook_event_name")
+    event = EVENTS.get(given, given).removesuffix(LATE)
+    common = payload | {"hook_event_name": event}
+    if event == "UserPromptSubmit":
+        common["prompt"] = _INJECTED.sub("", text_of(payload, "prompt"))
+    elif event == "Stop":
+        common["last_assistant_message"] = text_of(payload, "prompt_response")
+    elif event == "PostToolUse":
+        tool = text_of(payload, "tool_name")
+        common["tool_name"] = _TOOLS.get(tool, tool)
+        said = _WRAPPED.sub("", text_of(payload, "tool_response", "llmContent"))
+        error = text_of(payload, "tool_response", "error", "message")
+        if error or (tool == "run_shell_command" and _EXIT.search(said)):
+            common |= {"hook_event_name": "PostToolUseFailure", "error": said}
+    return common
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a chat. A message is written again with each call it made: its parts are read once."""
+    seen: set[str] = set()
+
+    def read(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
+        kind, key = text_of(item, "type"), text_of(item, "id")
+        if kind in {"user", "gemini"}:
+            text = _INJECTED.sub("", content_text(item.get("content"))).strip()
+            role = Role.USER if kind == "user" else Role.ASSISTANT
+            if text and key not in seen:
+                seen.add(key)
+                yield Record(role, at, session, text=text, turn=key, model=text_of(item, "model"))
+        calls = item.get("toolCalls")
+        for call in calls if isinstance(calls, list) else ():
+            if isinstance(call, dict) and text_of(call, "id") not in seen:
+                seen.add(text_of(call, "id"))
+                yield from _call(call, at, session)
+
+    yield from records(lines, unread, read)
+
+
+def _call(call: Payload, at: datetime, session: str) -> Iterator[Record]:
+    given, name, key = call.get("args"), text_of(call, "name"), text_of(call, "id")
+    results = call.get("result")
+    said = [
+        text_of(part, "functionResponse", "response", "output")
+        or text_of(part, "functionResponse", "response", "error")
+        for part in (results if isinstance(results, list) else ())
+        if isinstance(part, dict)
+    ]
+    text = _INJECTED.sub("", _WRAPPED.sub("", "\n".join(said))).strip()
+    failed = call.get("status") == "error" or bool(name == "run_shell_command" and _EXIT.search(text))
+    tool = _TOOLS.get(name, name)
+    yield Record(Role.CALL, at, session, tool=tool, tool_id=key, input=given if isinstance(given, dict) else {})
+    yield Record(Role.RESULT, at, session, text=text, tool_id=key, failed=failed)
+
+
+def _sessions(place: Place) -> list[str]:
+    """Return the chats of a project, whose folder `projects.json` names."""
+    top = place._replace(scope=Scope.USER).folder(".gemini")
+    try:
+        with open(os.path.join(top, "projects.json"), encoding="utf-8") as file:
+            projects = json.loads(file.read(_MOST_BYTES)).get("projects", {})
+        name = projects.get(place.project) if isinstance(projects, dict) else None
+        chats = os.path.join(top, "tmp", os.path.basename(name), "chats") if isinstance(name, str) else ""
+        return [os.path.join(chats, name) for name in os.listdir(chats)] if chats else []
+    except (OSError, ValueError, AttributeError):
+        return []
+
+
+EVENTS = {
+    "SessionStart": f"SessionStart{LATE}",
+    "BeforeAgent": "UserPromptSubmit",
+    "AfterTool": "PostToolUse",
+    "AfterAgent": "Stop",
+    "SessionEnd": "SessionEnd",
+}
+HOST = Host(
+    name="gemini",
+    title="Gemini CLI",
+    label="gemini",
+    folder=".gemini",
+    events=EVENTS,
+    edits=_edits,
+    read=_read,
+    records=_records,
+    sessions=_sessions,
+)

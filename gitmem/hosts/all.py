@@ -1,0 +1,90 @@
+"""All hosts by name, and which of them a payload or a transcript is from; a host's file is loaded when it is needed.
+
+Tested through `tests/hosts/agents`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from gitmem.hosts.host import Host, Payload, text_of
+from gitmem.model.session.transcript import Record, Unread, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+# By the word of the command line: the file, a part of the paths of its transcripts, and what their first line has.
+_FILES = {
+    "claude": ("claude_code", "/.claude/projects/", ""),
+    "codex": ("codex", "/rollout-", '"payload":{'),
+    "gemini": ("gemini", "/.gemini/tmp/", '"projectHash":'),
+}
+NAMES = tuple(_FILES)
+CLAUDE = "claude"
+
+
+def find_host(name: str) -> Host:
+    """Return the host of a name.
+
+    Raises:
+        KeyError: there is none.
+
+    """
+    from importlib import import_module
+
+    host: Host = import_module(f"gitmem.hosts.agents.{_FILES[name][0]}").HOST
+    return host
+
+
+def caller(payload: Mapping[str, object], named: str) -> str:
+    """Return the name of the host that sent a payload, `named` being the one whose settings have the hook.
+
+    Some hosts also run the hooks of Claude Code's settings and plugins: there, the payload says whose it is.
+    """
+    if named != CLAUDE:
+        return named if named in _FILES else CLAUDE
+    if "turn_id" in payload:
+        return "codex"
+    return _writer(text_of(payload, "transcript_path"))
+
+
+def read_payload(payload: Payload, named: str, event: str = "") -> tuple[str, Payload | None]:
+    """Return the label of the host that sent a payload, and the payload with Claude Code's keys, None if it is useless.
+
+    `event` is gitmem's name of the event, for the hosts whose payloads do not say it.
+    """
+    name = caller(payload, named)
+    if name == CLAUDE:
+        return "claude-code", payload
+    host = find_host(name)
+    return host.label, host.read({"hook_event_name": event} | payload)
+
+
+def read_transcript(
+    path: str, lines: Callable[[str], Iterable[str]], unread: Unread | None = None, name: str = ""
+) -> Iterator[Record]:
+    """Yield the records of a transcript; `lines` reads a text file.
+
+    Without the `name` of a host, the path or the first line says whose it is.
+    """
+    named = name or _writer(path)
+    host = find_host(named)
+    if host.lines:
+        return read_records(host.lines(path), unread, named)
+    return read_records(lines(path), unread, "" if named == CLAUDE else named)
+
+
+def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
+    """Yield the records in the lines of a transcript; without the `name` of a host, the first line says whose it is."""
+    lines = iter(lines)
+    first = next(lines, "")
+    marks = ((known, mark) for known, (_, _, mark) in _FILES.items() if mark)
+    name = name or next((known for known, mark in marks if mark in first or mark.replace(":", ": ") in first), CLAUDE)
+    return (find_host(name).records or records)(chain([first], lines), unread)
+
+
+def _writer(path: str) -> str:
+    path = path.replace("\\", "/")
+    return next((name for name, (_, part, _) in _FILES.items() if part in path), CLAUDE)

@@ -1,0 +1,114 @@
+"""The one shape that every host has: data, and small functions from its own forms to gitmem's and back.
+
+Events come in as JSON and become Claude Code's keys, which `gitmem.model.session.events` reads; an answer goes out in
+the host's form; its transcripts become records; and what `gitmem install` writes is a list of edits.
+
+Tested through `tests/hosts/agents`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from enum import Enum
+
+from gitmem.hosts.shim import LATE, command
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.hosts.settings.edits import Edit, Shipped
+    from gitmem.model.session.transcript import Record, Unread
+
+Payload = dict[str, object]
+
+
+class Scope(Enum):
+    """Whose settings: the project's, which a team shares; a person's for this project; a person's for all."""
+
+    PROJECT = "project"
+    LOCAL = "local"
+    USER = "user"
+
+
+class Place(Value):
+    """Where to install: whose settings, the top of the work tree, the home folder, the environment."""
+
+    scope: Scope
+    project: str
+    home: str
+    environ: Mapping[str, str]
+
+    def folder(self, name: str, variable: str = "") -> str:
+        """Return a host's folder of settings: below the project, or the person's, which a variable may name."""
+        if self.scope is not Scope.USER:
+            return os.path.join(self.project, name)
+        return self.environ.get(variable, "") or os.path.join(self.home, name)
+
+
+def as_it_is(payload: Payload) -> Payload | None:
+    """Return a payload that has Claude Code's keys already."""
+    return payload
+
+
+def nested_answer(event: str, text: str) -> Payload:
+    """Return the answer that Claude Code and most others understand; `event` is the host's own name of it."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+class Host(Value):
+    """An agent that gitmem remembers for.
+
+    `name` is the word of the command line, and `label` what entries say. `events` has gitmem's name of each of the
+    host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `shim.LATE` with the
+    next prompt. `folder`, below the home, shows that the host is there. `edits` is what `gitmem install` writes.
+    `read` turns a payload into Claude Code's keys, or into None where memory needs nothing of it. `records` reads the
+    lines of a transcript, which `lines` makes of a path where it is no text file; `sessions` are the paths of a
+    project's transcripts. `trust` gives the tables by which the host trusts the hooks in a file with
+    this path and text, where it asks for that; `note` is what a person has to do once after installing.
+    """
+
+    name: str
+    title: str
+    label: str
+    folder: str
+    events: Mapping[str, str]
+    edits: Callable[[Place], Sequence[Edit | Shipped]]
+    scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
+    read: Callable[[Payload], Payload | None] = as_it_is
+    answer: Callable[[str, str], Payload] = nested_answer
+    records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
+    lines: Callable[[str], Iterator[str]] | None = None
+    sessions: Callable[[Place], list[str]] | None = None
+    trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
+    note: str = ""
+
+    @property
+    def tells_later(self) -> bool:
+        """Whether the host is told its memory with the prompt after a session's start."""
+        return f"SessionStart{LATE}" in self.events.values()
+
+    def commands(self) -> dict[str, str]:
+        """Return the line to be run at each of the host's events."""
+        return {event: command(ours, self.name) for event, ours in self.events.items()}
+
+
+def command_hooks(host: Host, timeout: int, **more: object) -> dict[str, Mapping[str, object]]:
+    """Return, by event, the hook in Claude Code's form; `timeout` is in the host's own unit."""
+    return {
+        event: {"type": "command", "command": line, "timeout": timeout} | more
+        for event, line in host.commands().items()
+    }
+
+
+def text_of(payload: Mapping[str, object], *keys: str) -> str:
+    """Return the text that these keys lead to in nested JSON, "" if there is none."""
+    value: object = payload
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, str) else ""
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Say whether a path is a folder or something in it."""
+    return path == folder or path.startswith(os.path.join(folder, ""))

@@ -1,0 +1,81 @@
+"""What `gitmem install` writes: edits of text that can be taken back, and whole files.
+
+Tested through `tests/hosts/test_install.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+from gitmem.hosts.settings.hooks import installed_events, with_hooks, without_hooks
+from gitmem.hosts.settings.servers import Place, has_server, with_server, without_server
+from gitmem.hosts.settings.tables import has_tables, with_tables, without_tables
+
+if TYPE_CHECKING:
+    from gitmem.hosts.settings.emptied import Emptied
+
+HOOKS, MCP, SKILL, COMMANDS, SUMMARIES, TRUST = "hooks", "mcp", "skill", "commands", "summaries", "trust"
+PARTS = (HOOKS, MCP, SKILL, COMMANDS)
+"""The parts that `gitmem install` brings unless it is told otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """An edit of a settings file: its part, the path, and how it is put in, taken out and found in the text.
+
+    `put` is told what was noted at an earlier installation, and returns the new text and what is to be noted.
+    """
+
+    part: str
+    path: str
+    put: Callable[[str, Emptied], tuple[str, Emptied]]
+    take: Callable[[str, Emptied], str]
+    present: Callable[[str], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """A file that is gitmem's as a whole."""
+
+    part: str
+    path: str
+    data: bytes
+
+
+def hooks_edit(path: str, hooks: Mapping[str, Mapping[str, object]], *, flat: bool = False) -> Edit:
+    """Return the edit that puts hooks, by event, into JSON settings.
+
+    In most hosts an event has a list of groups, each with a list of hooks; with `flat` it has a list of hooks.
+    """
+    return Edit(
+        HOOKS,
+        path,
+        lambda text, known: with_hooks(text, hooks, known, flat=flat),
+        without_hooks,
+        lambda text: bool(installed_events(text)),
+    )
+
+
+def server_edit(path: str, place: Place, server: Mapping[str, object]) -> Edit:
+    """Return the edit that puts the MCP server into a JSON list of servers; `place` are the keys that lead to it."""
+    return Edit(
+        MCP,
+        path,
+        lambda text, known: with_server(text, place, server, known),
+        lambda text, emptied: without_server(text, place, emptied),
+        partial(has_server, place=place),
+    )
+
+
+def tables_edit(part: str, path: str, tables: Mapping[str, Mapping[str, object]]) -> Edit:
+    """Return the edit that puts tables, by their name, into a TOML file."""
+    return Edit(
+        part,
+        path,
+        lambda text, known: with_tables(text, tables, known),
+        lambda text, emptied: without_tables(text, tables, emptied),
+        lambda text: has_tables(text, tables),
+    )

@@ -1,0 +1,61 @@
+"""The skills and slash commands that gitmem brings, as files below a host's folders.
+
+They are those of the plugin (`plugin/skills`, `plugin/commands`).
+
+Tested through `tests/cli/commands/test_install.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+
+from gitmem.hosts.settings.edits import COMMANDS, SKILL, Shipped
+from gitmem.machine.resources import resource
+
+_HEADER = re.compile(r"---\n(?P<header>.*?)\n---\n+(?P<body>.*)", re.DOTALL)
+_DESCRIPTION = re.compile(r"^description:[ \t]*(?P<text>.+)$", re.MULTILINE)
+_ALL_WORDS = "$ARGUMENTS"
+
+
+def skills(folder: str) -> Iterator[Shipped]:
+    """Yield the skills, each in a folder of its own."""
+    for parts, data in _files("skills"):
+        yield Shipped(SKILL, os.path.join(folder, *parts), data)
+
+
+def commands(folder: str, form: Callable[[str], tuple[str, str]] | None = None) -> Iterator[Shipped]:
+    """Yield the slash commands `/gitmem:NAME`; `form` turns the markdown into the host's ending and text."""
+    for parts, data in _files("commands"):
+        path, text = os.path.join(folder, "gitmem", *parts), data.decode()
+        if form is not None:
+            ending, text = form(text)
+            path = path.removesuffix(".md") + ending
+        yield Shipped(COMMANDS, path, text.encode())
+
+
+def as_toml(text: str) -> tuple[str, str]:
+    """Return a command in the form of Gemini CLI."""
+    parts = _HEADER.match(text)
+    body = parts["body"] if parts else text
+    said = _DESCRIPTION.search(parts["header"]) if parts else None
+    description = said["text"].strip().strip("\"'") if said else ""
+    body = body.replace(_ALL_WORDS, "{{args}}")
+    lines = [f"description = {json.dumps(description, ensure_ascii=False)}"] * bool(description)
+    return ".toml", "\n".join([*lines, f"prompt = {json.dumps(body, ensure_ascii=False)}", ""])
+
+
+def _files(kind: str) -> Iterator[tuple[list[str], bytes]]:
+    """Yield the shipped files of a kind with their paths below its folder; none where there are none."""
+    try:
+        top = resource("plugin", kind)
+    except FileNotFoundError:
+        return
+    for folder, folders, names in os.walk(top):
+        folders.sort()
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            with open(path, "rb") as file:
+                yield os.path.relpath(path, top).split(os.sep), file.read()

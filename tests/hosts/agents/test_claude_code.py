@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+
+from gitmem.hosts.agents.claude_code import HOST, plugin_hooks, settings_file
+from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.settings.edits import HOOKS
+from gitmem.machine.resources import read_resource
+
+
+def test_the_plugin_has_the_hooks_that_install_writes_with_its_own_script():
+    remedy = "python -c 'from gitmem.hosts.agents.claude_code import plugin_hooks as p; print(p())' > hooks/hooks.json"
+    assert read_resource("hooks", "hooks.json").decode() == plugin_hooks() + "\n", remedy
+    assert list(json.loads(plugin_hooks())["hooks"]) == list(HOST.events)
+
+
+def test_the_settings_are_where_the_host_looks_for_them():
+    def at(scope, environ):
+        return settings_file(Place(scope, "/p", "/h", environ))
+
+    assert at(Scope.PROJECT, {}) == "/p/.claude/settings.json"
+    assert at(Scope.LOCAL, {}) == "/p/.claude/settings.local.json"
+    assert at(Scope.USER, {}) == "/h/.claude/settings.json"
+    assert at(Scope.USER, {"CLAUDE_CONFIG_DIR": "/c"}) == "/c/settings.json"
+
+
+def test_a_line_of_settings_is_short_and_has_a_timeout_in_seconds():
+    edit = next(item for item in HOST.edits(Place(Scope.PROJECT, "/p", "/h", {})) if item.part == HOOKS)
+    text, _ = edit.put("", {})
+    assert len(text) < 3_000
+    assert all(len(line.strip()) <= 160 for line in text.splitlines())
+    for groups in json.loads(text)["hooks"].values():
+        assert groups[0]["hooks"][0]["timeout"] == 10
