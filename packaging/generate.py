@@ -17,7 +17,8 @@ from pathlib import Path
 import frontmatter
 
 from gitmem import __version__
-from gitmem.hosts import claude_code
+from gitmem.hosts.agents import claude_code
+from gitmem.hosts.shim import SCRIPT
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "templates" / "claude"
@@ -54,12 +55,11 @@ def plugin() -> dict[str, bytes]:
         "keywords": ["memory", "git", "markdown", "mcp"],
         "icon": "./icon.png",
     }
-    scripts = {*claude_code.EVENTS.values()}
     return {
         ".claude-plugin/plugin.json": _json(manifest),
         ".mcp.json": _json({"mcpServers": {claude_code.SERVER: claude_code.server()}}),
         "hooks/hooks.json": _json({"description": "Remember sessions with gitmem", "hooks": _plugin_hooks()}),
-        **{f"hooks/{script}": (ROOT / "hooks" / script).read_bytes() for script in sorted(scripts)},
+        f"hooks/{SCRIPT}": (ROOT / "hooks" / SCRIPT).read_bytes(),
         f"hooks/{_MISSING}": (OWN / _MISSING).read_bytes(),
         **_sources("skills"),
         **_sources("agents"),
@@ -73,12 +73,9 @@ def plugin() -> dict[str, bytes]:
 def _plugin_hooks() -> dict[str, object]:
     """Return the hooks by event; the scripts are the plugin's own, so that they are there without `gitmem install`."""
     listed: dict[str, list[dict[str, object]]] = {}
-    for event, script in claude_code.EVENTS.items():
-        listed[event] = [{"hooks": [_hook(event, script)]}]
-    listed["SessionStart"][0]["hooks"] = [
-        _hook("SessionStart", claude_code.EVENTS["SessionStart"]),
-        _hook("SessionStart", _MISSING),
-    ]
+    for event, ours in claude_code.HOST.events.items():
+        listed[event] = [{"hooks": [_hook(ours, SCRIPT)]}]
+    listed["SessionStart"][0]["hooks"] = [_hook("SessionStart", SCRIPT), _hook("SessionStart", _MISSING)]
     return dict(listed)
 
 

@@ -15,7 +15,7 @@ import yaml
 
 from gitmem import __version__
 from gitmem.cli.main import COMMANDS, PLUMBING, build_parser
-from gitmem.hosts import claude_code
+from gitmem.hosts.agents import claude_code
 from gitmem.text.tokens import estimate_tokens
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def test_versions_are_the_package_s(name, places):
 def test_the_plugin_has_each_hook_skill_and_command():
     listed = GENERATE.plugin()
     hooks = json.loads(listed["hooks/hooks.json"])["hooks"]
-    assert list(hooks) == list(claude_code.EVENTS)
+    assert list(hooks) == list(claude_code.HOST.events)
     assert {name.split("/")[1] for name in listed if name.startswith("skills/")} == SKILLS
     assert {Path(name).stem for name in listed if name.startswith("commands/")} == COMMAND_NAMES
     extension = GENERATE.gemini()

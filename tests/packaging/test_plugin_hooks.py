@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.claude_code import hooks
+from gitmem.hosts.agents.claude_code import HOST
 from gitmem.model.entry.entry import find_entries
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
@@ -140,11 +140,13 @@ def session(plugin: Plugin, project: Path, bare_git, *, settings_too: bool) -> t
     bare_git(project, "commit", "-q", "--allow-empty", "-m", "first")
     plugin.run("gitmem init >/dev/null; gitmem save --type decision 'Use uv, not pnpm' >/dev/null", b"", project)
     told = []
+    if settings_too:
+        plugin.run("gitmem install claude --only hooks >/dev/null", b"", project)
 
     def deliver(event: str, **more: object) -> None:
         payload = {"hook_event_name": event, "session_id": "s-1", "cwd": str(project), "prompt_id": "p-1"} | more
         data = json.dumps(payload).encode()
-        commands = (*plugin.commands(event), *[str(hooks()[event]["command"])] * settings_too)
+        commands = (*plugin.commands(event), *[HOST.commands()[event]] * settings_too)
         told.extend("Use uv" in plugin.run(command, data, project) for command in commands)
 
     deliver("SessionStart", source="startup")

@@ -67,7 +67,8 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
     manifest = find_manifest(args, door, scope, host)
     records = manifest.records() if manifest else {}
     items = host.edits(place_of(args, door, scope))
-    whole = [item for item in items if isinstance(item, Shipped)]
+    shared = _still_needed(args, door, host, scope)
+    whole = [item for item in items if isinstance(item, Shipped) and item.path not in shared]
     paths = {item.path for item in items}
     done: dict[str, Change] = {}
     # A file that an earlier version brought, and this one does not, is in the record only.
@@ -84,6 +85,18 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
             if item.part == HOOKS:
                 drop_script(door.home(), item.path)
     return done
+
+
+def _still_needed(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> set[str]:
+    """Return the whole files that another kind of settings with gitmem's hooks has, too."""
+    others = [place_of(args, door, other) for other in host.scopes if other is not scope]
+    return {
+        item.path
+        for place in others
+        if hooked_file(host, place)
+        for item in host.edits(place)
+        if isinstance(item, Shipped)
+    }
 
 
 def _carried_out(args: argparse.Namespace, change: Change, manifest: Manifest | None) -> Change:

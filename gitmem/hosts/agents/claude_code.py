@@ -85,19 +85,6 @@ def server() -> dict[str, object]:
     return {"type": "stdio", "command": SERVER, "args": ["mcp"], "alwaysLoad": True}
 
 
-def plugin_hooks(folder: str = '"${CLAUDE_PLUGIN_ROOT}"/hooks') -> str:
-    """Return `hooks/hooks.json`: the same hooks for those who install gitmem as a plugin, which brings the script."""
-    import json
-
-    from gitmem.hosts.shim import command
-
-    hooks = {
-        event: [{"hooks": [{"type": "command", "command": command(ours, folder=folder), "timeout": _TIMEOUT}]}]
-        for event, ours in HOST.events.items()
-    }
-    return json.dumps({"description": "Remember sessions with gitmem", "hooks": hooks}, indent=2)
-
-
 def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     """Return the folder in which Claude Code keeps its own memory of a project; it need not be there.
 

@@ -1,6 +1,6 @@
 """The skills and slash commands that gitmem brings, as files below a host's folders.
 
-They are those of the plugin (`plugin/skills`, `plugin/commands`).
+They are those of the plugin, which packaging/generate.py makes of the same sources, `templates/claude`.
 
 Tested through `tests/cli/commands/test_install.py`.
 """
@@ -18,12 +18,14 @@ from gitmem.machine.resources import resource
 _HEADER = re.compile(r"---\n(?P<header>.*?)\n---\n+(?P<body>.*)", re.DOTALL)
 _DESCRIPTION = re.compile(r"^description:[ \t]*(?P<text>.+)$", re.MULTILINE)
 _ALL_WORDS = "$ARGUMENTS"
+_SUMMARIES = "memory-rotate"  # a skill that comes with `--summaries`
 
 
 def skills(folder: str) -> Iterator[Shipped]:
-    """Yield the skills, each in a folder of its own."""
+    """Yield the skills, each in a folder of its own, but for the one that sums up archives."""
     for parts, data in _files("skills"):
-        yield Shipped(SKILL, os.path.join(folder, *parts), data)
+        if parts[0] != _SUMMARIES:
+            yield Shipped(SKILL, os.path.join(folder, *parts), data)
 
 
 def commands(folder: str, form: Callable[[str], tuple[str, str]] | None = None) -> Iterator[Shipped]:
@@ -48,11 +50,8 @@ def as_toml(text: str) -> tuple[str, str]:
 
 
 def _files(kind: str) -> Iterator[tuple[list[str], bytes]]:
-    """Yield the shipped files of a kind with their paths below its folder; none where there are none."""
-    try:
-        top = resource("plugin", kind)
-    except FileNotFoundError:
-        return
+    """Yield the shipped files of a kind with their paths below its folder."""
+    top = resource("templates", "claude", kind)
     for folder, folders, names in os.walk(top):
         folders.sort()
         for name in sorted(names):
