@@ -38,6 +38,7 @@ def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
     parser.add_argument(
         "-n", "--limit", type=count, default=limit, metavar="N", help=f"hits at most (default: {limit}); 0 for all"
     )
+    parser.add_argument("--all", action="store_true", help="find facts that no longer hold, too")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -50,13 +51,23 @@ def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, histo
         raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
     store = door.settled(args)
     at = named_commit(args, store)
-    found = answer(store, query, limit=args.limit, deep=deep, history=history, at=at)
+    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
     if found.without_vectors:
         from gitmem.search.vectors.cache import is_news
 
         if is_news(store.private, "search", found.without_vectors):
             door.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
     return found, query
+
+
+def left_out(found: Answer) -> tuple[str, ...]:
+    """Return a notice of how many facts that no longer hold were left out, where there are any."""
+    if not found.left_out:
+        return ()
+    many = (
+        "1 fact that no longer holds is" if found.left_out == 1 else f"{found.left_out} facts that no longer hold are"
+    )
+    return (f"{many} left out; --all shows what there was.",)
 
 
 def named_commit(args: argparse.Namespace, store: Store) -> str | None:
@@ -96,6 +107,8 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "commit": hit.commit or None,
         "text": hit.passage,
         "weak": hit.weak,
+        "status": hit.status or None,
+        "others": list(hit.others),
     }
 
 
@@ -111,7 +124,15 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
         only_then = f"only in history: gitmem get --at {hit.commit[:_SHORT]} {place}" if hit.commit else ""
         facts = ", ".join(
             filter(
-                None, (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], only_then, "weak" * hit.weak)
+                None,
+                (
+                    hit.date,
+                    hit.label or hit.field or hit.heading,
+                    hit.session[:8],
+                    only_then,
+                    hit.standing,
+                    "weak" * hit.weak,
+                ),
             )
         )
         shown = _styled(plain(place), _PLACE, colour=colour)

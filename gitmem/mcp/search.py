@@ -32,6 +32,8 @@ def find(
     hits = result.hits[:limit]
     lines = ",\n".join(json.dumps(hit_value(hit), ensure_ascii=False, separators=(",", ":")) for hit in hits)
     hint = _next(hits, more=more, everywhere=deep and history, at=at)
+    if result.left_out:
+        hint += f" {result.left_out} facts that no longer hold are left out: history=true."
     if result.without_vectors:
         hint += f" Found by words alone: {result.without_vectors}"
     return client_text(harmless(f"[{lines}]")), client_text(hint)
@@ -54,6 +56,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "tokens": hit.tokens,
         **{name: value for name, value in known.items() if value},
         **({"weak": True} if hit.weak else {}),
+        **({"status": hit.standing} if hit.status else {}),
         "snippet": hit.snippet,
     }
 

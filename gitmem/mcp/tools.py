@@ -69,7 +69,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         query: Annotated[str, Field(description="words, in any language and form")],
         limit: Annotated[int, Field(ge=1, le=50)] = search.LIMIT,
         deep: Annotated[bool, Field(description="look into raw transcripts, too")] = False,
-        history: Annotated[bool, Field(description="find what was deleted, too")] = False,
+        history: Annotated[bool, Field(description="find what was deleted or no longer holds, too")] = False,
         at: At = "",
     ) -> list[TextContent]:
         """Find what is remembered of earlier sessions, the best hit first.

@@ -11,6 +11,7 @@ from gitmem.search.filters import allowed_text, excluded, literals_for, read_fil
 from gitmem.search.hits import facts_of, make_hit
 from gitmem.search.query.query import parse_query
 from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
+from gitmem.search.standing import holding, marked, standings
 from gitmem.search.units.cut import HEADING
 from gitmem.search.units.units import FRAME
 from gitmem.search.worth import weak_ones
@@ -37,13 +38,14 @@ _BARE_HEADING = 0.5  # factor for a heading without text below it
 class Answer(Value):
     """The hits of a search; `without_vectors` says why vectors that were wanted are left out, or is "".
 
-    `total` counts the hits without the limit; if not `complete`, there may be more.
+    `total` counts the hits without the limit; if not `complete`, there may be more. `left_out` facts no longer hold.
     """
 
     hits: list[Hit]
     without_vectors: str
     total: int = 0
     complete: bool = True
+    left_out: int = 0
 
 
 def answer(
@@ -53,13 +55,15 @@ def answer(
     limit: int = LIMIT,
     deep: bool = False,
     history: bool = False,
+    ended: bool = False,
     at: str | None = None,
     scanner: Scanner | None = None,
 ) -> Answer:
     """Return at most `limit` hits for a query, the best first; all with 0.
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
-    are searched instead of the working tree, without vectors.
+    are searched instead of the working tree, without vectors. Facts that no longer hold are left out, unless nothing
+    else is found, or `ended`, `history` or `at` is given.
 
     Raises:
         FilterError: a date in the query is invalid.
@@ -81,11 +85,14 @@ def answer(
         # To count all hits, filters that need the text of a unit would have to read every unit.
         most = limit + _WEIGHED if limit and _needs_text(query, filters) else None
         matches = list(islice(fitting, most))
-        top = best(store, matches, query, limit)
+        statuses = standings(store, matches)
+        kept = matches if ended or history or at else holding(matches, statuses)
+        top = best(store, kept, query, limit)
         weak = weak_ones(top, query)
-        hits = [make_hit(item)._replace(weak=one) for item, one in zip(top, weak, strict=True)]
+        hits = [marked(make_hit(item)._replace(weak=one), statuses) for item, one in zip(top, weak, strict=True)]
         complete = len(matches) != most and all(pool.complete for pool in pools)
-        return top, Answer(hits, similar.problem if similar else "", len(matches), complete)
+        problem = similar.problem if similar else ""
+        return top, Answer(hits, problem, len(kept), complete, len(matches) - len(kept))
 
     top, result = search(query)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:

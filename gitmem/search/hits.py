@@ -37,7 +37,8 @@ class Hit(Value):
     `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
-    shares little with the query (`gitmem.search.worth`).
+    shares little with the query (`gitmem.search.worth`). `status` is that of a fact that does not hold or is disputed;
+    `others` are the ids of its successor, or of what contradicts it.
     """
 
     path: str
@@ -58,11 +59,24 @@ class Hit(Value):
     commit: str = ""
     passage: str = ""
     weak: bool = False
+    status: str = ""
+    others: tuple[str, ...] = ()
 
     @property
     def fact(self) -> bool:
         """Whether it is a view of a fact."""
-        return len(self.entry) == SHORT_LENGTH and self.entry[0] in FACT_LETTERS
+        return is_fact(self.entry)
+
+    @property
+    def standing(self) -> str:
+        """What to say of a fact that does not hold, or is in dispute, or ""."""
+        links = " and ".join(f"^{other}" for other in self.others)
+        return f"{self.status}{' with' if self.status == 'disputed' else ', now'} {links}" if links else self.status
+
+
+def is_fact(identifier: str) -> bool:
+    """Say whether an id is that of a fact."""
+    return len(identifier) == SHORT_LENGTH and identifier[0] in FACT_LETTERS
 
 
 class Facts(Value):

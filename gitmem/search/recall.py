@@ -89,5 +89,5 @@ def hit_head(hit: Hit) -> str:
     """Return the date of a hit, its kind or heading, session, and the handle by which the whole is got."""
     place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
     handle = f"^{hit.entry}" if hit.entry else place
-    said = (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], handle, "weak" * hit.weak)
+    said = (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], handle, hit.standing, "weak" * hit.weak)
     return cannot_close(", ".join(filter(None, said)).replace("\n", " "))

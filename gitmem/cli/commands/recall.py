@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.cli.hits import add_search_arguments, find_hits, hit_value
+from gitmem.cli.hits import add_search_arguments, find_hits, hit_value, left_out
 from gitmem.errors import ExitCode
 from gitmem.text.terminal import plain
 
@@ -30,8 +30,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     The text is fenced and marked as data. A token is counted as four bytes of UTF-8.
 
-    With --json: {text, tokens, more, hits, without_vectors}, the hits as 'gitmem search --json' prints them; more is
-    the number of hits that did not fit, without_vectors says why meanings were not compared, null if they were.
+    With --json: {text, tokens, more, hits, without_vectors, left_out}, the hits as 'gitmem search --json' prints them.
+    more is the number of hits that did not fit, left_out that of facts that no longer hold; without_vectors says why
+    meanings were not compared, null if they were.
 
     Examples:
       gitmem recall which package manager
@@ -50,10 +51,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "more": found.more,
         "hits": [hit_value(hit) for hit in found.whole],
         "without_vectors": answer.without_vectors or None,
+        "left_out": answer.left_out,
     }
     door.answer(args, value, plain(found.text))
     if not found.text and not args.json:
         door.notices(
             ("Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget.",)
         )
+    if not args.json:
+        door.notices(left_out(answer))
     return ExitCode.OK

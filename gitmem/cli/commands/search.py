@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.cli.hits import LAYERS, add_search_arguments, find_hits, fold_words, hit_value, hits_text
+from gitmem.cli.hits import LAYERS, add_search_arguments, find_hits, fold_words, hit_value, hits_text, left_out
 from gitmem.errors import ExitCode
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -37,8 +37,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     tag:build, since:2026-11-01, until:yesterday and session:1b4e51f0. To begin a query with a dash, write -- before it.
 
     With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry, score,
-    snippet, tokens, commit, text, weak}; what is not known is null. commit is set for hits that only history holds.
-    text is the memory, or of a long one the request and its best part. A weak hit shares little with the query.
+    snippet, tokens, commit, text, weak, status, others}; what is not known is null. commit is set for hits that only
+    history holds. text is the memory, or of a long one the request and its best part. A weak hit shares little with the
+    query. status is that of a fact that does not hold, or is disputed; others are the ids of what holds, or contradicts.
 
     Examples:
       gitmem search which package manager
@@ -70,7 +71,7 @@ def _totals(found: Answer) -> tuple[str, ...]:
     if found.total != len(found.hits):
         more = "" if found.complete else " or more"
         notices.append(f"{len(found.hits)} of {found.total:,}{more} hits; -n shows more.")
-    return tuple(notices)
+    return (*notices, *left_out(found))
 
 
 def _marks(args: argparse.Namespace, door: Door) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import pytest
 
 KEYS = [
     *("path", "start_line", "end_line", "heading", "layer", "field", "type", "tags", "date", "session", "entry"),
-    *("score", "snippet", "tokens", "commit", "text", "weak"),
+    *("score", "snippet", "tokens", "commit", "text", "weak", "status", "others"),
 ]
 
 
