@@ -1,7 +1,9 @@
 """How many contradictions are found without a model, and how many found are none, in pairs labelled by hand.
 
-`contradictions.tsv` was written before the rules; they were developed on one half of it, so that the other half says
-how they fare on what they have not seen. `WANTED` are the least precision and recall.
+`contradictions.tsv` has 120 pairs that were written before the rules; these were developed on one half of them, so that
+the other half says how they fare on what they have not seen. Both halves are of one hand and one sitting, so 54 pairs
+in freer words were written later: at first sight precision was 1.00 and recall 0.63 there, before rules for some.
+`WANTED` are the least precision and recall.
 
     python bench/contradictions.py [--development]
 """
@@ -72,7 +74,7 @@ def main() -> None:
     args = parser.parse_args()
     every = pairs()
     good = True
-    for half in ("development",) if args.development else ("development", "held-out"):
+    for half in ("development",) if args.development else ("development", "held-out", "later"):
         good &= report(half, [pair for pair in every if pair.half == half], wrong=half == "development")
     if not args.development:
         good &= report("all", every, wrong=False)

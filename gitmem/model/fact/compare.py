@@ -26,6 +26,8 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _ALIKE = 0.75  # share of all words that two claims about one subject have in common
+_SAME_VERB = 3  # letters that the forms of a verb share
+_KEEPS = ("keep", "kept", "put", "stor", "sav", "plac", "go", "liv", "writ")  # verbs that say where a thing is
 _TELLING = 2  # words of a subject
 # Beginnings of stems that are opposites.
 _OPPOSITES = (
@@ -158,11 +160,18 @@ def _has_other_value(one: Claim, other: Claim) -> bool:
             if not is_same_place or not first - second or not second - first:
                 continue
             if all(subjects):
-                if _is_alike(*subjects):
+                if _is_alike(*subjects) and not (place == "place" and _is_other_act(one.verb, other.verb)):
                     return True
             elif not any(subjects) and (head == second_head or (one.verb and one.verb == other.verb)):
                 return True
     return False
+
+
+def _is_other_act(one: str, other: str) -> bool:
+    """Say whether two verbs tell different acts: dates are shown in one zone and stored in another."""
+    if not (one.isascii() and other.isascii() and one and other) or one[:_SAME_VERB] == other[:_SAME_VERB]:
+        return False
+    return not (one.startswith(_KEEPS) and other.startswith(_KEEPS))
 
 
 def _has_other_number(one: Claim, other: Claim) -> bool:

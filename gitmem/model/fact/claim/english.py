@@ -57,21 +57,23 @@ _OPENING = re.compile(
 _CHOOSES = frozenset(
     ("use", "uses", "prefer", "prefers", "choose", "chose", "pick", "picked", "adopt", "adopted", "support", "supports")
 ) | {"target", "targets", "want", "like"}
+_AVOID = re.compile(r"^(?:avoid|forbid|ban)\s+(?:using\s+)?", re.IGNORECASE)
 _AS_USE = re.compile(
     r"\b(?:go(?:ing)? with|went with|stick(?:ing)? (?:with|to)|opt(?:ed)? for|settled? on|rely on|decided on)\b",
     re.IGNORECASE,
 )
-_PLACES = ("in", "into", "inside", "on", "onto", "at", "to", "under", "below", "above", "within")
+_PLACES = ("in", "into", "inside", "on", "onto", "at", "to", "under", "below", "above", "within", "from")
 _MANNERS = ("with", "by", "using", "via", "through", "as")
 _OTHERS = frozenset(
-    ("for", "of", "from", "before", "after", "during", "without", "when", "if", "unless", "about", "per", "between")
+    ("for", "of", "before", "after", "during", "without", "when", "if", "unless", "about", "per", "between")
 ) | {"while", "until", "against", "because", "since", "so"}
 # Verbs that give a thing its one place, form or time.
 _PLACED = """
     store stored stores keep kept keeps put puts save saved saves place placed write written writes live lives go goes
     host hosted deploy deployed deploys log logs logged return returned returns indent indented format formatted name
     named release released publish published upload uploaded send sent expose listen listens serve served serves answer
-    answers respond responds reply replies runs begin begins start starts
+    answers respond responds reply replies runs begin begins start starts show shows shown display displayed pass passed
+    define defined configure configured locate located render rendered mount mounted come comes read reads load loaded
 """
 _PLACING = frozenset(_PLACED.split())
 _IS = ("be", "is", "are", "been")
@@ -139,7 +141,7 @@ def _read_change(sentence: str) -> Claim | None:
 
 def _read_rule(sentence: str) -> Claim:
     adds = bool(_ADDS.search(sentence))
-    sentence = _REASON.sub("", sentence)
+    sentence = _AVOID.sub("never use ", _REASON.sub("", sentence))
     rejected = [frozenset(stems(found[1])) for found in _REJECTED.finditer(sentence)]
     sentence = _REJECTED.sub(" ", sentence)
     negated = len(_NOT.findall(sentence)) % 2 == 1
@@ -150,6 +152,8 @@ def _read_rule(sentence: str) -> Claim:
     subject = stems(" ".join(word for word in head if word not in _CHOOSES and (word != placing or len(head) == 1)))
     words = frozenset(subject).union(*(found for _, found in phrases))
     named = [(kind, found) for kind, found in values if found]
+    if negated:
+        rejected += [frozenset(found) for kind, found in named if kind == "object"]
     return Claim(
         words - {placing} if len(words) > 1 else words,
         tuple((kind, frozenset(found)) for kind, found in named),
@@ -166,14 +170,14 @@ def _values(head: list[str], phrases: list[_Phrase], placing: str) -> list[_Phra
     chosen = next((place for place, word in enumerate(head) if word in _CHOOSES), None)
     if chosen is not None:
         return [("object", stems(" ".join(head[chosen + 1 :])))]
-    named = [(kind, found) for kind, found in phrases if kind in ("manner", "place")]
+    named = [(kind, found) for kind, found in phrases if kind in ("manner", "place", "often")]
     is_ = next((place for place, word in enumerate(head[:-1]) if place and word in _IS), None)
     if is_ is not None and not named:
         value = head[is_ + 1 :]
         is_done = value[-1].endswith(("ed", "ing"))  # "is generated"
         return [("is", stems(" ".join(value)))] if len(value) <= _MOST_WORDS and not is_done else []
     has_place = placing or (head and head[-1] in _IS)
-    return [(kind, found) for kind, found in named if kind == "manner" or has_place]
+    return [(kind, found) for kind, found in named if kind != "place" or has_place]
 
 
 def _phrases(sentence: str) -> tuple[list[str], list[_Phrase]]:
@@ -183,6 +187,8 @@ def _phrases(sentence: str) -> tuple[list[str], list[_Phrase]]:
         kind = "place" if word in _PLACES else "manner" if word in _MANNERS else "other" if word in _OTHERS else ""
         if kind:
             parts.append((kind, []))
+        elif word == "every" and parts[-1][1]:
+            parts.append(("often", []))
         elif word in (",", ";", ":"):
             parts.append(("other", []))
         else:

@@ -43,6 +43,7 @@ _ADDED = re.compile(r".+도")
 _PREDICATE = re.compile(
     r"(\S{1,20}?)(?:기로|[해아어여]도|[해써]야)\s?(?:했|하였|하|한|합|해|결정|정|됩|된|돼|되|괜찮|좋)\S*\W*$"
 )
+_IS = re.compile(r"(.+?)(?:이다|입니다|이에요|예요)")
 _USES = re.compile(r"^(?:쓴|쓰|써|씁|쓸|사용|선택|채택|선호)")
 _DOES = re.compile(r"^(?:한|하|해|합|할|함|됨|된|돼)")
 _VERB_END = re.compile(r"(?:하|해|한|합|할|했|함).*$")
@@ -95,10 +96,13 @@ def _read_rule(sentence: str) -> Claim:
     phrases, last = _phrases(words)
     predicate = [word for word in words[last:] if word not in ("안", "더", "이상")]
     uses = any(_USES.match(word) for word in predicate)
+    if is_ := _IS.fullmatch(words[-1]) if words else None:
+        phrases.append(("is", stems(" ".join([*words[last:-1], is_[1]]))))
+        predicate = []
     named = [
         (kind, found)
         for kind, found in phrases
-        if found and (kind in ("manner", "place") or (kind == "object" and uses))
+        if found and (kind in ("manner", "place", "is") or (kind == "object" and uses))
     ]
     has_verb_alone = uses or _NOT.search(" ".join(predicate))
     return Claim(
