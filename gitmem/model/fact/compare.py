@@ -85,7 +85,9 @@ def may_contradict(one: str, other: str) -> bool:
     if first is None or second is None or first.negated or second.negated or first.adds or second.adds:
         return False
     return any(
-        place == other_place and not value & other_value and (first.words - value) & (second.words - other_value)
+        place == other_place != "at"
+        and not value & other_value
+        and (first.words - value) & (second.words - other_value)
         for place, value in first.values
         for other_place, other_value in second.values
     )
@@ -157,6 +159,7 @@ def _has_other_value(one: Claim, other: Claim) -> bool:
             subjects = one.words - first, other.words - second
             # "Use snake_case for JSON keys", "JSON keys are in camelCase": a subject of two words is telling enough.
             is_same_place = place == second_place or min(map(len, subjects)) >= _TELLING
+            is_same_place = is_same_place and "at" not in (place, second_place)
             if not is_same_place or not first - second or not second - first:
                 continue
             if all(subjects):

@@ -44,10 +44,11 @@ _CHANGES = tuple(
 )
 # "X, not Y": the rejected Y.
 _REJECTED = re.compile(
-    rf"(?:,?\s+(?:instead of|rather than|in place of)|(?:,| and| but)\s+(?:not|never)|(?<=\w)\s+over)\s+"
+    rf"(?:,?\s+(?:instead of|rather than|in place of)|(?:,| and| but)\s+(?:not|never))\s+"
     rf"(?:with |in |to |by |on |use |using )?({_NAME}){_END}",
     re.IGNORECASE,
 )
+_OVER = re.compile(rf"(?<=\w)\s+over\s+({_NAME}){_END}", re.IGNORECASE)
 _OPENING = re.compile(
     r"^(?:(?:please|also|and|but|so|then|ok|okay|now|from now on|the team|everyone|we|i|you|let's|will|have|has|'ve"
     r"|must|should|shall|always|only|strictly|generally|decided|agreed|chose|need|needs|want|going|are|is|has|ought)\b,?\s+"
@@ -63,7 +64,7 @@ _AS_USE = re.compile(
     re.IGNORECASE,
 )
 _PLACES = ("in", "into", "inside", "on", "onto", "at", "to", "under", "below", "above", "within", "from")
-_MANNERS = ("with", "by", "using", "via", "through", "as")
+_MANNERS = ("with", "by", "using", "via", "through", "as", "over")
 _OTHERS = frozenset(
     ("for", "of", "before", "after", "during", "without", "when", "if", "unless", "about", "per", "between")
 ) | {"while", "until", "against", "because", "since", "so"}
@@ -77,6 +78,11 @@ _PLACED = """
 """
 _PLACING = frozenset(_PLACED.split())
 _IS = ("be", "is", "are", "been")
+# Verbs of what something does, where a subject stands before them.
+_DOES = frozenset(("run", "runs", "talk", "talks", "connect", "connects", "belong", "belongs", "happen", "happens"))
+_DONE = ("ed", "en", "wn", "pt", "lt")  # endings of what is done to something
+_MANY = ("test", "check", "valid", "cover", "us", "cach", "review")  # what can be done in several places
+_LASTS = frozenset(("second", "minut", "hour", "day", "week", "month", "year"))  # stems
 _MOST_WORDS = 4  # of a value
 _NOT = re.compile(
     r"\b(?:never|not|no|no longer|without|avoid|stop|forbidden|cannot|against)\b|n't\b|n\u2019t\b", re.IGNORECASE
@@ -142,8 +148,10 @@ def _read_change(sentence: str) -> Claim | None:
 def _read_rule(sentence: str) -> Claim:
     adds = bool(_ADDS.search(sentence))
     sentence = _AVOID.sub("never use ", _REASON.sub("", sentence))
-    rejected = [frozenset(stems(found[1])) for found in _REJECTED.finditer(sentence)]
-    sentence = _REJECTED.sub(" ", sentence)
+    rejected = []
+    for form in (_REJECTED, _OVER) if _CHOOSES.intersection(_words(sentence)) else (_REJECTED,):
+        rejected += [frozenset(stems(found[1])) for found in form.finditer(sentence)]
+        sentence = form.sub(" ", sentence)
     negated = len(_NOT.findall(sentence)) % 2 == 1
     sentence = _AS_USE.sub("use", _OPENING.sub("", _NOT.sub(" ", sentence).strip()))
     head, phrases = _phrases(sentence)
@@ -176,8 +184,14 @@ def _values(head: list[str], phrases: list[_Phrase], placing: str) -> list[_Phra
         value = head[is_ + 1 :]
         is_done = value[-1].endswith(("ed", "ing"))  # "is generated"
         return [("is", stems(" ".join(value)))] if len(value) <= _MOST_WORDS and not is_done else []
-    has_place = placing or (head and head[-1] in _IS)
-    return [(kind, found) for kind, found in named if kind != "place" or has_place]
+    has_place = placing or (head and (head[-1] in _IS or _is_told(head)))
+    return [("at" if kind == "place" and not has_place else kind, found) for kind, found in named]
+
+
+def _is_told(head: list[str]) -> bool:
+    """Say whether the words before a place tell what a subject does there, or what is done to it there."""
+    is_done = any(word in _IS for word in head[1:]) and head[-1].endswith(_DONE) and not head[-1].startswith(_MANY)
+    return is_done or (len(head) > 1 and head[-1] in _DOES)
 
 
 def _phrases(sentence: str) -> tuple[list[str], list[_Phrase]]:
@@ -193,7 +207,8 @@ def _phrases(sentence: str) -> tuple[list[str], list[_Phrase]]:
             parts.append(("other", []))
         else:
             parts[-1][1].append(word)
-    return parts[0][1], [(kind, stems(" ".join(found))) for kind, found in parts[1:]]
+    phrases = [(kind, stems(" ".join(found))) for kind, found in parts[1:]]
+    return parts[0][1], [("often" if _LASTS.intersection(found) else kind, found) for kind, found in phrases]
 
 
 def _words(sentence: str) -> Iterator[str]:

@@ -23,14 +23,17 @@ _LIGHT = """
 """
 _NO_MEANING = frozenset(_LIGHT.split())
 
+_NUMBER_WORDS |= {"한": "1", "두": "2", "세": "3", "네": "4"}
+
 
 class Claim(Value):
     """What a statement prescribes, as sets of stems.
 
     `values` are the places of the sentence that name a value, and the stems there: {spaces} of "Use spaces for
-    indentation". `words` are all stems but those of `rejected`, the things it decides against; `verb` is a verb that
-    counts only where no other word is left. `heads` are the last words of values. `ended` is what a statement of change
-    ends, of `subject` if it names one. `adds` marks a statement that adds to another one: "in the client, too".
+    indentation"; a place "at" may have several values at once. `words` are all stems but those of `rejected`, the
+    things it decides against; `verb` is a verb that counts only where no other word is left. `heads` are the last words
+    of values. `ended` is what a statement of change ends, of `subject` if it names one. `adds` marks a statement that
+    adds to another one: "in the client, too".
     """
 
     words: frozenset[str]
