@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,9 @@ sys.path.insert(0, str(ROOT))
 
 from gitmem.model.entry.entry import clean_text, find_entries  # noqa: E402
 from gitmem.model.entry.log import entry_ids, sections  # noqa: E402
+from gitmem.model.fact.find import find_facts  # noqa: E402
 from gitmem.model.session.cues import find_cues, is_resolved  # noqa: E402
+from gitmem.model.session.turns import Turn  # noqa: E402
 from gitmem.model.tiers.limits import Limits  # noqa: E402
 from gitmem.model.tiers.rotation import plan_rotation  # noqa: E402
 from gitmem.offline.summary import summarise  # noqa: E402
@@ -35,6 +38,15 @@ SHORT, LONG = 6_000, 96_000
 MOST = 64  # times as long for 16 times the text; quadratic is 256
 HEAD = "- [2026-11-21 12:00:00] **Note**: "
 BODY = "---\nid: memory\nkind: memory\n---\n# Memory\n\n## Recent Context\n\n"
+
+
+def facts_of(text: str) -> object:
+    """Find the facts in two turns made of a text."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    turns = (Turn("s", "bench", name, at, at, f"Good. {text[:2_000]}", text) for name in ("one", "two"))
+    return find_facts([*turns], ("/p",))
+
+
 # The test module with the pieces, and the functions that read them.
 READERS: dict[str, dict[str, Callable[[str], object]]] = {
     "model/entry/test_entry.py": {
@@ -43,6 +55,7 @@ READERS: dict[str, dict[str, Callable[[str], object]]] = {
         "clean_text": clean_text,
     },
     "model/entry/test_log.py": {"sections": sections, "ids": entry_ids},
+    "model/fact/test_find.py": {"facts": facts_of},
     "model/session/test_cues.py": {"cues": find_cues, "resolved": is_resolved},
     "model/tiers/test_rotation.py": {
         "rotation": lambda text: plan_rotation(

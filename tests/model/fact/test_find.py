@@ -197,3 +197,16 @@ def test_whatever_is_said_gives_facts_that_can_be_kept(prompt, answer):
         assert one.text.strip()
         assert 0 < one.confidence <= 1
         assert len(fact_keywords(one.text)) <= 8
+
+
+HOSTILE = ["we want to use ", "now only ", "because ", "— we ", "로 하자, ", "1. ", "- **a**: "]
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_steps_grow_with_the_length_of_hostile_turns(grows_linearly, piece):
+    def read(text: str) -> object:
+        turns = [turn(text, f"Which?\n1. a\n2. b\n{text}", said=(text,)), turn(f"Good. {text[:2_000]}", text)]
+        return find_facts(turns, ("/p",))
+
+    lines = piece * 20 + ".\n"
+    assert grows_linearly(read, lambda size: lines * (size // len(lines)))
