@@ -36,11 +36,12 @@ GROUPS = {
         "search": "find what is remembered",
         "recall": "print what is remembered about something, for an agent",
         "get": "print some lines of a document, or one entry",
-        "show": "print a document, a day, an entry or a commit",
+        "show": "print a document, a day, an entry, a fact or a commit",
         "keywords": "list keywords, and the entries that bear them",
     },
     "look into history": {
         "log": "list what was saved, when, in which session",
+        "sessions": "list sessions, or print one",
         "at": "print a document as it was at a revision or date",
         "diff": "show what changed between two revisions or dates",
         "blame": "show who learned a line: session, host and date",
@@ -48,7 +49,7 @@ GROUPS = {
         "undo": "take back a save, a session, a rotation or any commit",
     },
     "keep facts and summaries": {
-        "facts": "list, show, edit, retire and confirm facts",
+        "facts": "list, show, add, edit, retire and confirm facts",
         "concepts": "list, show, merge and split groups of exchanges",
         "summary": "show the summaries of archives, and which are pending",
         "summarize": "have a model sum up archives",

@@ -1,4 +1,4 @@
-"""`gitmem show`: print a document, a day, an entry or a commit."""
+"""`gitmem show`: print a document, a day, an entry, a fact or a commit."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from typing import TYPE_CHECKING
 
 from gitmem.cli import output
 from gitmem.cli.document import FILES, named_path, print_document, refuse_folder
+from gitmem.cli.fact import show_fact
 from gitmem.errors import ExitCode, NotFoundError, RefusedError
-from gitmem.model.ids import is_id
+from gitmem.model.ids import ALPHABET, FACT_LETTERS, is_fact_id, is_id
 from gitmem.model.paths import MEMORY, daily_path
 
 if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
+    from gitmem.model.fact.fact import Fact
     from gitmem.store.store import Store
 
+_FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
@@ -28,27 +31,30 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         default=MEMORY,
-        metavar="PATH|DAY|^ENTRY|COMMIT|REV:PATH",
+        metavar="PATH|DAY|^ENTRY|FACT|COMMIT|REV:PATH",
         help=f"what to print (default: {MEMORY})",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Print a file of the store, the log of a day, an entry, or a commit.
+    """Print a file of the store, the log of a day, an entry, a fact, or a commit.
 
     A file is printed as it is now, byte for byte. Its path is relative to the store, or to the current folder inside
     the store, or absolute. A day is written as 2026-11-21, today or yesterday; if it was consolidated, its last log is
     printed. An entry is found by the id at the end of its first line, wherever it is now, and in history if it was
-    removed. A commit is printed as 'git show' prints it, and REV:PATH is a file as it was then.
+    removed; a fact by its id or the beginning of it. A commit is printed as 'git show' prints it, and REV:PATH is a
+    file as it was then.
 
     With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin}, its
-    origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well.
+    origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well; a fact as
+    'gitmem facts show --json' prints it.
 
     Examples:
       gitmem show
       gitmem show archive/memory_20260113_112700.md
       gitmem show '^1ksd9q2x0m3v8t5w7zab'
+      gitmem show d4f7k2
       gitmem show 2026-11-21
       gitmem show yesterday
       gitmem show HEAD~2
@@ -57,39 +63,68 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """
     store = door.settled(args)
     what = _day_path(store, args.what) or args.what
-    if what.startswith("^"):
+    if is_fact_id(what.removeprefix("^")) and (fact := _fact(store, what)) is not None:
+        show_fact(store, fact, args, door)
+    elif what.startswith("^"):
         if not is_id(what[1:]):
             raise NotFoundError(
-                f"{what} is not the id of an entry, which has 20 letters and digits.", "'gitmem log' shows the ids."
+                f"{what} is not the id of an entry, which has 20 or 11 letters and digits.",
+                "'gitmem log' shows the ids.",
             )
-        return _show_entry(args, door, store, what[1:])
-    file = _readable(store, args, door, what)
-    if file is not None:
+        _show_entry(args, door, store, what[1:])
+    elif (file := _document(store, args, door, what)) is not None:
         path, data = file
         print_document(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
-        return ExitCode.OK
-    from gitmem.store.history.records import last_version, resolve
+    else:
+        _show_named(args, door, store, what)
+    return ExitCode.OK
+
+
+def _document(store: Store, args: argparse.Namespace, door: Door, what: str) -> tuple[str, bytes] | None:
+    """Return path and content of a file, of a day's log that was removed, or of `REV:PATH`; None for other names."""
+    file = _readable(store, args, door, what)
+    if file is not None:
+        return file
+    from gitmem.store.history.records import last_version
 
     if what != args.what and (gone := last_version(store.repository, what)) is not None:
         door.notices((f"{what} was removed ('gitmem log' says why); this is its last version.",))
-        print_document(args, door, {"path": what, "text": gone.decode("utf-8", "replace")}, gone)
-        return ExitCode.OK
-    if (then := _past_file(store, what)) is not None:
-        path, data = then
-        print_document(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
-        return ExitCode.OK
+        return what, gone
+    return _past_file(store, what)
+
+
+def _show_named(args: argparse.Namespace, door: Door, store: Store, what: str) -> None:
+    """Print the commit, the entry (its `^` left out) or the fact (by the beginning of its id) that a text names."""
+    from gitmem.store.history.records import resolve
+
     try:
         commit = resolve(store, what)
     except NotFoundError:
-        if is_id(what):  # the `^` was left out
-            return _show_entry(args, door, store, what)
-        raise NotFoundError(
-            f"{what!r} is neither a file of the store nor a commit.", f"{FILES} 'gitmem log' lists the commits."
-        ) from None
-    return _show_commit(args, door, store, commit)
+        if is_id(what):
+            _show_entry(args, door, store, what)
+        elif (fact := _fact(store, what)) is not None:
+            show_fact(store, fact, args, door)
+        else:
+            raise NotFoundError(
+                f"{what!r} is neither a file of the store nor a commit.", f"{FILES} 'gitmem log' lists the commits."
+            ) from None
+    else:
+        _show_commit(args, door, store, commit)
 
 
-def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str) -> int:
+def _fact(store: Store, text: str) -> Fact | None:
+    """Return the fact with this id or an unambiguous beginning of it, None if no fact has it."""
+    if not _FACT.fullmatch(text):
+        return None
+    from gitmem.memory.facts.edit import find_fact
+
+    try:
+        return find_fact(store, text)
+    except NotFoundError:
+        return None
+
+
+def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str) -> None:
     from gitmem.store.history.records import difference, read_records, shown
 
     if args.json:
@@ -99,7 +134,6 @@ def _show_commit(args: argparse.Namespace, door: Door, store: Store, commit: str
         )
     else:
         output.write_patch(door, shown(store, commit))
-    return ExitCode.OK
 
 
 def _day_path(store: Store, text: str) -> str:
@@ -126,12 +160,11 @@ def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
     return None if data is None else (path, data)
 
 
-def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> int:
+def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> None:
     from gitmem.store.history.origin import find_entry
 
     found = find_entry(store, identifier)
     door.answer(args, output.entry_value(found), output.entry_text(found))
-    return ExitCode.OK
 
 
 def _readable(store: Store, args: argparse.Namespace, door: Door, text: str) -> tuple[str, bytes] | None:

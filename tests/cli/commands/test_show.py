@@ -204,19 +204,19 @@ def test_show_follows_no_link(desk: Desk, tmp_path: Path):
 
 def test_show_entry(desk: Desk):
     saved = desk.save(
-        "Use uv, not pnpm\nbecause 한국어", "--type", "decision", "--tag", "build", "--session", "1b4e51f0-9"
+        "Use uv, not pnpm\nbecause 한국어", "--type", "learning", "--tag", "build", "--session", "1b4e51f0-9"
     )
     identifier = saved["id"]
 
     ran = desk.run("show", f"^{identifier}")
     value = desk.run("show", identifier, "--json").json
 
-    assert f"**Decision** #build: Use uv, not pnpm ^{identifier}\n  because 한국어\n\n" in ran.out
+    assert f"**Learning** #build: Use uv, not pnpm ^{identifier}\n  because 한국어\n\n" in ran.out
     assert "memory.md:" in ran.out
     assert "cli/1b4e51f0\n" in ran.out
     assert saved["commit"] in ran.out
     assert list(value) == ["id", "time", "label", "tags", "text", "places", "origin"]
-    assert (value["label"], value["tags"]) == ("Decision", ["build"])
+    assert (value["label"], value["tags"]) == ("Learning", ["build"])
     assert value["text"] == "Use uv, not pnpm\nbecause 한국어"
     assert value["places"][0]["path"] == "memory.md"
     assert list(value["origin"]) == COMMIT_KEYS

@@ -1,0 +1,85 @@
+"""`gitmem sessions`: list sessions, or print one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+from gitmem.text.quantities import count
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+    from gitmem.store.history.sessions import Session
+
+LIMIT = 20
+_SHORT = 8  # characters of a session's id
+_MINUTES = "%Y-%m-%d %H:%M"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem sessions`."""
+    from gitmem.cli.arguments import count as number
+
+    parser.add_argument("session", nargs="?", metavar="SESSION", help="its id, or an unambiguous prefix: print it")
+    parser.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {LIMIT}); 0 for all")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace, door: Door) -> int:
+    """List the sessions that something is remembered of, the newest first, or print what is remembered of one.
+
+    With --json: a list of {id, host, machine, first, last, requests, about, commits, file}, file null if the store has
+    none; with a SESSION one of them, with {text}.
+
+    Examples:
+      gitmem sessions
+      gitmem sessions 1b4e51f0
+      gitmem log --session 1b4e51f0
+
+    """
+    from gitmem.store.history.sessions import find_session, sessions
+
+    store = door.settled(args)
+    if args.session is not None:
+        found = find_session(store, args.session)
+        data = store.read(found.file) if found.file else None
+        text = "" if data is None else data.decode("utf-8", "replace")
+        told = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
+        door.answer(args, {**_value(found), "text": text}, plain(f"{_heading(found)}\n\n{told}".rstrip("\n")))
+        return ExitCode.OK
+    every = sessions(store)
+    shown = every[: (LIMIT if args.limit is None else args.limit) or None]
+    lines = [plain(_line(one)) for one in shown]
+    door.answer(args, [_value(one) for one in shown], "\n".join(lines) or "No sessions yet.")
+    if len(shown) < len(every) and args.limit is None and not args.json:
+        door.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
+    return ExitCode.OK
+
+
+def _value(session: Session) -> dict[str, object]:
+    return {
+        "id": session.id,
+        "host": session.host,
+        "machine": session.machine,
+        "first": session.first.isoformat(),
+        "last": session.last.isoformat(),
+        "requests": session.requests,
+        "about": session.about,
+        "commits": session.commits,
+        "file": session.file or None,
+    }
+
+
+def _line(session: Session) -> str:
+    requests = count(session.requests, "request")
+    return f"{session.id[:_SHORT]:<{_SHORT}}  {session.last:{_MINUTES}}  {requests:<12}  {session.about}"
+
+
+def _heading(session: Session) -> str:
+    span = f"{session.first:{_MINUTES}} to {session.last:{_MINUTES}}"
+    who = " on ".join(filter(None, (session.host, session.machine)))
+    what = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
+    return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), what)))

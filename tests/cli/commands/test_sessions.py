@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.cli.door import real_door
+from gitmem.store.store import Store
+from tests.cli.commands.project import ROOT
+from tests.cli.commands.turns import ended
+
+if TYPE_CHECKING:
+    from tests.cli.commands.project import Runner
+
+
+@pytest.fixture
+def replayed(gitmem: Runner) -> Runner:
+    """Give `gitmem` with two recorded sessions and one of which only exchanges are known."""
+    assert gitmem("replay", *(str(path) for path in sorted((ROOT / "templates" / "demo").glob("*.jsonl"))))[0] == 0
+    return gitmem
+
+
+def test_sessions_are_listed_the_newest_first(replayed):
+    code, out, err = replayed("sessions")
+    assert (code, err) == (0, "")
+    newer, older = out.splitlines()
+    assert newer.startswith("a83d19c4  2026-11-20 ")
+    assert older.startswith("5f0c2a7e  2026-11-18 ")
+    assert "3 requests" in older
+    assert "Add a login endpoint to the shop API." in older
+    assert len(replayed.json("sessions", "-n", "1")) == 1
+
+
+def test_one_session_is_printed_by_any_beginning_of_its_id(replayed):
+    for prefix in ("5f", "#5f0c2a7e", "5f0c2a7e-11d4-4c52-9d0e-6a2f3b1c8e01"):
+        code, out, err = replayed("sessions", prefix)
+        assert (code, err) == (0, "")
+        assert out.startswith("session 5f0c2a7e-11d4-4c52-9d0e-6a2f3b1c8e01\n")
+        assert "The login endpoint is in place" in out
+    value = replayed.json("sessions", "5f")
+    assert (value["requests"], value["host"]) == (3, "claude-code")
+    assert value["text"].startswith("---\nid: session-")
+
+
+def test_a_beginning_that_no_session_or_more_than_one_has_is_refused(gitmem):
+    store = Store(str(gitmem.root), real_door().context())
+    ended(store, "Please look at the parser and tell what it does with tabs.", session="abc-1")
+    ended(store, "Please look at the writer and tell what it does with tabs.", session="abc-2")
+    assert gitmem("sessions", "abc-2")[0] == 0
+    assert gitmem("sessions", "abc")[::2] == (
+        9,
+        "gitmem: More than one session begins with 'abc': abc-2, abc-1.\n  Give more of its id.\n",
+    )
+    assert gitmem("sessions", "x")[0] == 9
+
+
+def test_without_any_session_it_says_so(gitmem):
+    assert gitmem("sessions") == (0, "No sessions yet.\n", "")
