@@ -17,8 +17,8 @@ from gitmem.model.session.cue_patterns import CUES
 # Words at the start of a sentence that a fact leaves out; "no" only as an answer, not as in "No version field".
 OPENING = (
     r"(?:(?:and|but|so|also|please|ok|okay|oh|btw|by the way|again|hey|hmm|well|actually|just|now|yes|yeah|yep|sure|fyi"
-    r"|fwiw|note|wait|great|good|perfect|looks good|sounds good|one more thing|then|however|instead|first|remember"
-    r"(?= (?:to|that)\b)|no(?=[,:;.!]|\s+(?:please|never|always|do not|don't|you|we|i)\b)"
+    r"|fwiw|note|wait|great|good|perfect|looks good|sounds good|one more thing|then|however|instead|first|remember to"
+    r"|remember that|no(?=[,:;.!]|\s+(?:please|never|always|do not|don't|you|we|i)\b)"
     rf"|{cues_ko.OPENING})\b(?:\s[\u2013\u2014-]{{1,2}}\s+|[,:;.!]{{0,2}}\s+)){{0,4}}"
 )
 # "A few preferences: ..." and "Convention: ...": what follows stands for itself, and is a preference.
@@ -194,6 +194,7 @@ DEICTIC = (
     r"|\b(?:the )?(?:first|second|third|former|latter|last|other|existing|same|new) (?:one|option|approach|two|version"
     r"|variant)\b|\buse (?:this|that|these|those) [a-z]"
     r"|\b(?:above|below|you(?:'ve| have)? (?:said|suggested|proposed|mentioned|listed|described)|your \w+)\b"
+    r"|\bthere(?=[\s.,;!]*$|[.,;!]| (?:because|since|and|but)\b)"
     rf"|^\W*#?[0-9]{{1,6}}\W|{cues_ko.DEICTIC}"
 )
 # Pronouns; behind an "and" or "but" they are mostly about the sentence itself.

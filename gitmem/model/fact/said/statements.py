@@ -12,7 +12,7 @@ from functools import cache
 
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.said import cues, cues_ko
-from gitmem.model.fact.said.reason import split_reason
+from gitmem.model.fact.said.reason import count_words, split_reason
 from gitmem.model.session import cue_patterns
 from gitmem.text.sentences import Kind, blocks, mask_code, sentences_of
 from gitmem.values import Value
@@ -28,9 +28,9 @@ _OWN_WORDS = 2_500  # characters of a prompt; a longer one is a plan or a paste
 _MOST_SENTENCES = 30
 _FEWEST_WORDS = 3  # of a sentence
 _COLONS = (":", "\uff1a")
-_WORD = re.compile(r"[^\W\d_]{2,}|[가-힣]")
 _CLAUSE = re.compile(
     r"(?:[,;]| [\u2013\u2014-]{1,2}) (?:but|and|so|also|however|except|though)[, ]+|; | [\u2013\u2014] "
+    r"|(?<=[은는던])데,? |(?<=지)만,? "
 )
 _MODAL = re.compile(
     r"\b(?:should|shouldn't|must|mustn't|needs? to|ha(?:s|ve) to|can't|cannot|may not)\b", re.IGNORECASE
@@ -88,8 +88,10 @@ def _of_sentence(sentence: str, before: _Before, answer: str, *, listed: bool) -
         yield from _proposed(sentence, answer)
         return
     if _re(cues.LEANS_BACK).match(sentence):
-        yield from _leaning(sentence, before)
-        return
+        leaning = [*_leaning(sentence, before)]
+        if leaning:
+            yield from leaning
+            return
     parts = [sentence, *(_CLAUSE.split(sentence) if _CLAUSE.search(sentence) else [])]
     for part in parts:
         kind = kind_stated(part)
@@ -124,12 +126,12 @@ def _without_label(sentence: str) -> tuple[str, FactKind | None]:
 
 def _stands_alone(sentence: str) -> bool:
     """Say whether a sentence is no fragment, no code and refers to nothing outside of it."""
-    if not _SHORTEST <= len(sentence) <= _LONGEST or sentence.endswith(_COLONS):
+    if len(sentence) + count_words(sentence) < _SHORTEST or len(sentence) > _LONGEST or sentence.endswith(_COLONS):
         return False
     masked = _masked(sentence)
     if points_elsewhere(masked) or _re(cue_patterns.CODE).search(masked):
         return False
-    return len(_WORD.findall(sentence)) >= _FEWEST_WORDS
+    return count_words(sentence) >= _FEWEST_WORDS
 
 
 def points_elsewhere(masked: str) -> bool:

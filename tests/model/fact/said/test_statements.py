@@ -56,6 +56,7 @@ def test_a_statement_that_lasts(said, kind):
     "said",
     [
         "Use it for caching",
+        "that's fine, but we don't want retries there because the job is slow",
         "I want to see the diff first",
         "I want you to review the last commits",
         "I want a summary of what changed",
@@ -104,6 +105,12 @@ def test_a_request_or_a_remark_states_nothing_that_lasts(said):
             "looks good, but never log the access token since logs are public",
             "looks good, but never log the access token",
             "logs are public",
+        ),
+        ("React 말고 Svelte로 가자 번들이 작으니까", "React 말고 Svelte로 가자", "번들이 작으니까"),
+        (
+            "that's fine, but we don't want retries on writes because they are not idempotent",
+            "we don't want retries on writes",
+            "they are not idempotent",
         ),
         (
             "캐시는 Redis로 하자, 워커가 여러 개라 안 맞으니까",
