@@ -13,12 +13,16 @@ import json
 import shutil
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import frontmatter
 
 from gitmem import __version__
-from gitmem.hosts.agents import claude_code
-from gitmem.hosts.shim import SCRIPT
+from gitmem.hosts.agents import claude_code, gemini
+from gitmem.hosts.shim import SCRIPT, command
+
+if TYPE_CHECKING:
+    from gitmem.hosts.host import Host
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "templates" / "claude"
@@ -31,7 +35,6 @@ MAINTAINERS = {"name": "The gitmem developers"}
 # The release fills in who publishes: the repository's owner, and the repository (.github/workflows/release.yml).
 REGISTERED = "io.github.OWNER/gitmem"
 _REGISTRY_SCHEMA = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
-_SCRIPT = "${CLAUDE_PLUGIN_ROOT}/hooks/%s"
 _MISSING = "missing.sh"
 _SECONDS = 10
 _SECONDS_OF_THE_END = 3  # Codex warns where it is more, and Claude Code waits for less
@@ -40,7 +43,7 @@ _SECONDS_OF_THE_END = 3  # Codex warns where it is more, and Claude Code waits f
 def generated() -> dict[str, bytes]:
     """Return all files but the man page, by path."""
     files = {f"{PLUGIN}/{name}": data for name, data in plugin().items()}
-    files |= {f"{EXTENSION}/{name}": data for name, data in gemini().items()}
+    files |= {f"{EXTENSION}/{name}": data for name, data in extension().items()}
     return files | {".claude-plugin/marketplace.json": _json(marketplace()), "server.json": _json(registry())}
 
 
@@ -58,9 +61,13 @@ def plugin() -> dict[str, bytes]:
     return {
         ".claude-plugin/plugin.json": _json(manifest),
         ".mcp.json": _json({"mcpServers": {claude_code.SERVER: claude_code.server()}}),
-        "hooks/hooks.json": _json({"description": "Remember sessions with gitmem", "hooks": _plugin_hooks()}),
-        f"hooks/{SCRIPT}": (ROOT / "hooks" / SCRIPT).read_bytes(),
-        f"hooks/{_MISSING}": (OWN / _MISSING).read_bytes(),
+        "hooks/hooks.json": _json(
+            {
+                "description": "Remember sessions with gitmem",
+                "hooks": _hooks(claude_code.HOST, '"${CLAUDE_PLUGIN_ROOT}"/hooks', 1),
+            }
+        ),
+        **_scripts(),
         **_sources("skills"),
         **_sources("agents"),
         **_sources("commands"),
@@ -70,24 +77,24 @@ def plugin() -> dict[str, bytes]:
     }
 
 
-def _plugin_hooks() -> dict[str, object]:
-    """Return the hooks by event; the scripts are the plugin's own, so that they are there without `gitmem install`."""
-    listed: dict[str, list[dict[str, object]]] = {}
-    for event, ours in claude_code.HOST.events.items():
-        listed[event] = [{"hooks": [_hook(ours, SCRIPT)]}]
-    listed["SessionStart"][0]["hooks"] = [_hook("SessionStart", SCRIPT), _hook("SessionStart", _MISSING)]
-    return dict(listed)
+def _hooks(host: Host, folder: str, second: int) -> dict[str, list[dict[str, object]]]:
+    """Return a host's hooks by event, with what is said where there is no gitmem; `second` is one in the host's unit.
+
+    The scripts are in the plugin's own folder, so that they are there without `gitmem install`.
+    """
+    listed = {}
+    for event, ours in host.events.items():
+        seconds = _SECONDS_OF_THE_END if event == "SessionEnd" else _SECONDS
+        commands = [command(ours, host.name, folder)]
+        if event == "SessionStart":
+            commands.append(f'h={folder}/{_MISSING}; [ -r "$h" ] && . "$h"; exit 0')
+        hooks = [{"type": "command", "command": line, "timeout": seconds * second} for line in commands]
+        listed[event] = [{"hooks": hooks}]
+    return listed
 
 
-def _hook(event: str, script: str) -> dict[str, object]:
-    path = _SCRIPT % script
-    command = f'[ -r "{path}" ] && gitmem={event} . "{path}"; exit 0'
-    seconds = _SECONDS_OF_THE_END if event == "SessionEnd" else _SECONDS
-    return {"type": "command", "command": command, "timeout": seconds}
-
-
-def gemini() -> dict[str, bytes]:
-    """Return the extension for Gemini CLI: the MCP server, the skills, and the commands in its own format."""
+def extension() -> dict[str, bytes]:
+    """Return the extension for Gemini CLI, with hooks and commands in its own format."""
     server = {key: value for key, value in claude_code.server().items() if key in {"command", "args"}}
     manifest = {
         "name": NAME,
@@ -97,6 +104,8 @@ def gemini() -> dict[str, bytes]:
     }
     return {
         "gemini-extension.json": _json(manifest),
+        "hooks/hooks.json": _json({"hooks": _hooks(gemini.HOST, '"${extensionPath}"/hooks', 1_000)}),
+        **_scripts(),
         **_sources("skills"),
         **{
             f"commands/{NAME}/{path.stem}.toml": _toml(path.read_text(encoding="utf-8"))
@@ -107,13 +116,20 @@ def gemini() -> dict[str, bytes]:
     }
 
 
+def _scripts() -> dict[str, bytes]:
+    return {
+        f"hooks/{SCRIPT}": (ROOT / "hooks" / SCRIPT).read_bytes(),
+        f"hooks/{_MISSING}": (OWN / _MISSING).read_bytes(),
+    }
+
+
 def _toml(markdown: str) -> bytes:
     """Return a command as Gemini CLI reads it; `'''` keeps the prompt as it is, whatever quotes it has."""
-    command = frontmatter.loads(markdown)
-    prompt = command.content.replace("$ARGUMENTS", "{{args}}")
+    parts = frontmatter.loads(markdown)
+    prompt = parts.content.replace("$ARGUMENTS", "{{args}}")
     if "'''" in prompt:
         raise ValueError("a command for Gemini CLI cannot have ''' in it")
-    description = json.dumps(command["description"], ensure_ascii=False)
+    description = json.dumps(parts["description"], ensure_ascii=False)
     return f"description = {description}\nprompt = '''\n{prompt}\n'''\n".encode()
 
 

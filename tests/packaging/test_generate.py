@@ -78,15 +78,19 @@ def test_the_plugin_has_each_hook_skill_and_command():
     assert list(hooks) == list(claude_code.HOST.events)
     assert {name.split("/")[1] for name in listed if name.startswith("skills/")} == SKILLS
     assert {Path(name).stem for name in listed if name.startswith("commands/")} == COMMAND_NAMES
-    extension = GENERATE.gemini()
+    extension = GENERATE.extension()
     assert {Path(name).stem for name in extension if name.startswith("commands/")} == COMMAND_NAMES
 
 
-def test_each_script_that_a_hook_names_is_in_the_plugin():
-    listed = GENERATE.plugin()
-    named = set(re.findall(r"\$\{CLAUDE_PLUGIN_ROOT\}/([\w./-]+)", listed["hooks/hooks.json"].decode()))
-    assert named
+@pytest.mark.parametrize("name, root", [("plugin", "CLAUDE_PLUGIN_ROOT"), ("extension", "extensionPath")])
+def test_each_script_that_a_hook_names_is_there(name, root):
+    listed = getattr(GENERATE, name)()
+    hooks = json.loads(listed["hooks/hooks.json"])["hooks"]
+    commands = [hook["command"] for groups in hooks.values() for group in groups for hook in group["hooks"]]
+    named = {found[1] for text in commands if (found := re.match(rf'h="\$\{{{root}\}}"/([\w./-]+);', text))}
+    assert named == {"hooks/hook.sh", "hooks/missing.sh"}
     assert named <= set(listed)
+    assert max(map(len, commands)) <= 160
 
 
 def standing(name: str) -> str:
@@ -121,7 +125,7 @@ def test_nothing_that_changes_the_memory_for_good_is_allowed_unasked():
 def test_the_gemini_commands_have_their_arguments():
     prompts = {
         name: tomllib.loads(data.decode())["prompt"]
-        for name, data in GENERATE.gemini().items()
+        for name, data in GENERATE.extension().items()
         if name.endswith(".toml")
     }
     assert "{{args}}" in prompts["commands/gitmem/recall.toml"]

@@ -116,6 +116,11 @@ def test_copilot_is_told_at_the_first_level(plugin, tmp_path):
     assert set(answer) == {"additionalContext"}
 
 
+def test_gemini_s_agent_is_told_nothing(plugin, tmp_path):
+    said = [text for text in plugin.event("SessionStart", b"{}", tmp_path, GEMINI_SESSION_ID="1") if text]
+    assert [set(json.loads(text)) for text in said] == [{"systemMessage"}]
+
+
 def test_switched_off_it_says_nothing(plugin, tmp_path):
     assert not any(plugin.event("SessionStart", b"{}", tmp_path, GITMEM_HOOKS="off"))
 

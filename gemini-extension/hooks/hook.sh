@@ -1,0 +1,122 @@
+# gitmem hook script, version 1
+#
+# An agent runs this at each event of a session. `gitmem install` puts it at ~/.local/share/gitmem/hook.sh, one for all
+# agents and projects, and writes a line an event into the agent's settings:
+#
+#     h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=PostToolUse . "$h"; exit 0
+#
+# $gitmem is the event in gitmem's word for it and, for all agents but Claude Code, the agent: PostToolUse.codex. A third
+# word, SessionStart.gemini.late, says that the agent is told its memory with the next prompt. Standard input is the event,
+# as JSON. It becomes a file in the store's spool. No Python starts, and no process but `cat`. The line reads this file
+# into its own shell, since `sh hook.sh` would cost one more process. It runs in dash, bash, busybox's ash and zsh as
+# sh: POSIX, and `-ef` and `-O`, which all of them have.
+#
+# Whatever happens, the exit code is 0 and nothing but an answer is printed: 2 would block the agent. That is why no
+# special built-in (`exec`, `:`) is redirected: where that fails, dash ends with 2. Where gitmem takes over, it is by
+# `exec`, so that its parent is the agent, as ours is: by the number of that process it is known later whether a session
+# still runs.
+#
+# Programs are started in the root folder: where PATH or PYTHONPATH has an empty or relative entry, they, and what Python
+# imports, would be looked for in the project.
+
+[ "$GITMEM_HOOKS" = off ] && exit 0
+h=
+case $gitmem in *.late) gitmem=${gitmem%.late} h=late ;; esac
+a=claude
+case $gitmem in *.*) a=${gitmem#*.} ;; esac
+e=${gitmem%%.*}
+
+# Set $g to the program: the one on the PATH, else the one that wrote this file (what a desktop starts has a short PATH).
+gitmem_installed=''
+find_gitmem() {
+    g=gitmem
+    command -v gitmem >/dev/null && return
+    g=$gitmem_installed
+    [ "$g" ] && [ -x "$g" ]
+}
+
+{
+# A session starts: gitmem answers with the memory.
+if [ "$e$h" = SessionStart ]; then
+    p=$PWD
+    cd / && find_gitmem && exec "$g" -C "$p" hook "$a" "$e"
+    exit 0
+fi
+set -C
+
+# Find the spool, by the rules of gitmem.store.locate (docs/format.md, "Where a store is"), from the current folder,
+# else from the agent's project folder. Rarer cases than a work tree and a linked work tree are left to gitmem: `ask`.
+d= ask=
+[ -d "$HOME/.gitmem/projects" ] && ask=1
+for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
+    cd -P "$p" || continue
+    # Up to the first folder with a repository or a store, and from inside a store out of it first.
+    p=$PWD/
+    p=${p%%/.gitmem/*}
+    p=${p%/}
+    until [ -f "$p/.git" ] || [ -e "$p/.git/HEAD" ] || [ -e "$p/.gitmem/.git" ] || [ -f "$p/HEAD" ]; do
+        [ "$p" ] || continue 2
+        p=${p%/*}
+    done
+    # The repository's common folder. In a linked work tree `.git` is a file, `gitdir: /main/.git/worktrees/name`, and
+    # the project is the folder around that `.git` (or `.bare`). Submodules, bare repositories and the like: ask.
+    c=$p/.git
+    if [ -f "$c" ]; then
+        IFS= read -r c <"$c"
+        c=${c#gitdir: }
+        c=${c%[[:cntrl:]]}
+        case $c in /* | ?:*) ;; *) c=$p/$c ;; esac
+        [ -f "$c/HEAD" ] || c=
+        # Git's record of the work tree leads back to it; in a copy it leads to the original, whose spool is not ours.
+        IFS= read -r r <"$c/gitdir"
+        r=${r%[[:cntrl:]]}
+        case $r in /* | ?:*) ;; *) r=$c/$r ;; esac
+        [ "$r" -ef "$p/.git" ] || c=
+        case $c in
+        */modules/*) c= ;;
+        */worktrees/*) c=${c%/worktrees/*} ;;
+        *) c= ;;
+        esac
+        case ${c##*/} in .*) p=${c%/*} ;; *) ask=1; break ;; esac
+    fi
+    if ! [ -e "$p/.gitmem/.git" ]; then
+        [ -e "$c" ] && continue
+        ask=1
+        break
+    fi
+    # A store of its own has a repository of its own; one on a branch of the project's has a file there.
+    [ -d "$p/.gitmem/.git" ] && c=$p/.gitmem/.git
+    d=$c/gitmem/spool/hooks
+    # A folder of another user's (`-O`) would give them the session: gitmem asks git whether it is trusted.
+    [ -d "$d" ] && [ -O "$d" ] && [ -O "$p/.gitmem" ] && ! [ -L "$p/.gitmem" ] && ! [ "$p" -ef "$HOME" ] || d= ask=1
+    break
+done
+[ "$d" ] || p=$PWD
+cd / || exit 0
+
+# The agent of this process is to be told its memory with the next prompt, which gitmem then answers.
+[ "$d" ] && [ "$e" = UserPromptSubmit ] && [ -e "$d/tell-$PPID" ] && d= ask=1
+
+# A name that an earlier process with our number has taken is never written to. The folder is its owner's alone; a
+# `umask` here would be passed on to the gitmem that is started below, and to the store's files.
+if [ "$d" ]; then
+    n=1
+    while f=$d/$gitmem-$PPID-$$-$n.json; [ -e "$f" ]; do n=$((n + 1)); done
+    true >"$f" || d= ask=1
+fi
+if [ "$d" ]; then
+    cat >>"$f"
+    [ -s "$f" ] || rm -f "$f"
+    [ "$h" ] && true >"$d/tell-$PPID"
+    # At a turn's end, and at every fifth event of tools, commit the spool in the background.
+    set -- "$d"/*.json
+    case $e$(($# % 5)) in
+    Stop? | PreCompact? | SessionEnd? | PostToolUse*0)
+        find_gitmem && "$g" -C "$p/" hook "$a" --drain </dev/null >/dev/null &
+        ;;
+    esac
+elif [ "$ask" ]; then
+    find_gitmem && exec "$g" -C "$p" hook "$a" "$e"
+fi
+} 2>/dev/null
+exit 0
