@@ -8,9 +8,10 @@ from urllib.parse import quote
 
 import anyio.to_thread
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.shared.exceptions import MCPError
 from mcp.types import INTERNAL_ERROR, Annotations, Resource
+from pydantic import ValidationError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.mcp.calls import client_text
@@ -21,6 +22,11 @@ from gitmem.search.recall import recall
 from gitmem.search.units.passage import read_passage
 
 if TYPE_CHECKING:
+    from typing import Any
+
+    from mcp.server.mcpserver import Context
+    from mcp.types import CallToolResult, InputRequiredResult
+
     from gitmem.mcp.calls import Memory
 
 _ROOT = "gitmem://store/"
@@ -31,13 +37,41 @@ _BUDGET = 2_000  # tokens of a recall
 
 
 class DocumentServer(MCPServer[None]):
-    """A server whose resources are the documents of the store."""
+    """A server whose resources are the documents of the store; wrong arguments are told in one sentence."""
 
     memory: Memory
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """Call a tool.
+
+        Raises:
+            ToolError: the tool says so, or the arguments are wrong.
+
+        """
+        # Other servers' `memory_get` calls it `from`, which is no name for a parameter of a function.
+        arguments = {"start_line" if key == "from" else key: value for key, value in arguments.items()}
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(client_text(_wrong(name, error.__cause__))) from None
+            raise
 
     async def list_resources(self) -> list[Resource]:
         """Return the memory document and the newest others."""
         return await anyio.to_thread.run_sync(_listed, self.memory)
+
+
+def _wrong(tool: str, error: ValidationError) -> str:
+    """Return what is wrong with a tool's arguments, and what to do."""
+    found = []
+    for one in error.errors(include_url=False):
+        place = ".".join(map(str, one["loc"]))
+        said = one["msg"][:1].lower() + one["msg"][1:]
+        found.append(f"{place} is missing" if one["type"] == "missing" else f"{place}: {said}")
+    return f"Call {tool} again with these arguments corrected: {'; '.join(found)}."
 
 
 def _listed(memory: Memory) -> list[Resource]:

@@ -63,11 +63,19 @@ def _read(store: Store, path: str) -> tuple[str, str] | None:
 
 
 def get(
-    store: Store, path: str, start_line: int = 0, end_line: int = 0, *, at: str = "", max_tokens: int = GET_TOKENS
+    store: Store,
+    path: str,
+    start_line: int = 0,
+    end_line: int = 0,
+    *,
+    column: int = 0,
+    at: str = "",
+    max_tokens: int = GET_TOKENS,
 ) -> str:
     """Return lines of a document: with `start_line` alone its entry or section, with neither the whole document.
 
-    The first line of the answer gives the lines, their tokens, and the call that returns those that did not fit.
+    The first line of the answer gives the lines, their tokens, and the call that returns those that did not fit;
+    `column` is where to go on in a first line that is longer than the budget.
 
     Raises:
         GitmemError: there is no such document or line, or `at` names no commit.
@@ -77,30 +85,38 @@ def get(
     if path.startswith("gitmem://"):
         raise NotFoundError(f"{path} is a resource.", "Give its path in the store.")
     if not at and is_handle(path):
-        return _shown(read_memory(store, path), at, max_tokens)
+        return _shown(read_memory(store, path), column, at, max_tokens)
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path):
         path = daily_path(path)
     first = start_line or (1 if end_line else None)
-    return _shown(read_passage(store, path, first, end_line or None, commit=commit), at, max_tokens)
+    return _shown(read_passage(store, path, first, end_line or None, commit=commit), column, at, max_tokens)
 
 
-def _shown(passage: Passage, at: str, max_tokens: int) -> str:
+def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
+    """Return the lines that fit below a line that says which they are."""
     lines = passage.text.split("\n")
+    lines[0] = lines[0][column:]
     kept = _first_that_fit(lines, max_tokens)
     text = "\n".join(lines[:kept]) if kept else _cut(lines[0], max_tokens)
-    return client_text(f"{_head(passage, max(kept, 1), text, at)}\n{text}")
-
-
-def _head(passage: Passage, kept: int, text: str, at: str) -> str:
-    last = passage.start + kept - 1
+    last = passage.start + max(kept, 1) - 1
     place = f"{passage.path}:{passage.start}" + (f"-{last}" if last > passage.start else "")
     if text == passage.text:
-        return f"[{place}, {passage.tokens} tokens]"
-    cut = f"{estimate_tokens(text)} of the {passage.tokens} tokens of lines {passage.start}-{passage.end}"
-    if last == passage.end:
-        return f"[{place}: {cut}; a higher max_tokens gives more]"
+        head = f"{place}, {passage.tokens} tokens"
+    else:
+        cut = f"{estimate_tokens(text)} of the {passage.tokens} tokens of lines {passage.start}-{passage.end}"
+        following = _following(passage, kept, column + len(text), at)
+        head = f"{place}: {cut}" + (f"; next: {following}" if following else "")
+    return client_text(f"[{head}]\n{text}")
+
+
+def _following(passage: Passage, kept: int, column: int, at: str) -> str:
+    """Return the call that gives what did not fit, "" where nothing is left; `column` is where a cut line goes on."""
+    line = passage.start + kept
+    if line > passage.end:
+        return ""
+    where = f", column={column}" if not kept else ""
     when = f", at={at!r}" if at else ""
-    return f"[{place}: {cut}; next: memory_get({passage.path!r}, {last + 1}, {passage.end}{when})]"
+    return f"memory_get({passage.path!r}, {line}, {passage.end}{where}{when})"
 
 
 def _first_that_fit(lines: list[str], tokens: int) -> int:

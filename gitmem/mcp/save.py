@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 MAX_CHARACTERS = 100_000
+_MAX_METADATA = 10_000  # characters of all metadata, as JSON
 _MAX_NAME = 100  # characters of a session's or a host's name
 
 
@@ -47,6 +48,10 @@ def keep(
         GitmemError: the text is empty, a tag is invalid, or the commit failed.
 
     """
+    if (size := len(json.dumps(metadata, ensure_ascii=False, default=str))) > _MAX_METADATA:
+        raise RefusedError(
+            f"metadata has {size:,} characters; at most {_MAX_METADATA:,} are kept: put the text into content."
+        )
     about = dict(metadata)
     tags = _tags(about.pop("tags", ()))
     session = _name(about.pop("session", None) or session)

@@ -16,8 +16,7 @@ from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK reads the sig
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
-from gitmem.mcp import history as lines
-from gitmem.mcp import read, save, search
+from gitmem.mcp import history, read, save, search
 from gitmem.mcp.calls import Memory, run
 from gitmem.model.entry.kinds import MemoryType  # noqa: TC001  # as above
 
@@ -103,14 +102,18 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         *,
         path: Handle,
         start_line: Annotated[
-            int, Field(ge=0, description="alone: the entry or section it stands in; 0: the whole")
+            int, Field(ge=0, description="or `from`; alone: the entry or section it stands in; 0: the whole")
         ] = 0,
         end_line: Annotated[int, Field(ge=0)] = 0,
+        lines: Annotated[int, Field(ge=0, description="how many, in place of end_line")] = 0,
+        column: Annotated[int, Field(ge=0, description="where to go on in a line that is longer than max_tokens")] = 0,
         at: At = "",
         max_tokens: Tokens = read.GET_TOKENS,
     ) -> str:
         """Read lines of one document of the memory: what is around a hit of memory_search, or all of it."""
-        work = partial(read.get, path=path, start_line=start_line, end_line=end_line, at=at, max_tokens=max_tokens)
+        start = start_line or (1 if lines else 0)
+        end = end_line or (start + lines - 1 if lines else 0)
+        work = partial(read.get, path=path, start_line=start, end_line=end, column=column, at=at, max_tokens=max_tokens)
         return await run(memory, context, "Reading", work, _NAMES)
 
     async def memory_history(
@@ -119,10 +122,10 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         path: Path,
         start_line: Annotated[int, Field(ge=1, description="alone: the entry or section it stands in")],
         end_line: Annotated[int, Field(ge=0)] = 0,
-        limit: Annotated[int, Field(ge=1, le=50, description="earlier versions at most")] = lines.LIMIT,
+        limit: Annotated[int, Field(ge=1, le=50, description="earlier versions at most")] = history.LIMIT,
     ) -> str:
         """Tell who wrote lines of the memory, when, in which session, and what they were before."""
-        work = partial(lines.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
+        work = partial(history.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
         return await run(memory, context, "Looking through history", work, _NAMES)
 
     _add(server, memory_load, "Load memory", _READS)

@@ -75,11 +75,39 @@ def test_what_does_not_fit_is_told_how_to_be_got(memory):
     assert collected == lines
 
 
-def test_a_line_longer_than_the_budget_is_cut(memory):
-    memory.put("knowledge/a.md", "한" * 100_000)
-    text = memory.text("memory_get", path="knowledge/a.md", max_tokens=500)
-    assert "a higher max_tokens gives more]" in text
-    assert estimate_tokens(text) < 550
+def test_a_line_longer_than_the_budget_is_paged(memory):
+    whole = "".join(chr(0xAC00 + number % 5000) for number in range(4_000))
+    memory.put("knowledge/a.md", f"{whole}\nlast")
+    collected, column, start = "", 0, 1
+    for _ in range(20):
+        text = memory.text(
+            "memory_get", path="knowledge/a.md", start_line=start, end_line=2, column=column, max_tokens=500
+        )
+        head, _, body = text.partition("\n")
+        assert estimate_tokens(body) <= 500
+        collected += body
+        if "next: " not in head:
+            break
+        start, column = int(head.partition("a.md', ")[2].split(",")[0]), int(head.partition("column=")[2].rstrip("])"))
+    assert collected == f"{whole}\nlast"
+
+
+def test_from_and_lines_say_which_lines(memory):
+    memory.put("knowledge/a.md", "one\ntwo\nthree\nfour\n")
+    assert memory.text("memory_get", path="knowledge/a.md", **{"from": 2, "lines": 2}).endswith("]\ntwo\nthree")
+    assert memory.text("memory_get", path="knowledge/a.md", lines=1).endswith("]\none")
+
+
+def test_a_memory_is_got_by_its_id(memory):
+    memory.put("facts/rule/r4f7k2m9q0x-zinc.md", "---\nid: r4f7k2m9q0x\n---\nRailings are of zinc.\n")
+    assert memory.text("memory_get", path="^r4f7k2m9q0x").endswith("Railings are of zinc.")
+
+
+def test_wrong_arguments_are_told_in_one_sentence(memory):
+    assert memory.error("memory_get", max_tokens=10**9) == (
+        "Call memory_get again with these arguments corrected: path is missing; "
+        "max_tokens: input should be less than or equal to 25000."
+    )
 
 
 def test_a_day_is_its_log_and_a_past_version_is_read(memory):

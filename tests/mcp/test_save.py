@@ -58,6 +58,7 @@ def test_secrets_are_redacted_and_private_text_left_out(memory, bare_git):
         ({"type": "note", "content": "x" * 100_001}, "100000"),
         ({"type": "note", "content": "x", "metadata": {"tags": ["two words"]}}, "A tag is 1 to 50"),
         ({"type": "note", "content": "x", "metadata": {"tags": 7}}, "tags are a list"),
+        ({"type": "note", "content": "x", "metadata": {"more": "y" * 10_001}}, "put the text into content"),
         ({"content": "x"}, "type"),
     ],
 )
