@@ -36,6 +36,7 @@ class Op(StrEnum):
     TRANSCRIPT = "transcript"
     MERGE = "merge"
     REPAIR = "repair"
+    UPGRADE = "upgrade"
     MIGRATE = "migrate"
     CONSOLIDATE = "consolidate"
     CLEAR = "clear"

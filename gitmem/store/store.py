@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # Imports that only writers need are late: most commands read, and a session's start waits for them.
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 PRIVATE_FOLDER = "gitmem"
 PURGING = "purging"  # in the private folder while a purge rewrites history (gitmem.store.rewrite.apply)
 PACKS = "packs"  # in the private folder of a store on a branch of its project
@@ -119,7 +119,9 @@ class Store:
         return open_lock(self.repository.git, folder, kind=LockKind.FILE, purpose=purpose, machine=self.context.machine)
 
     def at_rest(self, *, checked: bool = False) -> str | None:
-        """Return the tip if the work tree holds it, edits by hand aside; None if a transaction has to repair first.
+        """Return the tip if the work tree holds it, edits by hand aside; None if a transaction has to repair it first.
+
+        So has one to bring a store of an older format version over.
 
         With `checked`, check the format version of the tip as well.
 
@@ -129,7 +131,12 @@ class Store:
 
         """
         tip = self.tip
-        if tip is None or self.marked() != tip or os.path.exists(os.path.join(self.private, PURGING)):
+        if (
+            tip is None
+            or is_older(self.format_document)
+            or self.marked() != tip
+            or os.path.exists(os.path.join(self.private, PURGING))
+        ):
             return None
         if checked:
             with self.repository.reading() as objects:
@@ -195,7 +202,7 @@ class Store:
     def check_format(self, document: bytes) -> None:
         """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
         version = format_version(document)
-        if version is not None and version != FORMAT_VERSION:
+        if version is not None and not 1 <= version <= FORMAT_VERSION:
             raise StoreFormatError(
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
                 "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
@@ -218,3 +225,8 @@ def format_version(document: bytes) -> int | None:
             value = line[8:].split(b"#")[0].strip(b" \t\r\"'")
             return int(value) if value.isdigit() else None
     return None
+
+
+def is_older(document: bytes) -> bool:
+    """Say whether a `FORMAT.md` names an older version than this gitmem writes; one that names none does not."""
+    return (format_version(document) or FORMAT_VERSION) < FORMAT_VERSION

@@ -80,21 +80,21 @@ def test_the_version_of_a_format(document, version):
     assert format_version(document) == version
 
 
-@pytest.mark.parametrize("version", [b"2", b"0", b"99"])
+@pytest.mark.parametrize("version", [b"3", b"0", b"99"])
 def test_a_store_of_another_version_is_not_touched(box, version):
-    content = (box.root / "FORMAT.md").read_bytes().replace(b"version: 1", b"version: " + version)
+    content = (box.root / "FORMAT.md").read_bytes().replace(b"version: 2", b"version: " + version)
     (box.root / "FORMAT.md").write_bytes(content)
     box.git("commit", "-qam", "migrated")
     (box.root / "memory.md").write_bytes(b"edited\n")
     before = listing(box.root)
-    with pytest.raises(StoreFormatError, match=f"version {version.decode()}; this gitmem knows version 1") as caught:
+    with pytest.raises(StoreFormatError, match=f"version {version.decode()}; this gitmem knows version 2") as caught:
         box.reopen()
     assert "Nothing was touched" in caught.value.remedy
     assert listing(box.root) == before
 
 
 def test_a_store_that_was_migrated_while_one_waited_is_not_touched(box):
-    content = (box.root / "FORMAT.md").read_bytes().replace(b"version: 1", b"version: 2")
+    content = (box.root / "FORMAT.md").read_bytes().replace(b"version: 2", b"version: 3")
     store = box.store  # opened before
     box.write("FORMAT.md", content)
     box.git("commit", "-qam", "migrated")
@@ -108,7 +108,7 @@ def test_a_migration_that_was_cut_off_is_left_to_the_newer_gitmem(box):
     """The branch is at version 2 already, the work tree is not."""
     box.put({"a": b"a"})
     content = (box.root / "FORMAT.md").read_bytes()
-    box.write("FORMAT.md", content.replace(b"version: 1", b"version: 2"))
+    box.write("FORMAT.md", content.replace(b"version: 2", b"version: 3"))
     box.git("commit", "-qam", "migrated\n\nGitmem-Op: migrate")
     box.git("reset", "-q", "--hard", "HEAD~1")
     box.git("update-ref", "refs/heads/gitmem", "HEAD@{1}")

@@ -79,7 +79,7 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
     for command in command_facts(turns):
         turn = turns[command.turn]
         found[FactKind.PATTERN, command.text] = Finding(
-            FactKind.PATTERN, command.text, _COMMAND, turn.ended, turn.entry_id()
+            FactKind.PATTERN, command.text, _COMMAND, turn.ended, turn.exchange_id
         )
     return list(found.values())
 
@@ -142,7 +142,7 @@ def _is_inside(file: str) -> bool:
 
 def _of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
     """Yield the facts that a person states, and the options of the answer before that the person picks."""
-    prompt, entry = human_text(turn.prompt), turn.entry_id()
+    prompt, entry = human_text(turn.prompt), turn.exchange_id
     for picked in picks_of(prompt, answer_before):
         text = with_reason(as_statement(picked.text), as_statement(picked.why) if picked.why else "")
         yield Finding(FactKind.DECISION, text, _PICKED, turn.started, entry, files_named(text, files))
@@ -158,20 +158,20 @@ def _of_answer(turn: Turn, after: str, files: Sequence[str]) -> Iterator[Finding
         kind, confidence = _OF_AN_ANSWER.get(cue.type, (None, 0.0))
         if kind is not None and _is_understood(cue.text):
             text = as_statement(cue.text)
-            yield Finding(kind, text, confidence, turn.ended, turn.entry_id(), files_named(text, files))
+            yield Finding(kind, text, confidence, turn.ended, turn.exchange_id, files_named(text, files))
     yield from _of_mid_turn(turn, files)
     for lasting in (*_warnings(turn.answer), *_changes(turn.answer)):
         text = as_statement(lasting)
-        yield Finding(FactKind.CORE_LOGIC, text, _TOLD, turn.ended, turn.entry_id(), files_named(text, files))
+        yield Finding(FactKind.CORE_LOGIC, text, _TOLD, turn.ended, turn.exchange_id, files_named(text, files))
     for proposal in accepted_proposals(turn, after):
         text = as_statement(proposal.text)
-        yield Finding(proposal.kind, text, proposal.confidence, turn.ended, turn.entry_id(), files_named(text, files))
+        yield Finding(proposal.kind, text, proposal.confidence, turn.ended, turn.exchange_id, files_named(text, files))
     if mended := _mended(turn, after):
-        yield Finding(FactKind.SOLUTION, mended, _TESTED_FIX, turn.ended, turn.entry_id(), files_named(mended, files))
+        yield Finding(FactKind.SOLUTION, mended, _TESTED_FIX, turn.ended, turn.exchange_id, files_named(mended, files))
     elif files and (solution := _solution(human_text(turn.answer), cues)):
         inside = tuple(filter(_is_inside, files))[:MAX_FILES]
         confidence = _FIX if any(not failure.fixed_by for failure in turn.failures) else _TESTED_FIX
-        yield Finding(FactKind.SOLUTION, solution, confidence, turn.ended, turn.entry_id(), inside)
+        yield Finding(FactKind.SOLUTION, solution, confidence, turn.ended, turn.exchange_id, inside)
 
 
 def _of_mid_turn(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
@@ -180,7 +180,7 @@ def _of_mid_turn(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
         for cue in find_cues(human_text(said)):
             if cue.type is MemoryType.DECISION and _is_understood(cue.text):
                 text = as_statement(cue.text)
-                yield Finding(FactKind.DECISION, text, _TOLD, turn.ended, turn.entry_id(), files_named(text, files))
+                yield Finding(FactKind.DECISION, text, _TOLD, turn.ended, turn.exchange_id, files_named(text, files))
 
 
 def _is_understood(sentence: str) -> bool:

@@ -48,4 +48,4 @@ def told_facts(given: object, turns: Mapping[str, Turn]) -> Iterator[Finding]:
         if kind in _KINDS and _SHORTEST <= len(text) <= _LONGEST and not text.endswith("?"):
             whole = with_reason(as_statement(text), as_statement(why) if why and len(why) <= _LONGEST else "")
             files = files_named(whole, turn.files)
-            yield Finding(_KINDS[kind], whole, _CONFIDENCE, turn.ended, turn.entry_id(), files)
+            yield Finding(_KINDS[kind], whole, _CONFIDENCE, turn.ended, turn.exchange_id, files)

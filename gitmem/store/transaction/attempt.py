@@ -12,7 +12,7 @@ import os
 from gitmem.errors import BusyError, GitmemError, RefusedError
 from gitmem.git.commit.fast_import import TipMovedError, Writer
 from gitmem.model.paths import FACTS, FORMAT
-from gitmem.store.store import PURGING
+from gitmem.store.store import FORMAT_VERSION, PURGING, is_older
 from gitmem.store.transaction.outcome import Outcome
 from gitmem.store.upkeep.recovery import recover, remove_litter
 
@@ -68,6 +68,10 @@ def attempt(
         transaction = _repaired(store, writer, tip, repaired)
         if scan:
             look.start()
+        if is_older(b"" if blob is None else blob.data):
+            from gitmem.store.transaction.upgrade import upgrade
+
+            upgrade(transaction, FORMAT_VERSION)
         value = plan(transaction)  # while git looks
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []

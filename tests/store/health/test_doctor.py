@@ -104,7 +104,7 @@ def test_a_missing_format_file_is_a_warning_and_a_later_version_is_not_opened(pa
     patient.git("commit", "-qam", "without")
     transact(patient.store, lambda _: None, purpose="test")
     patient.only("format", Level.WARNING)
-    patient.write("FORMAT.md", "---\nversion: 2\n---\n")
+    patient.write("FORMAT.md", "---\nversion: 3\n---\n")
     with pytest.raises(StoreFormatError):
         patient.reopen()
 

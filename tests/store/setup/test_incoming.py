@@ -12,7 +12,7 @@ from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.retry import Options
 from tests.property.hostile import LINK, PLAIN, Objects, Said
 
-FORMAT = b"---\nversion: 1\n---\n"
+FORMAT = b"---\nversion: 2\n---\n"
 
 
 @pytest.fixture

@@ -346,12 +346,12 @@ def test_memories_that_began_apart_become_one_when_that_is_meant(pair: tuple[Mac
 def test_a_newer_format_is_not_touched(pair: tuple[Machine, Machine]):
     first, second = pair
     text = first.read("FORMAT.md")
-    first.write("FORMAT.md", text.replace("version: 1", "version: 2"))
+    first.write("FORMAT.md", text.replace("version: 2", "version: 3"))
     first.git("commit", "-qam", "Upgrade")
     first.git("push", "-q", "origin", "gitmem")
     second.save("one")
     tip = second.tip
-    with pytest.raises(StoreFormatError, match="has format version 2") as caught:
+    with pytest.raises(StoreFormatError, match="has format version 3") as caught:
         second.sync()
     assert caught.value.exit_code == ExitCode.STORE_FORMAT
     assert second.tip == tip
@@ -405,7 +405,7 @@ def test_a_tree_without_end_is_not_looked_through(
 ):
     first, _ = pair
     objects = Objects(remote)
-    own = {(b"FORMAT.md",): (b"100644", objects.write("blob", b"---\nversion: 1\n---\n"))}
+    own = {(b"FORMAT.md",): (b"100644", objects.write("blob", b"---\nversion: 2\n---\n"))}
     bomb = objects.tree({**own, (folder,): (b"40000", objects.endless(10, 10))})
     commit = objects.commit(bomb, [first.tip], Said())
     if hidden:  # in the middle of history

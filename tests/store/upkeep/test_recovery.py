@@ -88,10 +88,10 @@ def test_a_crash_in_the_first_transaction_of_a_store(crashing, point, tmp_path, 
     fresh = boxes(tmp_path / "fresh")
     fresh.settle()
     with crashing(point):
-        fresh.put({"FORMAT.md": b"---\nversion: 1\n---\n", "a/b.md": b"b\n"})
+        fresh.put({"FORMAT.md": b"---\nversion: 2\n---\n", "a/b.md": b"b\n"})
     fresh.reopen()
     assert fresh.settle().commits == ()
-    assert fresh.files() == {"FORMAT.md": b"---\nversion: 1\n---\n", "a/b.md": b"b\n"}
+    assert fresh.files() == {"FORMAT.md": b"---\nversion: 2\n---\n", "a/b.md": b"b\n"}
     fresh.sound()
 
 
