@@ -13,10 +13,11 @@ from gitmem.errors import NotFoundError
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitmem.cli.door import Door
     from gitmem.model.fact.fact import Fact
+    from gitmem.model.fact.holds import Status
     from gitmem.store.store import Store
 
 
@@ -31,7 +32,9 @@ def project_folder(store: Store, args: argparse.Namespace, door: Door) -> str:
 def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> None:
     """Print a fact, where it comes from, what it supersedes, and the places of its line."""
     from gitmem.memory.facts.edit import read_fact
+    from gitmem.model.fact.holds import what_holds
     from gitmem.project.code import project_code
+    from gitmem.store.headers.facts import known_facts
     from gitmem.store.history.origin import find_entry
     from gitmem.text.terminal import plain
 
@@ -44,10 +47,14 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
         found = find_entry(store, known.id)
     except NotFoundError:  # it has no line
         found = None
+    facts = {other.id: other for other in known_facts(store)}
+    status = what_holds(facts.values())[known.id]
+    value |= {"standing": status.standing, "successor": status.successor or None}
     value["places"] = [{"path": place.path, "line": place.line} for place in found.places] if found else []
     about = (
         ("kind", known.kind),
         ("status", fact_state(known, stale)),
+        ("holds", _standing(status, facts)),
         ("since", f"{known.created:%Y-%m-%d}"),
         ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
         ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
@@ -59,6 +66,16 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     lines = [fact.text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(found)] if found else []
     door.answer(args, value, plain("\n".join(lines)))
+
+
+def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
+    """Return whether a fact holds now, with its successor or what contradicts it."""
+    others = (status.successor,) if status.successor else status.disputes
+    named = "; ".join(f"{one} {facts[one].description}" for one in others)
+    if status.holds:
+        return f"yes, but it contradicts {named}" if named else "yes"
+    since = f" since {status.since:%Y-%m-%d}" if status.since else ""
+    return f"no, {status.standing}{since}{f', by {named}' if named else ''}"
 
 
 def fact_value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:

@@ -50,6 +50,7 @@ GROUPS = {
     },
     "keep facts and summaries": {
         "facts": "list, show, add, edit, retire and confirm facts",
+        "resolve": "mark an issue as resolved",
         "concepts": "list, show, merge and split groups of exchanges",
         "summary": "show the summaries of archives, and which are pending",
         "summarize": "have a model sum up archives",

@@ -17,6 +17,7 @@ from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
 from gitmem.mcp import history, read, save, search
+from gitmem.mcp import update as facts
 from gitmem.mcp.calls import Memory, run
 from gitmem.model.entry.kinds import MemoryType  # noqa: TC001  # as above
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+_CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _NAMES = "memory_search names the paths and lines there are."
 
 At = Annotated[str, Field(description="a commit, or a date like 2026-11-21 or '3 days ago': as of then")]
@@ -42,6 +44,7 @@ def add_tools(server: MCPServer[None], memory: Memory) -> None:
     _add_search(server, memory)
     _add_reads(server, memory)
     _add_save(server, memory)
+    _add_update(server, memory)
 
 
 def _add(
@@ -161,3 +164,32 @@ def _add_save(server: MCPServer[None], memory: Memory) -> None:
         return await run(memory, context, "Saving", work, "Correct it and save again.")
 
     _add(server, memory_save, "Save to memory", _ADDS, structured=True)
+
+
+def _add_update(server: MCPServer[None], memory: Memory) -> None:
+    async def memory_update(
+        context: Context[None],
+        *,
+        id: Annotated[str, Field(description="of the fact: the 11 characters after ^")],  # noqa: A002  # as in a hit
+        act: facts.Act,
+        text: Annotated[
+            str,
+            Field(
+                max_length=8_000,
+                description="why (retire), how (resolve), new wording (edit), the new one's id (supersede)",
+            ),
+        ] = "",
+    ) -> str:
+        """Say that a decision, rule, preference or issue no longer holds, is resolved, or holds in other words.
+
+        One commit, which gitmem undo takes back; later sessions are told what holds then.
+        """
+
+        def work(store: Store) -> str:
+            done = facts.update(store, id, act, text)
+            memory.after_save(store)
+            return done
+
+        return await run(memory, context, "Updating", work, "memory_search names the ids there are.")
+
+    _add(server, memory_update, "Update memory", _CHANGES)

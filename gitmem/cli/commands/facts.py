@@ -45,7 +45,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     retire.add_argument("--why", default="", metavar="TEXT", help="why, or how it was resolved")
     confirm = actions.add_parser("confirm", help="mark a fact as true; the facts that contradict it are superseded")
     confirm.add_argument("fact", metavar="FACT")
-    for parts in (add, edit, retire, confirm):
+    replace = actions.add_parser("supersede", help="mark a fact as replaced by another one")
+    replace.add_argument("fact", metavar="OLD")
+    replace.add_argument("successor", metavar="NEW", help="the fact that holds instead")
+    for parts in (add, edit, retire, confirm, replace):
         parts.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -58,7 +61,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     With --json: a fact is {id, kind, status, description, created, updated, confidence, sources, files, commit, stale,
     review, superseded_by, path}; 'list' prints a list of them, 'show' adds {text, origin, supersedes, keywords,
-    places}, 'add', 'edit', 'retire' and 'confirm' add {commits}.
+    places, standing, successor}, 'add', 'edit', 'retire', 'confirm' and 'supersede' add {commits}.
 
     Examples:
       gitmem facts list
@@ -68,6 +71,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem facts edit d4f7k2 "Use uv, not pnpm."
       gitmem facts retire d4f7k2 --why "the project moved to pixi"
       gitmem facts confirm d4f7k2
+      gitmem facts supersede d4f7k2 d9efjx
 
     """
     store = door.settled(args)
@@ -75,7 +79,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         return _list(store, args, door)
     if args.action == "add":
         return _add(store, args, door)
-    from gitmem.memory.facts.edit import confirm, edit, find_fact, retire
+    from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 
     known = find_fact(store, args.fact)
     if args.action == "show":
@@ -85,6 +89,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         commits = edit(store, known, door.stdin.read() if args.text == "-" else args.text)
     elif args.action == "retire":
         commits = retire(store, known, args.why)
+    elif args.action == "supersede":
+        commits = supersede_fact(store, known, find_fact(store, args.successor))
     else:
         commits = confirm(store, known, project_folder(store, args, door))
     again = find_fact(store, known.id)
