@@ -1,0 +1,73 @@
+"""What holds of every host: install and uninstall leave each file as it was, also after it was edited meanwhile."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gitmem.hosts.all import NAMES, caller, find_host
+from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.settings.edits import HOOKS, Edit
+from gitmem.hosts.shim import LATE, is_ours
+from gitmem.model.session.events import HookKind
+
+HOSTS = [find_host(name) for name in NAMES]
+BY_NAME = pytest.mark.parametrize("host", HOSTS, ids=NAMES)
+JSON = '{\n    // mine\n    "theme": "dark"\n}\n'
+TOML = 'model = "x"\n\n[mcp_servers.other]\ncommand = "npx"\n'
+
+
+def edits(host, scope=Scope.USER):
+    return [item for item in host.edits(Place(scope, "/p", "/h", {})) if isinstance(item, Edit)]
+
+
+@BY_NAME
+def test_a_host_says_who_it_is_and_names_events_that_gitmem_knows(host):
+    assert find_host(host.name) is host
+    assert {name.removesuffix(LATE) for name in host.events.values()} <= {kind.value for kind in HookKind}
+    assert all(is_ours(line) and len(line) <= 160 for line in host.commands().values())
+
+
+@BY_NAME
+@pytest.mark.parametrize("before", ["", "own"])
+def test_edits_are_taken_back_to_the_byte(host, before):
+    for edit in edits(host):
+        text = "" if not before else TOML if edit.path.endswith(".toml") else JSON
+        new, noted = edit.put(text, {})
+        again, kept = edit.put(new, noted)
+        assert (again, kept) == (new, noted)
+        assert edit.take(new, noted) == text
+        assert new == text or edit.present(new)
+
+
+@BY_NAME
+def test_formatted_hooks_are_taken_out_and_what_was_added_meanwhile_stays(host):
+    for edit in edits(host):
+        if edit.part == HOOKS and edit.path.endswith(".json"):
+            new, noted = edit.put('{"theme": "dark"}', {})
+            value = json.loads(new)
+            formatted = json.dumps(value | {"added": 1}, indent=7)
+            assert json.loads(edit.take(formatted, noted)) == {"theme": "dark", "added": 1}
+
+
+@BY_NAME
+def test_a_projects_files_are_in_the_project(host):
+    for item in host.edits(Place(Scope.PROJECT, "/p", "/h", {})):
+        assert Path(item.path).is_relative_to("/p") or item.part == "trust"
+
+
+@pytest.mark.parametrize(
+    "payload, host",
+    [
+        ({"transcript_path": "/h/.claude/projects/-p/x.jsonl"}, "claude"),
+        ({"turn_id": "t"}, "codex"),
+        ({"transcript_path": "/h/.codex/sessions/2026/11/22/rollout-x.jsonl"}, "codex"),
+        ({"transcript_path": "C:\\h\\.gemini\\tmp\\p\\chats\\x.jsonl"}, "gemini"),
+        ({}, "claude"),
+    ],
+)
+def test_a_hook_of_claude_codes_settings_is_told_apart_by_its_payload(payload, host):
+    assert caller(payload, "claude") == host
+    assert caller(payload, "gemini") == "gemini"
