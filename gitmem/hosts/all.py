@@ -69,20 +69,26 @@ def read_transcript(
 
     Without the `name` of a host, the path or the first line says whose it is.
     """
-    named = name or _writer(path)
-    host = find_host(named)
-    if host.lines:
-        return read_records(host.lines(path), unread, named)
-    return read_records(lines(path), unread, "" if named == CLAUDE else named)
+    host = find_host(name or writer(path, lines))
+    return (host.records or records)((host.lines or lines)(path), unread)
+
+
+def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
+    """Return the name of the host that wrote a transcript, as its path or its first line say."""
+    named = _writer(path)
+    return _writer_of(next(iter(lines(path)), "")) if named == CLAUDE else named
 
 
 def read_records(lines: Iterable[str], unread: Unread | None = None, name: str = "") -> Iterator[Record]:
     """Yield the records in the lines of a transcript; without the `name` of a host, the first line says whose it is."""
     lines = iter(lines)
     first = next(lines, "")
+    return (find_host(name or _writer_of(first)).records or records)(chain([first], lines), unread)
+
+
+def _writer_of(first: str) -> str:
     marks = ((known, mark) for known, (_, _, mark) in _FILES.items() if mark)
-    name = name or next((known for known, mark in marks if mark in first or mark.replace(":", ": ") in first), CLAUDE)
-    return (find_host(name).records or records)(chain([first], lines), unread)
+    return next((known for known, mark in marks if mark in first or mark.replace(":", ": ") in first), CLAUDE)
 
 
 def _writer(path: str) -> str:

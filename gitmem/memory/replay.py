@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 
+from gitmem.hosts.all import find_host, writer
 from gitmem.memory.capture.recorded import capture_recorded
-from gitmem.memory.capture.session_end import keep_transcript, read_records
+from gitmem.memory.capture.session_end import keep_transcript, read_lines, read_records
 from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
@@ -19,6 +20,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import datetime
 
     from gitmem.store.store import Store
 
@@ -53,14 +55,21 @@ def find_transcripts(path: str) -> list[str]:
     return sorted(paths, key=lambda path: (os.path.getmtime(path), path))
 
 
-def replay(store: Store, path: str) -> Replayed:
+def replay(store: Store, path: str, name: str = "", since: datetime | None = None) -> Replayed:
     """Save the turns of a transcript that are not saved yet, and its L1; a second call changes nothing.
+
+    `name` is the host that wrote it; without it, the path or the first line says which. With `since`, turns that began
+    before are left out, and so is the L1 of a session that has no others.
 
     Raises:
         GitmemError: it could not be committed.
 
     """
-    turns, unread = _turns(path)
+    turns, unread = _turns(path, name or writer(path, read_lines))
+    if since is not None:
+        turns = [turn for turn in turns if turn.started >= since]
+        if not turns:
+            return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
     replayed = _replay_turns(store, path, turns, unread)
     for session in replayed.sessions:
         own = [turn for turn in turns if turn.session == session]
@@ -72,10 +81,10 @@ def replay(store: Store, path: str) -> Replayed:
     return replayed._replace(transcript=any(kept))
 
 
-def _turns(path: str) -> tuple[list[Turn], int]:
+def _turns(path: str, name: str) -> tuple[list[Turn], int]:
     """Return the turns of a transcript, and the number of lines that could not be parsed."""
     stem, unread = os.path.basename(path).removesuffix(_SUFFIX), Unread()
-    turns = fold(hook_events(read_records(path, unread), None))
+    turns = fold(hook_events(read_records(path, unread, name), None, find_host(name).label))
     return [turn._replace(closed=True, session=turn.session or stem) for turn in turns], unread.lines
 
 

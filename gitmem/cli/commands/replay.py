@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 from gitmem.cli.terminal import Bar
-from gitmem.errors import ExitCode, NotFoundError
+from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.hosts.all import NAMES
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
+    from datetime import datetime
 
     from gitmem.cli.door import Door
     from gitmem.memory.replay import Replayed
@@ -17,14 +19,17 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem replay`."""
-    parser.add_argument("transcripts", nargs="+", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
+    parser.add_argument("--from", dest="host", choices=NAMES, metavar="AGENT", help=f"whose: {', '.join(NAMES)}")
+    parser.add_argument("--since", metavar="DATE", help="only turns from this day on, such as 2026-11-01")
+    parser.add_argument("transcripts", nargs="*", metavar="TRANSCRIPT", help="a transcript, or a folder of them")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
     """Import recorded sessions of an agent, with their own times, as if their hooks had just been called.
 
-    A second import adds nothing.
+    Without TRANSCRIPT, --from imports this project's sessions from where the agent keeps them. A second import adds
+    nothing.
 
     With --json: {files: [{path, sessions, turns, unread, saved, transcript, archives, notices}], turns, saved,
     archives}.
@@ -32,12 +37,14 @@ def run(args: argparse.Namespace, door: Door) -> int:
     Examples:
       gitmem replay session.jsonl
       gitmem replay ~/.claude/projects/-home-me-project
+      gitmem replay --from codex --since 2026-11-01
 
     """
     from gitmem.memory.replay import find_transcripts, replay
     from gitmem.text.quantities import count
 
-    paths = [os.path.join(door.cwd, name) for name in args.transcripts]
+    since = _day(args.since)
+    paths = [os.path.join(door.cwd, name) for name in args.transcripts] or _own(args, door)
     missing = [path for path in paths if not os.path.exists(path)]
     if missing:
         raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
@@ -47,7 +54,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     bar = Bar(door.err)
     for path in found:
         bar.show(len(done), len(found), os.path.basename(path))
-        done.append(replay(store, path))
+        done.append(replay(store, path, args.host or "", since))
     bar.clear()
     for one in done:
         door.notices(one.notices)
@@ -60,3 +67,41 @@ def run(args: argparse.Namespace, door: Door) -> int:
     door.answer(args, value, "\n".join(lines))
     door.maintain_later(store)
     return ExitCode.OK
+
+
+def _own(args: argparse.Namespace, door: Door) -> list[str]:
+    """Return the transcripts of this project that a host keeps.
+
+    Raises:
+        UsageError: no host is named.
+        NotFoundError: it keeps none.
+
+    """
+    from gitmem.cli.host import place_of
+    from gitmem.hosts.all import find_host
+    from gitmem.hosts.host import Scope
+
+    if args.host is None:
+        raise UsageError("There is nothing to import.", "Give a transcript, a folder of them, or --from and an agent.")
+    host = find_host(args.host)
+    found = host.sessions(place_of(args, door, Scope.PROJECT)) if host.sessions else []
+    if not found:
+        raise NotFoundError(
+            f"{host.title} keeps no sessions of this project.", "Give a transcript or a folder of them."
+        )
+    return sorted(found, key=lambda path: (os.path.getmtime(path), path))
+
+
+def _day(text: str | None) -> datetime | None:
+    """Return the beginning of a day in this machine's time.
+
+    Raises:
+        UsageError: the text is no date.
+
+    """
+    from datetime import datetime
+
+    try:
+        return None if text is None else datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise UsageError(f"{text} is no date.", "Write it as 2026-11-01.") from None

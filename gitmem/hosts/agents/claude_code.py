@@ -51,6 +51,15 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
     )
 
 
+def _sessions(place: Place) -> list[str]:
+    """Return the transcripts of a project, whose folder is named after its path."""
+    folder = os.path.join(_config(place.environ, place.home), "projects", _slug(place.project))
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
+    except OSError:
+        return []
+
+
 HOST = Host(
     name="claude",
     title="Claude Code",
@@ -59,6 +68,7 @@ HOST = Host(
     events={event: event for event in _EVENTS},
     scopes=(Scope.PROJECT, Scope.LOCAL, Scope.USER),
     edits=_edits,
+    sessions=_sessions,
 )
 
 
@@ -91,11 +101,10 @@ def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     That is `memory` below the project's folder of transcripts, which is named after its path, unless the user's
     settings say otherwise. A project's are not asked: a repository must not say which of a person's files are read.
     """
-    config = environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+    config = _config(environ, home)
     if named := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
         return os.path.join(home, named[2:]) if named.startswith("~/") else os.path.join(project, named)
-    slug = "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
-    return os.path.join(config, "projects", slug, "memory")
+    return os.path.join(config, "projects", _slug(project), "memory")
 
 
 def _setting(path: str, key: str) -> str:
@@ -109,3 +118,12 @@ def _setting(path: str, key: str) -> str:
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""
     return text if isinstance(text, str) else ""
+
+
+def _config(environ: Mapping[str, str], home: str) -> str:
+    return environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
+
+
+def _slug(project: str) -> str:
+    """Return the name of a project's folder of transcripts."""
+    return "".join(character if character.isascii() and character.isalnum() else "-" for character in project)

@@ -48,23 +48,11 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 _SERVER = {"command": "gitmem", "args": ["mcp"]}
 
 
-def trust(path: str, text: str) -> dict[str, Mapping[str, object]]:
+def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
     """Return the tables by which Codex trusts gitmem's hooks in the settings at `path` with this text."""
-    import hashlib
-    import json
-    import re
+    from gitmem.hosts.settings.trusted import trusted
 
-    from gitmem.hosts.settings.hooks import installed_hooks
-
-    tables: dict[str, Mapping[str, object]] = {}
-    for event, group, number, hook in installed_hooks(text):
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", event).lower()
-        known = {key: hook.get(key) for key in ("type", "command", "timeout")} | {"async": False}
-        identity = {"event_name": name, "hooks": [known]}
-        said = json.dumps(identity, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-        place = json.dumps(f"{path}:{name}:{group}:{number}", ensure_ascii=False)
-        tables[f"hooks.state.{place}"] = {"trusted_hash": f"sha256:{hashlib.sha256(said.encode()).hexdigest()}"}
-    return tables
+    return trusted(path, text)
 
 
 def _read(payload: Payload) -> Payload | None:
