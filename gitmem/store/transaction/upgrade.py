@@ -11,20 +11,24 @@ import re
 
 from gitmem.errors import RefusedError
 from gitmem.model.document.document import Document
+from gitmem.model.fact.file import parse_fact, render_fact
+from gitmem.model.fact.version_1 import lines_to_facts, renamed
 from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import ARCHIVE, FORMAT, MEMORY
+from gitmem.model.paths import ARCHIVE, FACTS, FORMAT, MEMORY
 from gitmem.model.version_1 import Known, exchanges_in, joined_day, with_new_ids
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from gitmem.model.fact.fact import Fact
     from gitmem.store.transaction.transaction import Transaction
 
     Step = Callable[[Transaction, dict[str, bytes | None]], dict[str, bytes]]
 
 _VERSION = re.compile(rb"(?m)^version:[^\r\n]*")
+_LOGS = ("daily", "weekly", "monthly")
 _LINKED = ("sessions", "concepts", "facts", "weekly", "monthly")  # folders whose files name exchanges
 
 
@@ -60,7 +64,26 @@ def _exchanges(transaction: Transaction, changed: dict[str, bytes | None]) -> di
     return changes
 
 
-STEPS: tuple[Step, ...] = (_exchanges,)
+def _facts(transaction: Transaction, changed: dict[str, bytes | None]) -> dict[str, bytes]:
+    """Make facts of the decisions, preferences, issues and patterns in `memory.md`; their lines have their ids."""
+    known: dict[str, Fact] = {}
+    for path in _files(transaction, FACTS):
+        fact = parse_fact(_text(transaction, changed, path).encode("utf-8", "surrogateescape"), path)
+        if fact is not None:
+            known[fact.id] = fact
+    memory = Document.parse(_text(transaction, changed, MEMORY).encode("utf-8", "surrogateescape"))
+    brought = lines_to_facts(memory.body, known, memory.newline)
+    changes = {fact.path: render_fact(fact) for fact in brought.new}
+    changes[MEMORY] = memory.with_body(brought.body).render()
+    for path in (path for folder in _LOGS for path in _files(transaction, folder)):
+        document = Document.parse(_text(transaction, changed, path).encode("utf-8", "surrogateescape"))
+        body = renamed(document.body, brought.ids, document.newline)
+        if body != document.body:
+            changes[path] = document.with_body(body).render()
+    return changes if brought.ids else {}
+
+
+STEPS: tuple[Step, ...] = (_exchanges, _facts)
 
 
 def _files(transaction: Transaction, folder: str) -> Iterator[str]:

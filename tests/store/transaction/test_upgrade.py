@@ -184,3 +184,21 @@ def test_an_older_gitmem_refuses_the_store(machine: Callable[[str], Machine], mo
     with pytest.raises(StoreFormatError, match="has format version 2; this gitmem knows version 1") as refused:
         Store(str(first.root), first.context)
     assert "Upgrade gitmem" in refused.value.remedy
+
+
+def test_what_lasts_becomes_a_fact_with_its_line(pair, bare_git):
+    machine, _ = pair
+    of_version_1(machine, bare_git)
+    decision = Entry("1ksd9q2x0m3v8t5w7zac", "16:01:00", "Decision", "Use uv, not pnpm.")
+    memory, day = machine.root / "memory.md", machine.root / DAY
+    dated = decision._replace(time="2026-11-20 16:01:00")
+    memory.write_text(memory.read_text("utf-8") + "\n## Core Decisions\n\n" + lines(dated), encoding="utf-8")
+    day.write_text(day.read_text("utf-8") + "\n## Decision\n\n" + lines(decision), encoding="utf-8")
+    bare_git(machine.root, "commit", "-qam", "as version 1 left it")
+    machine.save("a note")
+    [path] = (machine.root / "facts" / "decision").iterdir()
+    identifier = path.name.partition("-")[0]
+    assert "Use uv, not pnpm." in path.read_text("utf-8")
+    for log in (memory, day):
+        assert f"Use uv, not pnpm. ^{identifier}\n" in log.read_text("utf-8")
+        assert decision.id not in log.read_text("utf-8")
