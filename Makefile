@@ -3,6 +3,7 @@
 #   make test   the test suite
 # `make test-e2e` runs the real Claude Code against it, offline, and clients of MCP that are not ours; npm brings them
 # (1.2 GB).
+# `make test-e2e-hosts` does the same with Codex and Gemini CLI.
 # The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone, and
 # what its tests and checks need as soon as one of these is asked for.
 
@@ -12,7 +13,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
-.PHONY: try test test-slow test-e2e lint types layers format clean
+.PHONY: try test test-slow test-e2e test-e2e-hosts lint types layers format clean
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gitmem needs Python 3.11 or later; say PYTHON=python3.13 make ...")'
@@ -34,7 +35,10 @@ test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow --timeout 600
 
 test-e2e: $(READY)
-	$(BIN)/python -m pytest -m 'e2e and not slow'
+	$(BIN)/python -m pytest -m 'e2e and not slow and not hosts'
+
+test-e2e-hosts: $(READY)
+	$(BIN)/python -m pytest -m 'e2e and hosts'
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -44,6 +44,26 @@ def fetched(request):
     return lambda name, *packages: _programs(request, name, *packages)
 
 
+CLIENTS = {
+    "codex": (("@openai/codex@0.169.0",), ["codex"]),
+    "gemini": (("node@22", "@google/gemini-cli@0.61.0"), ["node", "gemini"]),
+}
+
+
+@pytest.fixture(scope="session")
+def client(request):
+    """Give a function that returns the command of a real client, fetched once; GITMEM_E2E_CODEX, … name its folder."""
+
+    def command(host: str) -> list[str]:
+        packages, words = CLIENTS[host]
+        given = _OUTSIDE.get(f"GITMEM_E2E_{host.upper()}")
+        name = packages[-1].replace("/", "-").replace("@", "-")
+        folder = Path(given) if given else _programs(request, f"client{name}", *packages)
+        return [str(folder / word) for word in words]
+
+    return command
+
+
 def _programs(request, name: str, *packages: str) -> Path:
     """Return the folder of the programs of these packages, fetched once into pytest's cache."""
     npm = shutil.which("npm", path=_OUTSIDE.get("PATH"))
