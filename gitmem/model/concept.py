@@ -117,8 +117,9 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
     words = [word for word in keywords if len(word) > 1 and word.casefold() not in _EMPTY]
     words = [word for word in words if not re.search(_NO_NAME, word)]
     words = [word for word in words if word.rpartition("/")[2].casefold() not in file.casefold()]
+    phrases = [word for word in words if " " in word]  # they say more than a word, and a name more than a verb
     named = [word for word in words if any(mark in word for mark in "._/-") or word[1:] != word[1:].lower()]
-    words = list(dict.fromkeys((*named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
+    words = list(dict.fromkeys((*phrases, *named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
     if file and words:
         return f"{file}: {', '.join(words)}"
     return ", ".join(words) if len(words) > 1 else one_line(fallback.partition(" → ")[0], 60)

@@ -32,6 +32,7 @@ _FEWEST = 2.0  # score of a sentence that tells the result
 _ITEM = 0.6  # factor for list items, unless they report an action
 _NAMED = 3  # files or programs
 _SHORTEST_WORD = 2
+_CONSIDERED = MAX_KEYWORDS + 2  # words, some of which are joined
 _WORDS = {
     False: ("changed {}", "tests pass", "tests fail", "broken off", "ran {}"),
     True: ("{} 수정", "테스트 통과", "테스트 실패", "중단됨", "{} 실행"),
@@ -62,8 +63,8 @@ _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
 _ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
 
 
-# Endings of Korean requests: "고쳐줘" is a keyword of `gitmem.text.keywords`, and no topic.
-_NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐)$")
+# Endings of Korean requests and reasons: "고쳐줘" and "없어서" are keywords of `gitmem.text.keywords`, and no topics.
+_NO_TOPIC = re.compile(r"(?:줘|줘요|주세요|하자|해라|해봐|[어꿔와워려켜져]서)$")
 _PROGRAM = re.compile(r"[\w.-]{1,20}(?: [\w-]{1,20})?")
 
 
@@ -170,7 +171,25 @@ def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
         for stem, word in keywords(base):
             shown.setdefault(stem, word)
             score[stem] = score.get(stem, 0.0) + 2.0
-    return _distinct([shown[stem].strip("._/-") for stem in sorted(score, key=lambda one: -score[one])])
+    words = _distinct([shown[stem].strip("._/-") for stem in sorted(score, key=lambda one: -score[one])])
+    return tuple(_joined(asked, words)[:MAX_KEYWORDS])
+
+
+def _joined(asked: str, words: Sequence[str]) -> list[str]:
+    """Return keywords with those as one that follow each other in the request: "login endpoint" says what it is."""
+    found = list(words)
+    for first in words:
+        for second in words:
+            if first in found and second in found and _follows(asked, first, second):
+                found[min(found.index(first), found.index(second))] = f"{first} {second}"
+                found = [word for word in found if word not in (first, second)]
+    return found
+
+
+def _follows(asked: str, first: str, second: str) -> bool:
+    """Say whether two words stand side by side in a text; a Korean second word may have a particle."""
+    end = "" if "가" <= second[-1] <= "힣" else r"(?!\w)"
+    return re.search(rf"(?<!\w){re.escape(first)} {re.escape(second)}{end}", asked) is not None
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:
@@ -181,7 +200,7 @@ def _distinct(words: Iterable[str]) -> tuple[str, ...]:
         known = any(folded in other.casefold() or other.casefold() in folded for other in chosen)
         if len(word) >= _SHORTEST_WORD and not known and not _NO_TOPIC.search(word):
             chosen.append(word)
-        if len(chosen) == MAX_KEYWORDS:
+        if len(chosen) == _CONSIDERED:
             break
     return tuple(chosen)
 

@@ -9,23 +9,28 @@ import re
 from collections import Counter
 
 from gitmem.model.entry.entry import without_ids
+from gitmem.model.paths import FACTS
 from gitmem.search.files import list_files
-from gitmem.search.query.query import fold
 from gitmem.search.sources import load
 from gitmem.search.units.cut import FIELD, HEADING
 from gitmem.search.units.units import first_line
-from gitmem.text.stems import hangul_stem, stem, stop_words
+from gitmem.text.keywords import keywords as words_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from gitmem.search.units.units import Units
     from gitmem.store.store import Store
 
 LIMIT = 50
-_WORD = re.compile(r"[A-Za-z](?:[A-Za-z0-9_-]*[A-Za-z0-9])?|[\uac00-\ud7a3]+|[^\W\d_a-zA-Z\uac00-\ud7a3]{2,}")
-_SHORTEST = 3  # letters of a keyword in a script with letters
+_DECLARED = "keywords"  # the field of a fact's header
+# What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
+_LABELS = re.compile(
+    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Noted|Error|Files):\*\*"
+    r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
+)
 _COMMON = 0.5  # of all units: a word in more of them is no keyword
 _FEW = 8  # units below which no word is too common
 
@@ -41,39 +46,55 @@ def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
     """Return at most `limit` words of entries and sections, the most frequent first; all with 0."""
     counts: Counter[str] = Counter()
     written: dict[str, Counter[str]] = {}
-    seen: set[str] = set()
     total = 0
-    for file in list_files(store.root):
-        units = load(store.root, file)
-        for index in range(len(units)):
-            identifier = units.entry_id(index)
-            if identifier in seen or units.kind(index) in {HEADING, FIELD}:
-                continue
-            unit = units.unit(index)
-            seen.update({identifier} - {""})
-            total += 1
-            head = first_line().match(units.text, unit.start, unit.end)
-            start = head.end("tags") if head else unit.start
-            forms = dict(_keys(without_ids(units.text[start : unit.end])))
-            for key, word in forms.items():
-                counts[key] += 1
-                written.setdefault(key, Counter())[word] += 1
+    for text in _memories(store):
+        total += 1
+        for key, word in dict(_keys(text)).items():
+            counts[key] += 1
+            written.setdefault(key, Counter())[word] += 1
     most = total * _COMMON if total > _FEW else total
     ranked = sorted(counts, key=lambda key: (-counts[key], key))
     kept = [Keyword(written[key].most_common(1)[0][0], counts[key]) for key in ranked if counts[key] <= most]
     return kept[: limit or None]
 
 
-def _keys(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the stem and the word of each possible keyword in a text."""
-    stop = stop_words()
-    for match in _WORD.finditer(text):
-        word = fold(match[0])
-        if word in stop or (word.isascii() and len(word) < _SHORTEST):
+def _memories(store: Store) -> Iterator[str]:
+    """Yield the text of each memory once, of those that several files show from the first; facts first."""
+    seen: set[str] = set()
+    for file in sorted(list_files(store.root), key=lambda file: not file.path.startswith(f"{FACTS}/")):
+        units = load(store.root, file)
+        if file.path.startswith(f"{FACTS}/"):
+            seen.add(file.path.rpartition("/")[2].partition("-")[0])
+            yield "\n".join(_texts(units, fields=(_DECLARED,)))
             continue
-        if "\uac00" <= word[0] <= "\ud7a3":
-            word = hangul_stem(word)
-            if len(word) > 1 and word not in stop:
-                yield word, word
+        for index in range(len(units)):
+            identifier = units.entry_id(index)
+            if identifier not in seen and units.kind(index) not in {HEADING, FIELD}:
+                seen.update({identifier} - {""})
+                yield _text(units, index)
+
+
+def _texts(units: Units, fields: Sequence[str]) -> Iterator[str]:
+    """Yield the texts of a document and of these fields of its header."""
+    for index in range(len(units)):
+        kind, unit = units.kind(index), units.unit(index)
+        if kind == FIELD and unit.name in fields:
+            yield units.text[unit.start + len(unit.name) + 1 : unit.end]
+        elif kind not in {HEADING, FIELD}:
+            yield _text(units, index)
+
+
+def _text(units: Units, index: int) -> str:
+    """Return what a unit says, without its frame and the labels of its lines."""
+    unit = units.unit(index)
+    head = first_line().match(units.text, unit.start, unit.end)
+    return re.sub(_LABELS, "", without_ids(units.text[head.end("tags") if head else unit.start : unit.end]))
+
+
+def _keys(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the stem and the word of each keyword in a text; of a path the name of its file."""
+    for key, word in words_of(text):
+        if "/" in key:
+            yield from words_of(key.rpartition("/")[2])
         else:
-            yield stem(word), word
+            yield key, word.casefold()

@@ -24,6 +24,7 @@ _WORD = (
     rf"(?<![0-9{_LATIN}])(?:[{_LATIN}_][{_LATIN}0-9_]*(?:[./-][{_LATIN}0-9_]+){{0,6}}|[0-9]+[가-힣]+)"
     r"|[가-힣]+|[ァ-ヶー]{2,}|[一-鿿]{2,}"
 )
+_REDACTED, _MARKER = "[REDACTED:", r"\[REDACTED:[a-z-]{1,40}\]"  # what stands for a secret
 # Besides the stop words of a query: words that carry no topic because every agent's report is full of them.
 _STOP = """
     actually add added adding adds although always another around back became call called case cause change changed
@@ -58,6 +59,8 @@ def _word_form() -> re.Pattern[str]:
 def keywords(text: str) -> Iterator[tuple[str, str]]:
     """Yield each word of a text that carries a topic: its stem, and the word as it is written."""
     stop = _stop()
+    if _REDACTED in text:
+        text = re.sub(_MARKER, " ", text)
     for match in _word_form().finditer(text):
         word = match[0]
         if len(word) > _LONGEST or word[0].isdecimal():

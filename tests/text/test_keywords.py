@@ -48,6 +48,10 @@ def test_what_carries_no_topic_is_left_out():
     assert stems("c2b0273ab 36ff9a9 12345 " + "x" * 100) == []
 
 
+def test_the_mark_of_a_secret_is_no_keyword():
+    assert stems("Use [REDACTED:anthropic-key] for zebras.") == ["zebra"]
+
+
 def test_other_scripts_have_keywords():
     assert stems("認証トークンの実行") == ["認証", "トークン", "実行"]
     assert stems("кэш naïve") == ["кэш", "naïve"]
