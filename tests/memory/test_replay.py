@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -331,3 +332,66 @@ def test_what_cannot_be_committed_is_said(desk, recorder):
     with other.lock("test").acquire(5), pytest.raises(BusyError):
         replay(again(desk), path)
     assert replay(again(desk), path).saved == 3
+
+
+@recorded
+def test_a_recorded_session_replayed_after_it_was_captured_live_adds_nothing(desk, bare_git):
+    """The payloads that its hooks delivered, then its transcript: the same exchanges, under the same ids."""
+    session = "952d9e76-c432-4ea7-af24-654accc9d498"
+    transcript = DATA / "transcripts" / "claude-2.1.330" / f"{session}.jsonl"
+    spool = HookSpool(desk.store.private)
+    for number, path in enumerate(sorted((DATA / "payloads" / "claude-code-2.1.330-real-cli").glob("*.json"))):
+        payload = json.loads(path.read_text(encoding="utf-8"))
+        if payload.get("session_id") == session:
+            payload["transcript_path"] = str(transcript)
+            name = spool.accept(payload["hook_event_name"], 0, json.dumps(payload).encode())
+            at = desk.clock.now.timestamp() + number
+            os.utime(os.path.join(spool.folder, name), (at, at))
+    settle(again(desk))
+    early = {entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)}
+    desk.clock.now += timedelta(hours=2)  # then the session is over
+    settle(again(desk))
+    live = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
+    assert early
+    assert early < set(live), "the transcript knows a turn whose payloads were not recorded"
+    before = tips(desk, bare_git)
+    done = replay(again(desk), str(transcript))
+    assert (done.saved, tips(desk, bare_git)) == (0, before)
+    assert len(live) == len(set(live))
+
+
+def entries_of(path: Path) -> list:
+    found = [found.entry for found in find_entries(path.read_text(encoding="utf-8"))]
+    return [entry for entry in found if entry.label == "Exchange"]
+
+
+def test_a_session_without_a_transcript_is_told_as_its_hooks_did(desk, recorder):
+    desk.clock.now = datetime.fromtimestamp(recorder.payloads[-1][0], UTC) + timedelta(hours=1)
+    recorder.live(desk.store)
+    settle(again(desk), lambda _: False)  # the transcript was not written
+    (file,) = Path(desk.store.root).glob("sessions/*/*/*.md")
+    told = [entry.id for entry in entries_of(file)]
+    logged = [entry.id for path in Path(desk.store.root).glob("daily/*/*/*.md") for entry in entries_of(path)]
+    assert told
+    assert set(told) <= set(logged)
+    recorder.write()
+    done = replay(again(desk), str(recorder.path))
+    assert done.saved == 0
+    assert [entry.id for entry in entries_of(file)] == told
+
+
+def test_secrets_in_code_and_between_tool_calls_are_kept_nowhere(desk, bare_git, recorder):
+    code = f"```sh\nexport GITHUB_TOKEN={TOKEN}\n```"
+    at = recorder.record("user", f"Why does it fail?\n\n{code}", promptId="p-9")
+    recorder.record("assistant", [{"type": "text", "text": f"The root cause is the token {TOKEN} in the file."}])
+    call = {"type": "tool_use", "id": "c-9", "name": "Bash", "input": {"command": "make"}}
+    recorder.record("assistant", [call])
+    recorder.record("user", [{"type": "tool_result", "tool_use_id": "c-9", "content": "ok"}], promptId="p-9")
+    recorder.record("assistant", [{"type": "text", "text": f"Use this:\n\n{code}\n\n| a |\n|---|\n| {TOKEN} |"}])
+    assert at
+    replay(desk.store, recorder.write())
+    log = "".join(path.read_text(encoding="utf-8") for path in Path(desk.store.root).glob("daily/*/*/*.md"))
+    assert "export GITHUB_TOKEN=" in log
+    assert "root cause" in log
+    objects = bare_git(Path(desk.store.root), "log", "-p", "--all")
+    assert TOKEN not in log + objects
