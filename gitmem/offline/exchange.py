@@ -76,10 +76,11 @@ class Told(Value):
     sentence: str = ""
 
 
-def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run]) -> Told:
+def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run], *, interrupted: bool = False) -> Told:
     """Return the summary, the keywords and the summary sentence of an exchange.
 
-    `asked` and `answer` are the person's and the agent's words without noise.
+    `asked` and `answer` are the person's and the agent's words without noise; `interrupted` says that the person broke the
+    turn off, not only that they typed again.
     """
     tests = verdict_of(runs)
     korean = is_korean(f"{asked} {answer[:_READ]}")
@@ -87,7 +88,7 @@ def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run]) -> 
     request = shorten(_first_sentence(asked), _ASKED)
     about = stems(asked)
     if not best:
-        summary = _without_sentence(request, files, runs, korean=korean, answered=bool(answer.strip()))
+        summary = _without_sentence(request, files, runs, korean=korean, interrupted=interrupted)
     elif not request or len(about & stems(best)) > min(1, len(about) // 4) or len(request) + len(best) > MAX_SUMMARY:
         summary = best
     else:
@@ -98,14 +99,16 @@ def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run]) -> 
     return Told(summary, _keywords(asked, f"{best}\n{answer[:_READ]}", files), best)
 
 
-def _without_sentence(request: str, files: Sequence[str], runs: Sequence[Run], *, korean: bool, answered: bool) -> str:
+def _without_sentence(
+    request: str, files: Sequence[str], runs: Sequence[Run], *, korean: bool, interrupted: bool
+) -> str:
     """Return the request with the changed files or the programs that were run."""
     changed, _, _, broken_off, ran = _WORDS[korean]
     programs = [program(run.command) for run in runs if not run.failed]
     named = list(dict.fromkeys(name for name in programs if _PROGRAM.fullmatch(name)))
     ends = [changed.format(_listed([_base(name) for name in files]))] if files else []
     ends += [ran.format(_listed(named[-_NAMED:]))] if named and not files else []
-    ends += [] if answered else [broken_off]
+    ends += [broken_off] if interrupted else []
     result = ", ".join(ends)
     if not request:
         return result

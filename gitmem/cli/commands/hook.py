@@ -150,7 +150,7 @@ def _answer_start(
     cwd = payload.get("cwd")
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
     with ProjectQuestions(folder, door.environ) as questions:
-        from gitmem.memory.capture.pending import glance
+        from gitmem.memory.capture.pending import glance, with_last_answers
         from gitmem.memory.start.start import MARKER, session_start
 
         store = _open(door, root)
@@ -159,7 +159,7 @@ def _answer_start(
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") == _PROMPT
         known = kept and isinstance(transcript, str) and _knows(transcript, MARKER)
         if not known:
-            turns, pending = ((), ()) if late() or not found else (found.turns, _pending(store))
+            turns, pending = ((), ()) if late() or not found else (with_last_answers(found), _pending(store))
             text = session_start(store, turns, None if late() else questions.answer(), pending, late)
             if late() or not found:
                 _log(

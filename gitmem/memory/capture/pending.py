@@ -107,6 +107,22 @@ def glance(store: Store) -> Pending | None:
     return look(store) if HookSpool(store.private).fits(_MAX_PAYLOADS, _MAX_BYTES) else None
 
 
+def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
+    """Return the pending turns; a killed session's last turn with the answer that only its transcript has (spec R8)."""
+    from gitmem.memory.capture.tail import last_answer
+
+    transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
+    last = {turn.session: turn.key for turn in pending.turns}
+
+    def told(turn: Turn) -> Turn:
+        path = transcripts.get(turn.session, "")
+        if turn.answer or not path or last[turn.session] != turn.key:
+            return turn
+        return turn._replace(answer=last_answer(path, turn.key), closed=True)
+
+    return tuple(map(told, pending.turns))
+
+
 def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
     """Return the content of the spool."""
     return read_pending(HookSpool(store.private), store.context.clock(), alive)

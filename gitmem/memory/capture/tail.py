@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 
-from gitmem.model.session.transcript import records
+from gitmem.model.session.transcript import Role, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -39,6 +39,22 @@ def in_context(path: str, marker: str) -> bool:
     data, whole = _end(path, _MARKER_BYTES)
     marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
     return marked > compacted or (not whole and compacted < 0)
+
+
+def last_answer(path: str, turn: str) -> str:
+    """Return what the agent said last in a turn that ends a transcript; "" if a tool call came after it."""
+    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")
+    said, of = "", ""
+    for part in records(lines):
+        if part.sidechain or part.injected:
+            continue
+        if part.role is Role.USER:
+            said, of = "", part.turn
+        elif part.role in {Role.CALL, Role.RESULT}:
+            said, of = "", part.turn if part.role is Role.RESULT else of
+        elif part.role is Role.ASSISTANT and part.text.strip():
+            said = part.text
+    return said if of == turn else ""
 
 
 def _end(path: str, size: int) -> tuple[bytes, bool]:

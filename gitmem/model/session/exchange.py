@@ -71,6 +71,11 @@ _TESTS = re.compile(
     r"|(?:cargo|go|dotnet|deno|bun|swift|mix|npm|pnpm|yarn|make|gradle|gradlew|mvn|rake|uv run) (?:run )?"
     r"[\w:-]{0,20}(?:test|check|verify)\w{0,10})\b"
 )
+_RELEASES = re.compile(
+    r"\b(?:(?:npm|pnpm|yarn|cargo|poetry|uv|flit|hatch|gem) (?:run )?(?:publish|release|deploy|push)|twine upload"
+    r"|gh (?:release create|workflow run)|docker push|git push|(?:fly|vercel|netlify|wrangler|firebase|eb) deploy"
+    r"|(?:kubectl|terraform|tofu) apply|helm (?:install|upgrade)|goreleaser|make (?:release|deploy|publish))\b"
+)
 _SAID_FAILED = re.compile(
     r"\b[1-9][0-9]{0,6} (?:tests? |specs? )?(?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b"
     r"|\btest result: FAILED|^Traceback \(most recent",
@@ -85,7 +90,9 @@ _LEADS_ON = re.compile(
 _LOOSE = " :;.\uff1a"  # left over where a sentence was removed
 _GAVE_UP = re.compile(
     r"\b(?:i|we) (?:could(?:n't| not)|can(?:'t|not)|was(?:n't| not) able to|were(?:n't| not) able to|failed to"
-    r"|gave up)\b|\bunable to\b|\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
+    r"|gave up)\b|\bunable to\b|\b(?:release|deploy(?:ment)?|publish(?:ing)?|upload|push|pipeline|workflow|build)"
+    r" (?:has |was |is |itself )?(?:failed|rejected|failing|broken|blocked)\b|"
+    r"\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
     r"|하지 못했|할 수 없었|해결되지 않|해결하지 못|여전히 (?:실패|안 )|실패했습니다",
     re.IGNORECASE,
 )
@@ -152,8 +159,11 @@ def took_the_place(now: str, captured: str) -> bool:
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
-    """Return the outcome of the last tests that were run, None if there were none."""
-    last = next((run for run in reversed(list(runs)) if _TESTS.search(run.command)), None)
+    """Return the outcome of the last tests that were run, FAILED after a release that failed; None without either."""
+    backwards = list(reversed(list(runs)))
+    last = next((run for run in backwards if _RELEASES.search(run.command)), None)
+    if last is None or not last.failed:
+        last = next((run for run in backwards if _TESTS.search(run.command)), None)
     if last is None:
         return None
     return Outcome.FAILED if last.failed or _SAID_FAILED.search(last.said) else Outcome.SUCCESS

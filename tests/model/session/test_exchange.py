@@ -133,6 +133,8 @@ def test_the_last_tests_count():
         (None, "", True, False, Outcome.PARTIAL),
         (None, "", False, True, Outcome.FAILED),
         (None, "I couldn't reproduce it.", False, True, Outcome.FAILED),
+        (None, "The release failed at the upload of the wheel.", False, True, Outcome.FAILED),
+        (None, "Bumped the version. The deployment was rejected.", True, True, Outcome.PARTIAL),
         (Outcome.SUCCESS, "The refund test still fails on Mondays.", True, True, Outcome.PARTIAL),
         (None, "끝까지 돌리지 못했고 해결하지 못했습니다.", True, True, Outcome.PARTIAL),
     ],
@@ -187,3 +189,15 @@ def test_a_model_may_say_it_in_other_words_and_nothing_else():
 )
 def test_details_do_not_say_the_sentence_again(done, sentence, left):
     assert details_without(done, sentence) == left
+
+
+def test_a_release_that_failed_is_no_success():
+    tests = Run("pytest -q", "12 passed", failed=False)
+    assert verdict_of([tests, Run("npm publish", "403 Forbidden", failed=True)]) is Outcome.FAILED
+    assert verdict_of([Run("npm publish", "403", failed=True), Run("npm publish", "+ a@1", failed=False)]) is None
+    assert verdict_of([tests, Run("git push", "", failed=False)]) is Outcome.SUCCESS
+    assert verdict_of([Run("ls", "", failed=True)]) is None
+
+
+def test_a_turn_that_the_person_interrupted_is_no_success():
+    assert outcome_of(None, "", changed=True, mended=True, interrupted=True) is Outcome.PARTIAL

@@ -1,0 +1,52 @@
+"""What the spool of the hooks holds, and what of it only a transcript knows (docs/spec.md, R8)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from gitmem.memory.capture.pending import look, with_last_answers
+from gitmem.memory.start.start import session_start
+
+if TYPE_CHECKING:
+    from tests.memory.conftest import Recorder
+
+
+def killed(recorder: Recorder, desk, *, after_answer: bool) -> None:
+    """Deliver a session that was killed in its last turn, before its Stop hook ran."""
+    at = recorder.record("user", "Why does the index break?", promptId="p-9")
+    recorder.deliver("UserPromptSubmit", at, "p-9", prompt="Why does the index break?")
+    if after_answer:
+        recorder.record("assistant", [{"type": "text", "text": "Its lock is stale on NFS."}])
+    else:
+        recorder.record("assistant", [{"type": "text", "text": "Its lock is stale on NFS."}])
+        recorder.record("assistant", [{"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "ls"}}])
+    recorder.write()
+    recorder.payloads = recorder.payloads[-1:]
+    recorder.live(desk.store)
+
+
+def test_a_killed_session_s_last_answer_is_told_at_the_next_start(recorder, desk) -> None:
+    killed(recorder, desk, after_answer=True)
+    pending = look(desk.store, lambda _: False)
+    (turn,) = with_last_answers(pending)
+    assert (pending.turns[0].answer, turn.answer) == ("", "Its lock is stale on NFS.")
+    text = session_start(desk.store, (turn,), None, ())
+    assert "Done: Its lock is stale on NFS." in text
+
+
+def test_words_before_a_tool_call_are_no_answer(recorder, desk) -> None:
+    killed(recorder, desk, after_answer=False)
+    (turn,) = with_last_answers(look(desk.store, lambda _: False))
+    assert turn.answer == ""
+
+
+def test_a_session_that_still_runs_is_not_read(recorder, desk) -> None:
+    killed(recorder, desk, after_answer=True)
+    desk.clock.now = recorder_end(recorder)
+    (turn,) = with_last_answers(look(desk.store, lambda _: True))
+    assert turn.answer == ""
+
+
+def recorder_end(recorder: Recorder) -> datetime:
+    return datetime.fromtimestamp(recorder.payloads[-1][0], UTC)
