@@ -79,8 +79,8 @@ class Told(Value):
 def tell(asked: str, answer: str, files: Sequence[str], runs: Sequence[Run], *, interrupted: bool = False) -> Told:
     """Return the summary, the keywords and the summary sentence of an exchange.
 
-    `asked` and `answer` are the person's and the agent's words without noise; `interrupted` says that the person broke the
-    turn off, not only that they typed again.
+    `asked` and `answer` are the person's and the agent's words without noise; `interrupted` says that the person
+    broke the turn off, and did not only type again.
     """
     tests = verdict_of(runs)
     korean = is_korean(f"{asked} {answer[:_READ]}")

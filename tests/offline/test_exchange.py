@@ -28,7 +28,7 @@ PASSED = (Run("pytest", "3 passed", failed=False),)
             "빈 포트를 고르도록 바꿔서 해결했습니다.",
         ),
         ("do 5 and 6", "I'll do that.", ("a/x.py", "b/y.py"), (), "do 5 and 6 → changed x.py, y.py"),
-        ("목록을 정리해줘", "", ("a.py",), (), "목록을 정리해줘 → a.py 수정, 중단됨"),
+        ("목록을 정리해줘", "", ("a.py",), (), "목록을 정리해줘 → a.py 수정"),
         (
             "push it",
             "",
@@ -38,7 +38,7 @@ PASSED = (Run("pytest", "3 passed", failed=False),)
                 Run("git push", "", failed=False),
                 Run("ls", "", failed=True),
             ),
-            "push it → ran git commit, git push, broken off",
+            "push it → ran git commit, git push",
         ),
         (
             "go on",
@@ -47,7 +47,7 @@ PASSED = (Run("pytest", "3 passed", failed=False),)
             (),
             "go on → Fixed the parser of dates so that it reads time zones.",
         ),
-        ("", "", ("a.py",), (), "changed a.py, broken off"),
+        ("", "", ("a.py",), (), "changed a.py"),
         (
             "I believe we have 4 unresolved comments",
             "All 4 comments are addressed:\n\n- `a.py`: no limit any more\n- `b.py`: the fetch per item stays as it is",
@@ -122,3 +122,8 @@ def test_keywords_that_follow_each_other_in_the_request_are_one():
     told = tell("Add a login endpoint", answer, (), ())
     assert told.keywords[0] == "login endpoint"
     assert not {"login", "endpoint", "없어서"} & {*told.keywords}
+
+
+def test_only_a_turn_that_the_person_interrupted_is_broken_off():
+    assert tell("fix it", "", ("a.py",), ()).summary == "fix it → changed a.py"
+    assert tell("fix it", "", ("a.py",), (), interrupted=True).summary == "fix it → changed a.py, broken off"

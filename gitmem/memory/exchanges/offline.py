@@ -93,9 +93,8 @@ def _shortened(text: str) -> str:
 def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
     asked, done, files, failed = parts_of_turn(entry.text)
     answered = answer[:_MAX_READ]
-    told = tell(
-        human_text(turn.prompt)[:_MAX_READ] if asked else "", answered, files, turn.runs, interrupted=turn.interrupted
-    )
+    request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
+    told = tell(request, answered, files, turn.runs, interrupted=turn.interrupted)
     changed = bool(files) or any(not run.failed for run in turn.runs)
     mended = all(failure.fixed_by or failure.explained for failure in turn.failures) or not failed
     return Exchange(
