@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from gitmem.search import sources
+from gitmem.search.cover import covering
 from gitmem.search.era import era_of, in_order_of_time
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
@@ -159,7 +160,7 @@ def best(store: Store, ranked: list[Ranked], query: Query, limit: int) -> list[R
     first = ranked[: limit + _WEIGHED] if limit else ranked
     weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
     weighed.sort(key=lambda item: -item.score)
-    weighed = in_order_of_time(weighed, era_of(query.text))
+    weighed = covering(in_order_of_time(weighed, era_of(query.text)), query.text)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 

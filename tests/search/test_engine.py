@@ -248,3 +248,16 @@ def test_an_identifier_does_not_count_once_more_for_each_of_its_parts(shelf):
     )
 
     assert shelf.places("logs of the shop-api")[0] == ("knowledge/a.md", 5)
+
+
+def test_a_question_about_several_things_gets_what_adds_to_the_first_hits_before_near_copies(shelf):
+    for number in range(12):
+        shelf.put(f"knowledge/{number}.md", f"# A\n\nThe staging server is a server for staging, number {number}.\n")
+    for number in range(9):
+        shelf.put(f"knowledge/mail-{number}.md", f"# A\n\nMail and more mail, and number {number}.\n")
+
+    def place(query):
+        return next(at for at, path in enumerate(shelf.paths(query, limit=0)) if "mail" in path)
+
+    assert place("staging server, mail") == 12
+    assert place("all of staging server, mail") == 6
