@@ -225,6 +225,11 @@ def lines_of(body: str) -> list[tuple[str, str]]:
     return found
 
 
+def link_of(line: str) -> str:
+    """Return the path in the store that the line of an exchange links to, "" if it has no link."""
+    return line.rpartition("](../")[2].rpartition(") ")[0]
+
+
 def _written(key: str, value: str) -> object:
     return datetime.fromisoformat(value) if key == "updated" else value
 

@@ -1,7 +1,7 @@
 """Clear old memory, or all of it, from the tree in one commit (spec P6); `gitmem undo` restores it.
 
-Of old memory, logs, archives and session files go; summaries, facts and `memory.md` stay. Raw transcripts are not
-touched.
+Of old memory, logs, archives and session files go, with them the links of concepts to them, and concepts that link to
+nothing else; summaries, facts and `memory.md` stay. Raw transcripts are not touched.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
+CONCEPTS = "concepts"  # as in gitmem.model.concept
 OLD_DAYS = 30  # as for consolidated days (spec P4)
 _STAYS = frozenset({FORMAT, CONFIG, ".gitattributes", ".gitignore", MEMORY})
 _DAY = re.compile(r"daily/[0-9]{4}/[0-9]{2}/([0-9]{4}-[0-9]{2}-[0-9]{2})\.md")
@@ -65,6 +66,9 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
             from gitmem.store.setup.init import new_memory
 
             changes[MEMORY] = new_memory(transaction.now)
+        else:
+            for path, data in _without_links(store, files).items():
+                changes.setdefault(path, data)
         scope = "all memory" if days is None else f"memory older than {days} days"
         count = "1 file" if len(files) == 1 else f"{len(files)} files"
         message = Message(f"Clear {scope} ({count})", ((Trailer.OP.value, Op.CLEAR.value),))
@@ -83,7 +87,30 @@ def _chosen(store: Store, days: int | None) -> dict[str, int]:
     if days is None:
         memory = {MEMORY: sizes[MEMORY]} if MEMORY in sizes and _has_text(store) else {}
         return {**memory, **{path: size for path, size in sizes.items() if path not in _STAYS}}
-    return {path: sizes[path] for path in old_files(sizes, store.context.clock().date(), days)}
+    old = {path: sizes[path] for path in old_files(sizes, store.context.clock().date(), days)}
+    emptied = (path for path, data in _without_links(store, old).items() if data is None)
+    return {**old, **{path: sizes[path] for path in emptied if path in sizes}}
+
+
+def _without_links(store: Store, gone: Collection[str]) -> dict[str, bytes | None]:
+    """Return the concepts that link to files that go, without these links; None for those that keep none."""
+    if not any(path.startswith("sessions/") for path in gone):
+        return {}
+    from gitmem.model.concept import lines_of, link_of, parse_concept, render_changed
+
+    changed: dict[str, bytes | None] = {}
+    for name in store.files.names(CONCEPTS):
+        path = f"{CONCEPTS}/{name}"
+        data = store.read(path)
+        concept = None if data is None else parse_concept(data, path)
+        if concept is None or data is None:
+            continue
+        body = Document.parse(data).body
+        lost = {identifier for identifier, line in lines_of(body) if link_of(line) in gone}
+        left = tuple(one for one in concept.exchanges if one not in lost)
+        if lost:
+            changed[path] = render_changed(data, concept._replace(exchanges=left), (), lost) if left else None
+    return changed
 
 
 def _has_text(store: Store) -> bool:

@@ -62,7 +62,8 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
         kept = _kept(store) if due(store) else frozenset()
         steps = [step for step in due(store, kept) if step.target not in refused]
         if dry_run:
-            return Consolidated(tuple(Done(step, None) for step in steps), _due_of(store, kept), (), finished=True)
+            every = _all_rounds(store, kept)
+            return Consolidated(tuple(Done(step, None) for step in every), _due_of(store, kept), (), finished=True)
         if not steps or late():
             unique = tuple(dict.fromkeys(notices))
             return Consolidated(tuple(done), _due_of(store, kept), unique, finished=not steps)
@@ -84,11 +85,28 @@ def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], b
 
 def due(store: Store, kept: frozenset[str] = frozenset()) -> tuple[Step, ...]:
     """Return the due steps without the files in `kept`; lists folders, reads no file."""
+    return _planned(store, _logs(store) - kept)
+
+
+def _all_rounds(store: Store, kept: frozenset[str]) -> list[Step]:
+    """Return the due steps and those that become due by them: a week that is made of old days joins its month."""
+    steps: list[Step] = []
+    paths = _logs(store) - kept
+    while planned := _planned(store, paths):
+        steps += planned
+        paths = paths - {path for step in planned for path in step.sources} | {step.target for step in planned}
+    return steps
+
+
+def _planned(store: Store, paths: frozenset[str]) -> tuple[Step, ...]:
     config = store.config.tiers
-    paths = [path for tier in (DAILY, WEEKLY) for path in _files(store, tier) if path not in kept]
     return plan_consolidation(
         paths, store.context.clock().date(), weekly_days=config.weekly_days, monthly_days=config.monthly_days
     )
+
+
+def _logs(store: Store) -> frozenset[str]:
+    return frozenset(path for tier in (DAILY, WEEKLY) for path in _files(store, tier))
 
 
 def _due_of(store: Store, kept: frozenset[str]) -> tuple[str, ...]:

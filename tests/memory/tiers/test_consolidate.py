@@ -62,14 +62,12 @@ def test_what_was_consolidated_is_shown_as_it_was(autumn):
     assert read_at(autumn.store, commit, "daily/2026/09/2026-09-28.md").decode() == before
 
 
-def test_a_dry_run_does_nothing(autumn):
+def test_a_dry_run_lists_what_is_then_done_and_does_nothing(autumn):
     tip = autumn.store.tip
-    assert [one.step.period for one in consolidate_due(autumn.store, dry_run=True).done] == [
-        "2026-W40",
-        "2026-W43",
-        "2026-W45",
-    ]
+    listed = [one.step for one in consolidate_due(autumn.store, dry_run=True).done]
     assert autumn.store.tip == tip
+    assert [step.period for step in listed] == ["2026-W40", "2026-W43", "2026-W45", "2026-10"]
+    assert listed == [one.step for one in consolidate_due(autumn.store).done]
 
 
 def test_an_undo_brings_the_days_back_and_they_stay(autumn):
