@@ -117,10 +117,19 @@ class Door(Value):
             self.notices((f"{error.message} {error.remedy}".strip(),))
         return store
 
-    def maintain_later(self, store: Store) -> None:
-        """Pack the repository in the background at each tenth spare pack, and keep existing vectors complete."""
+    def rotated(self, archive: str) -> str:
+        """Return the line that tells of a rotation: words for a person, the mark that skills know for an agent."""
+        if self.out.isatty():
+            return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
+        return f"[GITMEM_ROTATE] file={archive}"
+
+    def maintain_later(self, store: Store, *, much: bool = False) -> None:
+        """Pack the repository in the background at each tenth spare pack, and keep existing vectors complete.
+
+        After a command that made `much` at once, it is packed at any spare pack.
+        """
         spare = store.spare_packs()
-        if store.config.maintenance.automatic and spare > 0 and spare % 10 == 1:
+        if store.config.maintenance.automatic and spare > 0 and (much or spare % 10 == 1):
             from gitmem.store.upkeep.background import start
 
             start(store, "maintain", "--if-needed")

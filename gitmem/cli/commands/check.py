@@ -42,8 +42,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "dropped": list(result.dropped),
     }
     if result.archive:
-        request = f"[GITMEM_ROTATE] file={result.archive}"
-        text = f"{request}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
+        text = (
+            f"{door.rotated(result.archive)}\nRotated memory.md: {result.tokens:,} tokens went into {result.archive}."
+        )
     elif before >= result.threshold > result.tokens:
         text = "Nothing to do: another process has just rotated memory.md."
     else:

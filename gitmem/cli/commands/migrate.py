@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         door.notices(done[-1].notices)
     door.answer(args, _value(done, dry_run=args.dry_run), _text(done, dry_run=args.dry_run))
     if not args.dry_run:
-        door.maintain_later(store)
+        door.maintain_later(store, much=True)
     return ExitCode.OK
 
 

@@ -61,12 +61,14 @@ def run(args: argparse.Namespace, door: Door) -> int:
     saved, turns = sum(one.saved for one in done), sum(one.turns for one in done)
     archives = [archive for one in done for archive in one.archives]
     value = {"files": [one._asdict() for one in done], "turns": turns, "saved": saved, "archives": archives}
-    lines = [f"[GITMEM_ROTATE] file={archive}" for archive in archives]
+    lines = [door.rotated(archive) for archive in archives]
     outcome = f"{saved} saved, {turns - saved} already there or empty"
     lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
     door.answer(args, value, "\n".join(lines))
-    door.maintain_later(store)
-    return ExitCode.OK
+    door.maintain_later(store, much=True)
+    # A file in a folder may be anything; one that a person names is meant to be a transcript.
+    failed = any(not one.turns and one.notices and one.path in paths for one in done)
+    return ExitCode.FAILURE if failed else ExitCode.OK
 
 
 def _own(args: argparse.Namespace, door: Door) -> list[str]:

@@ -74,7 +74,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     }
     lines = [f"Saved {what.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
-        lines.insert(0, f"[GITMEM_ROTATE] file={saved.archive}")
+        lines.insert(0, door.rotated(saved.archive))
     door.answer(args, value, "\n".join(lines))
     door.maintain_later(store)
     return ExitCode.OK

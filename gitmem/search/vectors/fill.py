@@ -165,7 +165,7 @@ class _Filling:
             left=left,
             tokens=self._embedder.tokens,
             cost=None if price is None else price * self._embedder.tokens / 1_000_000,
-            problem=problem or ("The cache is full; the oldest files have no vectors." if left else ""),
+            problem=problem or ("Files changed meanwhile; the next run embeds the rest." if left else ""),
         )
 
     def _load(self) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _OLD_LOCK = 60.0  # seconds; git commands hold one for milliseconds, or while an editor is open
 _SHOWN = 5
+_SOON_PACKED = 50  # spare packs that may wait for the next save that starts the packing
 _BRANCH = f"refs/heads/{MEMORY_BRANCH}"
 
 
@@ -162,7 +163,9 @@ def check_maintenance(store: Store) -> Iterator[Finding]:
     state = f"{count(len(pack_names(common)), 'pack')}, about {count(loose_estimate(common), 'loose object')}"
     if not store.own_repository:
         yield Finding("packing", Level.OK, f"{state}; the repository is the project's, so git packs it.")
-    elif needed(store):
-        yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
-    else:
+    elif not needed(store):
         yield Finding("packing", Level.OK, f"{state}.")
+    elif store.config.maintenance.automatic and 0 < store.spare_packs() <= _SOON_PACKED:
+        yield Finding("packing", Level.OK, f"{state}; gitmem packs them in the background.")
+    else:
+        yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")

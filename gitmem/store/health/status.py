@@ -35,7 +35,7 @@ _RECENT = 50  # commits to search first for a save
 
 @dataclass(frozen=True, slots=True)
 class LastSave:
-    """The newest save or captured turn: its commit, date and subject."""
+    """The newest save or captured turn: its commit, when that was made, and its subject."""
 
     commit: str
     at: datetime
@@ -110,7 +110,7 @@ def _last_save(store: Store) -> LastSave | None:
     if not found:  # each walks all of history
         found = [record for op in _SAVES for record in records(store, op=op, limit=1)]
     newest = max(found, key=lambda record: record.committed, default=None)
-    return None if newest is None else LastSave(newest.commit, newest.date, newest.subject)
+    return None if newest is None else LastSave(newest.commit, newest.committed, newest.subject)
 
 
 def _size(store: Store) -> int:

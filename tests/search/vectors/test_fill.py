@@ -132,6 +132,17 @@ def test_a_full_cache_keeps_the_newest(many, embedder, monkeypatch):
     assert cache.open().count * cache.open().layout.record <= 200
 
 
+def test_a_file_that_changes_meanwhile_fills_no_cache(many, embedder):
+    def change() -> None:
+        (many.root / "knowledge" / "part-0.md").write_text("# Other\n\nWords that nobody saw yet.\n")
+
+    embedder.meanwhile = change
+    filled = fill(many.store, embedder, seconds=60)
+    assert filled.left > 0
+    assert "full" not in filled.problem
+    assert "changed" in filled.problem
+
+
 def test_what_is_gone_from_the_files_goes_from_the_cache(many, embedder):
     fill(many.store, embedder, seconds=60)
     for number in range(7):
