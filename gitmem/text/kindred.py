@@ -116,12 +116,11 @@ ci pipeline > jenkins circleci actions
 cloud hosting provider > aws gcp azure heroku vercel
 monitoring alerting > datadog prometheus grafana sentry pagerduty
 editor ide > vscode vim neovim emacs jetbrains
-type typing > mypy pyright typescript
+typing > mypy pyright typescript
 build bundler > webpack vite esbuild rollup
 validation schema > zod pydantic
 payment > stripe paypal
 email mail > sendgrid smtp
-state > redux zustand
 """
 
 
