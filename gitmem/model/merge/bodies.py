@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.log import sections
-from gitmem.model.ids import is_fact_id, make_id, milliseconds_of
+from gitmem.model.ids import is_fact_id, is_timed, make_id, milliseconds_of, tail_of
 from gitmem.text.linemerge import Token, ended, lines, merge_tokens, union
 from gitmem.text.newlines import newline_of
 from gitmem.values import Value
@@ -73,7 +73,7 @@ def merge_bodies(base: str, older: str, newer: str) -> MergedBody:
         if not _stays(versions, joined.tokens):
             continue
         parts[key] = _framed(versions, _once(joined.tokens, settled, done))
-        if joined.conflicts or any(token.order in settled.clashes for token in parts[key].tokens):
+        if joined.conflicts or any(_entry_of(token) in settled.clashes for token in parts[key].tokens):
             review.append(parts[key].title or TOP)
     return MergedBody(_put_together([*parts.values()], newline_of(newer or older)), tuple(dict.fromkeys(review)))
 
@@ -94,7 +94,7 @@ def survivors(base: str, changed: str) -> tuple[str | None, bool]:
     if not set(after.entries) - old:
         return None, more
     parts = [
-        part._replace(tokens=[token for token in part.tokens if token.order not in old])
+        part._replace(tokens=[token for token in part.tokens if _entry_of(token) not in old])
         for part in after.parts.values()
     ]
     return _put_together(parts, newline_of(changed)), more
@@ -123,7 +123,7 @@ def _take_apart(text: str) -> _Body:
                 tokens += lines(piece)
             else:
                 entries[item.entry.id], places[item.entry.id] = piece, key
-                tokens.append(_token(item.entry.id, piece))
+                tokens.append(_token(item.entry.id, piece, item.entry.time))
         tokens += lines(text[at:stop])
         parts[key] = _Part(heading, title, tokens, text[stop:end], end == len(text))
     return _Body(parts, entries, places)
@@ -136,8 +136,14 @@ def _end_of_words(text: str, start: int, end: int) -> int:
     return end if newline < 0 else newline + 1
 
 
-def _token(identifier: str, text: str) -> Token:
-    return Token(f"^{identifier}", text, identifier)
+def _token(identifier: str, text: str, time: str) -> Token:
+    """Return the token of an entry, ordered by its time: not every id has one."""
+    return Token(f"^{identifier}", text, f"{time} {identifier}")
+
+
+def _entry_of(token: Token) -> str:
+    """Return the id of the entry that a token is, "" for a line."""
+    return token.key[1:] if token.order else ""
 
 
 def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
@@ -196,6 +202,8 @@ def _copy(identifier: str, text: str) -> tuple[str, str]:
     """Return the other version of an entry as a new entry, its id derived from its text."""
     digest = hashlib.sha256(f"{identifier}\n{_plain(text)}".encode("utf-8", "surrogateescape")).digest()
     copy = make_id(milliseconds_of(identifier), digest)
+    if not is_timed(identifier):
+        copy = identifier[0] + tail_of(copy)
     return copy, text.replace(f" ^{identifier}", f" ^{copy}", 1)
 
 
@@ -211,7 +219,7 @@ def _standing(body: _Body, key: _Key, settled: _Settled, common: Sequence[_Body]
     part = body.parts.get(key)
     found = []
     for token in part.tokens if part else ():
-        entry = token.order
+        entry = _entry_of(token)
         if not entry:
             found.append(token)
         elif settled.places.get(entry) == key and all(side.places.get(entry) == key for side in common):
@@ -223,13 +231,14 @@ def _once(tokens: Sequence[Token], settled: _Settled, done: set[str]) -> list[To
     """Return tokens with each entry once, preceded by its other version if both sides changed it."""
     found = []
     for token in tokens:
-        if token.order and token.order in done:
+        entry = _entry_of(token)
+        if entry and entry in done:
             continue
-        copy = settled.copies.get(token.order)
+        copy = settled.copies.get(entry)
         if copy is not None:
-            found.append(_token(copy, settled.texts[copy]))
-        if token.order:
-            done.add(token.order)
+            found.append(_token(copy, settled.texts[copy], token.order.removesuffix(f" {entry}")))
+        if entry:
+            done.add(entry)
         found.append(token)
     return found
 

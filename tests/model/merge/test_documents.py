@@ -22,6 +22,7 @@ from gitmem.model.merge.documents import (
     without_markers,
 )
 from gitmem.model.merge.trees import merge_trees
+from gitmem.model.session.fields import Fields, render_fields
 
 HEADER = "---\nid: {0}\nkind: {0}\ncreated: 2026-11-21T00:00:00Z\n---\n"
 SECTIONS = ("Core Decisions", "Current State", "Recent Context", "Known Issues")
@@ -525,3 +526,37 @@ def test_trees_of_which_one_side_is_untouched_come_out_as_the_other(base, ours):
 def _clashes(*trees: dict[str, bytes]) -> bool:
     """Say whether a tree holds names that no one file system can hold together, as a person's may."""
     return any({"A.md", "a.md"} <= set(tree) or "a" in tree or "í.md" in tree for tree in trees)
+
+
+WORDS = st.sampled_from(["", "It works.", "It works.\n\nWith tests.", "Done.", "```py\nx = 1\n```"])
+CAPTURES = st.builds(
+    Fields,
+    request=st.sampled_from(["", "Fix it."]),
+    answer=WORDS,
+    noted=st.lists(st.sampled_from(["The cause is a lock.", "It is on NFS."]), max_size=2, unique=True).map(tuple),
+    errors=st.lists(st.sampled_from(["`a`: no", "`b`: no"]), max_size=2, unique=True).map(tuple),
+    files=st.lists(st.sampled_from(["a.py", "b.py"]), max_size=2, unique=True).map(tuple),
+    outcome=st.just(""),
+).filter(any)
+
+
+@given(base=st.none() | CAPTURES, ours=CAPTURES, theirs=CAPTURES)
+def test_two_clones_that_captured_parts_of_one_turn_lose_nothing(base, ours, theirs):
+    """One exchange has one id on both; what each knows of the turn stands in the merged log."""
+
+    def captured(fields: Fields | None) -> bytes:
+        entries = [] if fields is None else [Entry("x4f7k2m9q0x", "10:00:00", "Exchange", render_fields(fields))]
+        text = "".join(map(render_entry, entries))
+        return log(section("Timeline", entry(1), text, entry(120)), header=HEADER.format("day-2026-11-21"))
+
+    merged = both(captured(base), captured(ours), captured(theirs), "daily/2026/11/2026-11-21.md")
+    told = [found.entry for found in find_entries(Document.parse(merged.data or b"").body)]
+    assert len({one.id for one in told}) == len(told)
+    words = "\n\n".join(one.text for one in told if one.label == "Exchange")
+    gone = base or Fields()
+    for side in (ours, theirs):
+        for part in ("noted", "errors", "files"):
+            for new in {*getattr(side, part)} - {*getattr(gone, part)}:
+                assert new in words
+        if side.answer != gone.answer:
+            assert side.answer in words
