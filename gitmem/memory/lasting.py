@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.acts import revived
 from gitmem.model.fact.chain import supersede
-from gitmem.model.fact.fact import Fact, FactKind, make_fact
+from gitmem.model.fact.fact import Fact, FactKind, fact_id, make_fact
 from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import fact_keywords
-from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.holds import in_force, what_holds
 from gitmem.model.fact.rivals import rivals_of
+from gitmem.model.ids import is_fact_id
 from gitmem.store.headers.facts import known_facts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gitmem.model.entry.save import Save
+    from gitmem.model.session.entries import Placed
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
@@ -31,6 +35,8 @@ KINDS = {
 }
 LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
 MAX_SOURCES = 12
+_BY_LABEL = {kind.label: fact for kind, fact in KINDS.items()}
+_SAID = 0.6  # the confidence of what an answer stated
 _SAVED = 0.9  # the confidence of what was saved by hand
 
 
@@ -55,6 +61,31 @@ class Lasting:
         kept = self.keep(made, event.id, again=True)
         return (event.id, {}) if kept is None else (kept[0].id, kept[1])
 
+    def keep_said(self, placed: Iterable[Placed], session: str, source: str) -> dict[str, bytes | None]:
+        """Return the changes of files that keep the facts of a turn's lines, without those that have ended."""
+        changes: dict[str, bytes | None] = {}
+        for identifier, one in {one.entry.id: one for one in placed}.items():
+            kind = _BY_LABEL.get(one.entry.label)
+            if kind is None or not is_fact_id(identifier):
+                continue
+            made = make_fact(
+                kind,
+                one.entry.text,
+                one.at.replace(microsecond=0),
+                confidence=_SAID,
+                origin={"session": session, "exchange": source} if session else {"exchange": source},
+                sources=(source,),
+                keywords=fact_keywords(one.entry.text),
+            )
+            kept = self.keep(made, source, again=False)
+            changes |= kept[1] if kept else {}
+        return changes
+
+    def has_ended(self, identifier: str) -> bool:
+        """Say whether a fact is known and does not hold."""
+        status = what_holds(self._facts().values()).get(identifier)
+        return status is not None and not status.holds
+
     def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, dict[str, bytes | None]] | None:
         """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.
 
@@ -62,7 +93,7 @@ class Lasting:
         What contradicts it is kept beside it for review.
         """
         known = self._facts().get(made.id)
-        there = self._read(known) if known else None
+        there = self._read(known or made)  # or made by an earlier commit of the transaction
         if known is not None and there is None:
             return None  # its file cannot be changed
         if there is not None and there.binds:
@@ -105,6 +136,14 @@ class Lasting:
         for fact in facts:
             self._facts()[fact.id] = fact._replace(file=fact.path)
         return {fact.path: render_fact(fact) for fact in facts}
+
+
+def with_fact_id(placed: Placed) -> Placed:
+    """Return a turn's line of a lasting type with the id of its fact, any other as it is."""
+    kind = _BY_LABEL.get(placed.entry.label)
+    if kind is None or len(placed.entry.text) > LONGEST:
+        return placed
+    return placed._replace(entry=placed.entry._replace(id=fact_id(kind, placed.entry.text)))
 
 
 def fact_of(event: Save, text: str) -> Fact | None:

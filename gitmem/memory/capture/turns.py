@@ -14,6 +14,7 @@ from enum import Enum
 from gitmem.errors import RefusedError
 from gitmem.memory.capture.pending import Pending
 from gitmem.memory.entries import day_log, memory_of, new_daily
+from gitmem.memory.lasting import Lasting, with_fact_id
 from gitmem.memory.save import rotate_if_full
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import clean_text, find_by_digest
@@ -143,6 +144,10 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
         exchange=store.config.save.mode != "ask",
         answer_chars=store.config.capture.answer_chars,
     )
+    if remembered is not None:
+        remembered = remembered._replace(
+            daily=tuple(map(with_fact_id, remembered.daily)), memory=tuple(map(with_fact_id, remembered.memory))
+        )
     saved = _Saved.NOTHING if remembered is None else _saved_before(transaction, store, clean, remembered)
     if remembered is None or saved is _Saved.EARLIER:
         return ""
@@ -155,8 +160,15 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store.config.rotation)
-    changes = {path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()}
+    lasting = Lasting(store, transaction)
+    remembered = remembered._replace(
+        memory=tuple(one for one in remembered.memory if not lasting.has_ended(one.entry.id))
+    )
+    changes: dict[str, bytes | None] = {
+        path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
+    }
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
+    changes |= lasting.keep_said(remembered.memory, turn.session, turn.entry_id())
     placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
     entries = dict.fromkeys(one.entry.id for one in placed)
     trailers = (
