@@ -28,10 +28,10 @@ def find(
     """
     commit = resolve(store, at) if at else None
     result = answer(store, query, limit=limit + 1, deep=deep, history=history, at=commit)
-    more = len(result.hits) > limit
+    total = result.total if len(result.hits) > limit else 0
     hits = result.hits[:limit]
     lines = ",\n".join(json.dumps(hit_value(hit), ensure_ascii=False, separators=(",", ":")) for hit in hits)
-    hint = _next(hits, more=more, everywhere=deep and history, at=at)
+    hint = _next(hits, total=total, everywhere=deep and history, at=at)
     if result.left_out:
         hint += f" {result.left_out} facts that no longer hold are left out: history=true."
     if result.without_vectors:
@@ -61,7 +61,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
     }
 
 
-def _next(hits: list[Hit], *, more: bool, everywhere: bool, at: str) -> str:
+def _next(hits: list[Hit], *, total: int, everywhere: bool, at: str) -> str:
     if not hits:
         wider = "" if everywhere else " or with deep=true (raw transcripts) and history=true (what was deleted)"
         return f"Nothing is remembered about this. Try other words for it{wider}."
@@ -70,6 +70,6 @@ def _next(hits: list[Hit], *, more: bool, everywhere: bool, at: str) -> str:
     hint.append(f", at={at!r})." if at else ").")
     if any(hit.commit for hit in hits):
         hint.append(" A hit with a commit is gone from the files: memory_get(path, start_line, at=commit).")
-    if more:
-        hint.append(" There are more hits: a higher limit, or narrower words.")
+    if total:
+        hint.append(f" {len(hits)} of {total} hits: a higher limit, or narrower words.")
     return "".join(hint)

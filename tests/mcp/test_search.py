@@ -36,3 +36,10 @@ def test_it_is_told_why_vectors_were_left_out(memory, monkeypatch):
     monkeypatch.setattr(search, "answer", lambda *_, **__: Answer([], "openai did not answer within a second."))
     result = memory.call("memory_search", query="zebra")
     assert result.content[1].text.endswith("Found by words alone: openai did not answer within a second.")
+
+
+def test_it_is_told_how_many_hits_of_how_many_are_given(memory):
+    for number in range(4):
+        memory.put(f"knowledge/{number}.md", f"# A\n\nzebra {number}\n")
+    assert "2 of 4 hits" in memory.call("memory_search", query="zebra", limit=2).content[1].text
+    assert "hits:" not in memory.call("memory_search", query="zebra", limit=4).content[1].text
