@@ -98,7 +98,8 @@ def ask_for_everything(project, *server: str) -> None:
         return project.inspect(*words, server=server)
 
     tools = [tool["name"] for tool in inspect("--method", "tools/list", "--strict")["tools"]]
-    assert tools == ["memory_search", "memory_load", "memory_get", "memory_history", "memory_save"]
+    names = ["search", "load", "get", "history", "save", "update"]
+    assert tools == [f"memory_{name}" for name in names]
 
     def call(tool: str, *pairs: str):
         arguments = [word for pair in pairs for word in ("--tool-arg", pair)]
