@@ -75,12 +75,16 @@ def waiting(desk) -> list[str]:
     return sorted(name.split("-")[0] for name in HookSpool(desk.store.private).names())
 
 
-def told(desk) -> list[str]:
-    """The requests that the daily logs tell of."""
+def told(desk, label: str = "") -> list[str]:
+    """The requests that the daily logs tell of; with a label, the texts of the entries that have it."""
     found = []
     for path in sorted(Path(desk.store.root).glob("daily/*/*/*.md")):
-        found += [split_fields(one.entry.text).request for one in find_entries(path.read_text(encoding="utf-8"))]
-    return [request for request in found if request]
+        entries = [one.entry for one in find_entries(path.read_text(encoding="utf-8"))]
+        if label:
+            found += [entry.text for entry in entries if entry.label == label]
+        else:
+            found += [split_fields(entry.text).request for entry in entries if entry.label == "Exchange"]
+    return [text for text in found if text]
 
 
 def ops(desk, bare_git) -> list[str]:
