@@ -39,6 +39,9 @@ GROUPS = {
         "show": "print a document, a day, an entry, a fact or a commit",
         "keywords": "list keywords, and the entries that bear them",
     },
+    "work on a task": {
+        "task": "show what a running session is at, and add to it",
+    },
     "look into history": {
         "log": "list what was saved, when, in which session",
         "sessions": "list sessions, or print one",

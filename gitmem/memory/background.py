@@ -40,6 +40,7 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
         return Captured()
     pending = look(store, alive)
     steps = _Steps(store)
+    steps.run("working memory", partial(_follow, store, pending))
     over, now = pending.over(), store.context.clock()
     if pending.useless or pending.unreadable or any(is_due(turn, over, store, now) for turn in pending.turns):
         steps.run("capture", partial(steps.capture, partial(look, store, alive)))
@@ -55,6 +56,12 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
         elif session.name in answered:
             steps.run("half of the context", partial(steps.half_used, session))
     return steps.captured
+
+
+def _follow(store: Store, pending: Pending) -> None:
+    from gitmem.memory.task.working import follow
+
+    follow(store, pending.events)
 
 
 def tend(store: Store, late: Callable[[], bool]) -> None:
@@ -165,6 +172,7 @@ class _Steps:
         from gitmem.memory.concepts.group import group
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
         from gitmem.memory.facts.learn import learn
+        from gitmem.memory.task.working import forget_working
 
         keep_transcript(self._store, session.name, session.transcript)
         turns = turns_of(read_records(session.transcript), session.name)
@@ -181,6 +189,7 @@ class _Steps:
             from gitmem.memory.exchanges.model import request_rewording
 
             request_rewording(self._store, session.name, session.host, session.transcript)
+        forget_working(self._store, session.name)
         self._unmark(session)
 
     def improve(self, late: Callable[[], bool]) -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from gitmem.cli.door import Door
+    from gitmem.memory.capture.pending import Pending
     from gitmem.store.spool.hooks import HookSpool
     from gitmem.store.store import Store
 
@@ -36,6 +37,7 @@ _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
 _ARCHIVES = 20  # the newest, among which those without a model's summary are looked for
 _STILL_KNOWN = ("resume", "fork")
+_GOES_ON = (*_STILL_KNOWN, "compact")
 
 
 class Call(Value):
@@ -151,26 +153,39 @@ def _answer_start(
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
     with ProjectQuestions(folder, door.environ) as questions:
         from gitmem.memory.capture.pending import glance, with_last_answers
-        from gitmem.memory.start.start import MARKER, session_start
+        from gitmem.memory.start.start import MARKER, session_goes_on, session_start
 
         store = _open(door, root)
         found = glance(store)
         transcript = payload.get("transcript_path")
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") == _PROMPT
         known = kept and isinstance(transcript, str) and _knows(transcript, MARKER)
-        if not known:
+        stands = _stands(store, payload, found)
+        if known:
+            text = session_goes_on(stands)
+        else:
             turns, pending = ((), ()) if late() or not found else (with_last_answers(found), _pending(store))
-            text = session_start(store, turns, None if late() else questions.answer(), pending, late)
+            text = session_start(store, turns, None if late() else questions.answer(), pending, late, stands=stands)
             if late() or not found:
                 _log(
                     door,
                     f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only",
                 )
-            if text:
-                print(json.dumps(answer(text), ensure_ascii=False), file=door.out, flush=True)
+        if text:
+            print(json.dumps(answer(text), ensure_ascii=False), file=door.out, flush=True)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
+
+
+def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:
+    """Return in a few lines what a session that goes on is at, "" for a new one."""
+    session = payload.get("session_id")
+    if payload.get("source") not in _GOES_ON or not isinstance(session, str):
+        return ""
+    from gitmem.memory.task.working import brief_working
+
+    return brief_working(store, session, found.events if found else ())
 
 
 def _pending(store: Store) -> Sequence[str]:

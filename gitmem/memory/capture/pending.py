@@ -38,13 +38,14 @@ class Session(Value):
 
 
 class Pending(Value):
-    """The content of the spool: turns, sessions, compaction events, and files without use or that cannot be parsed."""
+    """The spool: its events, their turns and sessions, compactions, and files without use or that cannot be parsed."""
 
     turns: tuple[Turn, ...]
     sessions: tuple[Session, ...]
     compactions: tuple[HookEvent, ...]
     useless: tuple[str, ...]
     unreadable: tuple[str, ...]
+    events: tuple[HookEvent, ...] = ()
 
     def over(self) -> frozenset[str]:
         """Return the names of finished sessions."""
@@ -79,6 +80,7 @@ def read_pending(spool: HookSpool, now: datetime, alive: Callable[[int], bool]) 
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
         tuple(one.name for one in seen if one.event is None and one.readable),
         tuple(one.name for one in seen if not one.readable),
+        tuple(events),
     )
 
 

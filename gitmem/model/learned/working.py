@@ -200,6 +200,15 @@ def note(memory: WorkingMemory, text: str) -> WorkingMemory:
     return replace(memory, discoveries=_pushed(memory.discoveries, [one_line(text, _LINE)], MAX_DISCOVERIES))
 
 
+def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> WorkingMemory:
+    """Add an error: its type and message where the output tells them, else its beginning."""
+    read = read_error(output)
+    kind, message = (read.type, read.message) if read else ("", output)
+    seen = ErrorSeen(at, command, kind, one_line(message, _LINE))
+    counts = replace(memory.statistics, errors=memory.statistics.errors + 1)
+    return replace(memory, errors=_pushed(memory.errors, [seen], MAX_ERRORS), statistics=counts)
+
+
 def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
     """Add a decision with what is in view now; one that was made already changes nothing."""
     said = one_line(text, _LINE)
@@ -302,17 +311,10 @@ def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 
 def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    read = read_error(event.text)
-    kind, message = (read.type, read.message) if read else ("", event.text)
-    seen = ErrorSeen(event.at.isoformat(), _what(event), kind, one_line(message, _LINE))
     result = ToolResult(event.at.isoformat(), event.tool, _what(event), worked=False)
-    counts = replace(memory.statistics, tools=memory.statistics.tools + 1, errors=memory.statistics.errors + 1)
-    return replace(
-        memory,
-        results=_pushed(memory.results, [result], MAX_RESULTS),
-        errors=_pushed(memory.errors, [seen], MAX_ERRORS),
-        statistics=counts,
-    )
+    counts = replace(memory.statistics, tools=memory.statistics.tools + 1)
+    memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
+    return fail(memory, event.text, event.at.isoformat(), command=_what(event))
 
 
 def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:

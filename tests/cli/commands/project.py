@@ -110,9 +110,11 @@ class Desk:
     def store(self) -> Path:
         return self.project / ".gitmem"
 
-    def ran(self, *argv: str, cwd: Path | None = None, terminal: bool = False, **environ: str) -> Ran:
+    def ran(
+        self, *argv: str, cwd: Path | None = None, terminal: bool = False, stdin: bytes = b"", **environ: str
+    ) -> Ran:
         out, err = Terminal() if terminal else _stream(), _stream()
-        door = Door({**os.environ, **environ}, str(cwd or self.project), _stream(), out, err)
+        door = Door({**os.environ, **environ}, str(cwd or self.project), _stream(stdin), out, err)
         code = main(argv, lambda: door)
         return Ran(code, _written(out), _written(err).decode())
 

@@ -1,0 +1,120 @@
+"""`gitmem task`: what a running session is at."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from gitmem.cli.door import Door
+    from gitmem.model.learned.working import WorkingMemory
+
+_ACTS = ("show", "start", "plan", "note", "error", "suppose", "settle", "decide", "complete", "abandon")
+_UNSURE = 0.5
+_PERSON = "cli"  # the session of a person who begins a task without an agent
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem task`."""
+    parser.add_argument("act", choices=_ACTS, nargs="?", default="show", help="what to do (default: show)")
+    parser.add_argument("text", nargs="*", metavar="TEXT", help="the task, a note, each step of a plan, ...")
+    parser.add_argument("--session", default="", metavar="ID", help="of this session (default: the one active last)")
+    parser.add_argument("--why", default="", help="the reason of a decision, or the evidence of a hypothesis")
+    parser.add_argument("--confidence", type=float, metavar="0-1", help=f"of a hypothesis (default: {_UNSURE})")
+    parser.add_argument("--json", action="store_true", help="print the working memory as JSON")
+
+
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Show what a running session is at, and add to it: its task, plan, hypotheses, decisions, and what failed.
+
+    Hooks keep it from what the agent does. It is private to this machine, told again after a compaction, and becomes
+    an episode when the session is over.
+
+    A hypothesis that is made again keeps the higher confidence. 'settle h1 confirmed' makes a decision of it if it is
+    at least 0.9 sure ('--confidence 0.95' says so); 'settle h1 rejected' drops it.
+
+    With --json: {session, started, task, steps, results, errors, discoveries, files, symbols, hypotheses, decisions,
+    statistics}.
+
+    Examples:
+      gitmem task
+      gitmem task start "Make the loader read empty files"
+      gitmem task plan "write a failing test" "mend the loader"
+      gitmem task suppose "The cache is stale" --confidence 0.6 --why "dates differ"
+      gitmem task settle h1 confirmed --confidence 0.95
+      gitmem task error "pytest -x: KeyError: 'a'"
+      gitmem task complete
+
+    """
+    from gitmem.memory.task.working import change_working, find_working
+    from gitmem.model.learned.brief import brief
+
+    store = door.settled(args)
+    try:
+        session = find_working(store, args.session).session
+    except NotFoundError:
+        if args.act != "start":
+            raise
+        session = args.session or _PERSON
+    if args.act == "show":
+        memory = find_working(store, session)
+    else:
+        memory = change_working(store, session, _change(args, door.context().clock().isoformat()))
+    text = brief(memory) or "Nothing yet."
+    door.answer(args, asdict(memory), plain(f"Session {memory.session}\n{text}"))
+    return ExitCode.OK
+
+
+def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
+    """Return the change that the command line asks for.
+
+    Raises:
+        UsageError: a word is missing.
+
+    """
+    from gitmem.model.learned import working
+    from gitmem.model.learned.task import TaskStatus
+
+    text, sure = " ".join(args.text), _UNSURE if args.confidence is None else args.confidence
+    if args.act == "complete":
+        return lambda memory: working.end_task(memory, TaskStatus.COMPLETED)
+    if args.act == "abandon":
+        return lambda memory: working.end_task(memory, TaskStatus.ABANDONED)
+    if not text.strip():
+        raise UsageError(f"'gitmem task {args.act}' needs a text.", "'gitmem task --help' shows examples.")
+    if args.act == "settle":
+        return _settlement(args, at)
+    if args.act == "plan":
+        return lambda memory: working.set_plan(memory, [working.Step(step) for step in args.text])
+    return {
+        "start": lambda memory: working.start_task(memory, text, at),
+        "note": lambda memory: working.note(memory, text),
+        "error": lambda memory: working.fail(memory, text, at),
+        "suppose": lambda memory: working.suppose(memory, text, sure, [args.why] if args.why else ()),
+        "decide": lambda memory: working.decide(memory, text, at, args.why),
+    }[args.act]
+
+
+def _settlement(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
+    from gitmem.model.learned.working import HypothesisStatus, settle
+
+    words = [status.value for status in (HypothesisStatus.CONFIRMED, HypothesisStatus.REJECTED)]
+    if len(args.text) != 2 or args.text[1] not in words:  # noqa: PLR2004  # id and status
+        raise UsageError(
+            "'gitmem task settle' takes an id and 'confirmed' or 'rejected'.", "gitmem task settle h1 confirmed"
+        )
+    identifier, status = args.text[0], HypothesisStatus(args.text[1])
+
+    def settled(memory: WorkingMemory) -> WorkingMemory:
+        try:
+            return settle(memory, identifier, status, at, args.confidence)
+        except KeyError:
+            raise NotFoundError(f"There is no hypothesis {identifier}.", "'gitmem task' lists them.") from None
+
+    return settled

@@ -1,0 +1,186 @@
+"""Keep the working memory of each running session in a private file (docs/format.md, "Working memory").
+
+It is never committed and no machine sees another's. A file is replaced whole, by rename, and names the events that it
+holds already, so that a process killed between here and the spool counts nothing twice.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import NotFoundError
+from gitmem.machine.beneath import read_text
+from gitmem.model.learned.brief import brief
+from gitmem.model.learned.task import TaskStatus, TaskType
+from gitmem.model.learned.working import (
+    ErrorSeen,
+    Hypothesis,
+    HypothesisStatus,
+    Snapshot,
+    Statistics,
+    Step,
+    Task,
+    TaskDecision,
+    ToolResult,
+    TouchedFile,
+    WorkingMemory,
+    apply,
+    begin,
+)
+from gitmem.redact.redact import redact
+from gitmem.store.transcripts.transcripts import file_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from gitmem.model.session.events import HookEvent
+    from gitmem.store.store import Store
+
+FOLDER = "tasks"
+_SUFFIX = ".json"
+_KEPT = timedelta(days=30)  # of a session that never ended
+
+
+def read_working(store: Store, session: str) -> WorkingMemory | None:
+    """Return the working memory of a session; None if it has none, or the file cannot be read."""
+    held = _read(_path(store, session))
+    return held[0] if held else None
+
+
+def running(store: Store) -> list[WorkingMemory]:
+    """Return the working memories of all sessions that have one, the one that was changed last first."""
+    folder = os.path.join(store.private, FOLDER)
+    names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)] if os.path.isdir(folder) else []
+    paths = sorted((os.path.join(folder, name) for name in names), key=lambda path: -os.path.getmtime(path))
+    return [held[0] for path in paths if (held := _read(path))]
+
+
+def find_working(store: Store, session: str) -> WorkingMemory:
+    """Return the working memory of the session with this id or prefix; "" means the one that was changed last.
+
+    Raises:
+        NotFoundError: there is none, or the prefix fits several.
+
+    """
+    found = [memory for memory in running(store) if memory.session.startswith(session)]
+    exact = [memory for memory in found if memory.session == session]
+    if not found:
+        about = f" {session!r}" if session else ""
+        raise NotFoundError(f"No running session{about} has a task.", "'gitmem task start TEXT' begins one.")
+    if session and not exact and len(found) > 1:
+        names = ", ".join(memory.session for memory in found)
+        raise NotFoundError(f"More than one session begins with {session!r}: {names}.", "Give more of it.")
+    return (exact or found)[0]
+
+
+def follow(store: Store, events: Iterable[HookEvent]) -> None:
+    """Bring the working memory of each session up to these events; those it has already change nothing."""
+    by_session: dict[str, list[HookEvent]] = {}
+    for event in sorted(events, key=lambda event: event.at):
+        by_session.setdefault(event.session, []).append(event)
+    for session, own in by_session.items():
+        _change(store, session, partial(_followed, events=own))
+
+
+def change_working(store: Store, session: str, change: Callable[[WorkingMemory], WorkingMemory]) -> WorkingMemory:
+    """Change the working memory of a session by a note of its agent, and return it."""
+    now = store.context.clock().isoformat()
+    return _change(store, session, lambda memory, seen: (change(memory or WorkingMemory(session, now)), seen))
+
+
+def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:
+    """Return in a few lines what a session is at, events of the spool included; "" if nothing is known."""
+    held = _read(_path(store, session))
+    own = sorted((event for event in events if event.session == session), key=lambda event: event.at)
+    if own:
+        held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
+    return brief(held[0]) if held else ""
+
+
+def forget_working(store: Store, session: str) -> None:
+    """Remove the working memory of a session that is over, and those that nothing was added to for long."""
+    oldest = (store.context.clock() - _KEPT).timestamp()
+    folder = os.path.join(store.private, FOLDER)
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    for name in names:
+        path = os.path.join(folder, name)
+        if path == _path(store, session) or (name.endswith(_SUFFIX) and os.path.getmtime(path) < oldest):
+            os.unlink(path)
+
+
+def _followed(
+    memory: WorkingMemory | None, seen: frozenset[str], events: list[HookEvent]
+) -> tuple[WorkingMemory, frozenset[str]]:
+    memory = memory or begin(events[0])
+    for event in events:
+        if event.source not in seen:
+            memory = apply(memory, event)
+    # Events that left the spool do not come again.
+    return memory, frozenset(event.source for event in events)
+
+
+def _change(
+    store: Store,
+    session: str,
+    change: Callable[[WorkingMemory | None, frozenset[str]], tuple[WorkingMemory, frozenset[str]]],
+) -> WorkingMemory:
+    path = _path(store, session)
+    folder = os.path.dirname(path)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    with store.folder_lock(folder, "working memory"):
+        memory, seen = _read(path) or (None, frozenset())
+        changed, known = change(memory, seen)
+        if changed != memory or known != seen:
+            value = {"working": asdict(changed), "events": sorted(known)}
+            text = redact(json.dumps(value, ensure_ascii=False, indent=1), allow=store.config.redaction.allow).text
+            with open(f"{path}.new", "w", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(text)
+            os.replace(f"{path}.new", path)
+    return changed
+
+
+def _path(store: Store, session: str) -> str:
+    return os.path.join(store.private, FOLDER, file_name(session) + _SUFFIX)
+
+
+def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
+    text = read_text(path)
+    try:
+        value = json.loads(text) if text else {}
+        return (_working(value["working"]), frozenset(map(str, value["events"]))) if value else None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None  # written by another version, or by hand: it is begun anew
+
+
+def _working(given: dict[str, Any]) -> WorkingMemory:
+    task = given["task"]
+    return WorkingMemory(
+        session=str(given["session"]),
+        started=str(given["started"]),
+        task=Task(**task | {"type": TaskType(task["type"]), "status": TaskStatus(task["status"])}) if task else None,
+        steps=tuple(Step(**step) for step in given["steps"]),
+        results=tuple(ToolResult(**result) for result in given["results"]),
+        errors=tuple(ErrorSeen(**error) for error in given["errors"]),
+        discoveries=tuple(map(str, given["discoveries"])),
+        files=tuple(TouchedFile(**file) for file in given["files"]),
+        symbols=tuple(TouchedFile(**symbol) for symbol in given["symbols"]),
+        hypotheses=tuple(map(_hypothesis, given["hypotheses"])),
+        decisions=tuple(map(_decision, given["decisions"])),
+        statistics=Statistics(**given["statistics"]),
+    )
+
+
+def _hypothesis(given: dict[str, Any]) -> Hypothesis:
+    lists = {name: tuple(given[name]) for name in ("evidence", "conflicts")}
+    return Hypothesis(**given | lists | {"status": HypothesisStatus(given["status"])})
+
+
+def _decision(given: dict[str, Any]) -> TaskDecision:
+    context = given["context"]
+    lists = {name: tuple(context[name]) for name in ("files", "symbols")}
+    return TaskDecision(**given | {"context": Snapshot(**context | lists)})

@@ -1,0 +1,53 @@
+"""`gitmem task` shows and changes what a session is at; a compaction has it told again."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode
+
+if TYPE_CHECKING:
+    from tests.cli.commands.project import Desk
+
+
+def test_a_person_begins_plans_and_ends_a_task(desk: Desk):
+    assert desk.ran("task").code == ExitCode.NOT_FOUND
+    desk.run("task", "start", "Fix the loader,", "it crashes")
+    desk.run("task", "plan", "write a test", "mend it")
+    desk.run("task", "note", "empty files are read as none")
+    desk.run("task", "error", "E   KeyError: 'a'")
+    desk.run("task", "suppose", "The cache is stale", "--confidence", "0.6", "--why", "dates differ")
+    shown = desk.run("task").out
+    assert "Task (bug_fix, active): Fix the loader, it crashes" in shown
+    assert "Plan: 0 of 2 steps done" in shown
+    assert "Failed: KeyError: 'a'" in shown
+    assert "Hypothesis h1 (open, 0.6): The cache is stale" in shown
+    desk.run("task", "settle", "h1", "confirmed", "--confidence", "0.95")
+    done = desk.run("task", "complete", "--json").json
+    assert [one["text"] for one in done["decisions"]] == ["The cache is stale"]
+    assert (done["task"]["type"], done["task"]["status"]) == ("bug_fix", "completed")
+    assert desk.git(desk.store, "status", "--porcelain") == ""
+
+
+def test_what_is_missing_or_wrong_is_said(desk: Desk):
+    desk.run("task", "start", "Fix the loader", "--session", "s1")
+    assert desk.ran("task", "note").code == ExitCode.USAGE
+    assert desk.ran("task", "settle", "h1").code == ExitCode.USAGE
+    assert desk.ran("task", "settle", "h9", "rejected").code == ExitCode.NOT_FOUND
+    assert desk.ran("task", "note", "x", "--session", "other").code == ExitCode.NOT_FOUND
+
+
+def test_after_a_compaction_the_session_is_told_what_it_is_at(desk: Desk):
+    def event(name: str, **more: object) -> str:
+        payload = {"hook_event_name": name, "session_id": "s1", "cwd": str(desk.project), "transcript_path": ""}
+        return desk.run("hook", "claude", stdin=json.dumps(payload | more).encode()).out
+
+    event("SessionStart", source="startup")
+    event("UserPromptSubmit", prompt="Fix the loader, it crashes on empty files")
+    event("PostToolUseFailure", tool_name="Bash", tool_input={"command": "pytest -x"}, error="E   KeyError: 'a'")
+    told = json.loads(event("SessionStart", source="compact"))["hookSpecificOutput"]["additionalContext"]
+    assert "Where this session stands" in told
+    assert "Task (bug_fix, active): Fix the loader, it crashes on empty files" in told
+    assert "Failed: `pytest -x`: KeyError: 'a'" in told
+    assert "Where this session stands" not in event("SessionStart", source="startup")

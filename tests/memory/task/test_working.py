@@ -1,0 +1,149 @@
+"""The working memory of a session survives a crash, counts nothing twice, and ends with the session."""
+
+from __future__ import annotations
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.errors import NotFoundError
+from gitmem.machine.context import Context
+from gitmem.memory.task.working import (
+    FOLDER,
+    brief_working,
+    change_working,
+    find_working,
+    follow,
+    forget_working,
+    read_working,
+    running,
+)
+from gitmem.model.learned.working import HypothesisStatus, Step, decide, note, set_plan, settle, start_task, suppose
+from gitmem.model.session.events import HookEvent, HookKind
+from gitmem.store.setup.init import Place, init_store
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from gitmem.store.store import Store
+
+START = datetime(2026, 11, 21, 10, tzinfo=UTC)
+AT = START.isoformat()
+
+
+@pytest.fixture
+def store(tmp_path: Path, environ: dict[str, str]) -> Store:
+    (tmp_path / "project").mkdir()
+    context = Context(environ, str(tmp_path / "home"), "desk", lambda: START)
+    return init_store(str(tmp_path / "project"), context, Place.PROJECT).store
+
+
+def event(kind: HookKind, number: int, session: str = "s1", **more: object) -> HookEvent:
+    at = START + timedelta(minutes=number)
+    return HookEvent(kind, session, at, "claude-code", source=f"e{number}", **more)
+
+
+def events() -> list[HookEvent]:
+    return [
+        event(HookKind.PROMPT, 1, text="The loader crashes on empty files, fix it 🎉"),
+        event(HookKind.TOOL, 2, tool="TodoWrite", steps=(("read", "completed"), ("mend", "in_progress"))),
+        event(HookKind.TOOL_FAILED, 3, tool="Bash", command="pytest -x", text="E   KeyError: 'a'"),
+        event(HookKind.TOOL, 4, tool="Edit", files=("src/로더.py",)),
+    ]
+
+
+def test_what_was_written_is_read_again(store: Store) -> None:
+    follow(store, events())
+    memory = change_working(store, "s1", lambda memory: suppose(memory, "The cache is stale", 0.4, ["dates"]))
+    memory = change_working(store, "s1", lambda memory: suppose(memory, "Two writers", 0.9))
+    memory = change_working(store, "s1", lambda memory: settle(memory, "h2", HypothesisStatus.CONFIRMED, AT))
+    memory = change_working(store, "s1", lambda memory: decide(memory, "Use a lock", AT, "safe"))
+    assert read_working(store, "s1") == memory
+    assert len(memory.decisions) == 2
+    assert memory.statistics.tools == 3
+
+
+def test_events_that_come_again_count_once(store: Store) -> None:
+    for upto in (2, 3, 4):
+        follow(store, events()[:upto])
+    follow(store, reversed(events()))
+    memory = read_working(store, "s1")
+    assert memory is not None
+    assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
+    assert memory.steps == (Step("read", "completed"), Step("mend", "in_progress"))
+
+
+def test_a_kill_at_each_step_loses_and_doubles_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    follow(store, events()[:2])
+    before = read_working(store, "s1")
+    for name in ("replace",):
+
+        def killed(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, name, killed)
+            with pytest.raises(KeyboardInterrupt):
+                follow(store, events())
+        assert read_working(store, "s1") == before
+    follow(store, events())
+    memory = read_working(store, "s1")
+    assert memory is not None
+    assert memory.statistics.errors == 1
+
+
+def test_it_is_private_and_gone_with_its_session(store: Store) -> None:
+    follow(store, [*events(), event(HookKind.PROMPT, 9, "s2", text="another")])
+    assert {memory.session for memory in running(store)} == {"s1", "s2"}
+    assert not store.files.edited()
+    forget_working(store, "s1")
+    assert [memory.session for memory in running(store)] == ["s2"]
+
+
+def test_a_session_is_found_by_its_prefix(store: Store) -> None:
+    for session in ("abc1", "abd2"):
+        change_working(store, session, lambda memory: note(memory, "found"))
+    assert find_working(store, "abd").session == "abd2"
+    with pytest.raises(NotFoundError, match="abc1"):
+        find_working(store, "ab")
+    with pytest.raises(NotFoundError):
+        find_working(store, "x")
+
+
+def test_a_broken_file_is_begun_anew(store: Store) -> None:
+    follow(store, events()[:1])
+    folder = os.path.join(store.private, FOLDER)
+    (name,) = [name for name in os.listdir(folder) if name.endswith(".json")]
+    for text in ("{", "[]", json.dumps({"working": {"session": 1}, "events": []})):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+        assert read_working(store, "s1") is None
+    change_working(store, "s1", lambda memory: start_task(memory, "again", AT))
+    assert find_working(store, "").task is not None
+
+
+def test_secrets_are_not_kept(store: Store) -> None:
+    secret = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
+    change_working(store, "s1", lambda memory: note(memory, f"the token is {secret}"))
+    with open(os.path.join(store.private, FOLDER, "s1.json"), encoding="utf-8") as file:
+        assert secret not in file.read()
+
+
+def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: Store) -> None:
+    follow(store, events()[:3])
+    said = brief_working(store, "s1", events())
+    assert said.splitlines() == [
+        "Task (bug_fix, active): The loader crashes on empty files, fix it 🎉",
+        "Plan: 1 of 2 steps done; now: mend",
+        "Failed: `pytest -x`: KeyError: 'a'",
+        "Changed: src/로더.py",
+        "Last: Edit src/로더.py",
+        "[x] read",
+        "[>] mend",
+    ]
+    change_working(store, "s1", lambda memory: set_plan(memory, [Step("x" * 290)] * 50))
+    assert len(brief_working(store, "s1", ())) <= 4 * 300
+    assert brief_working(store, "unknown", ()) == ""
