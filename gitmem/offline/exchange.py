@@ -11,7 +11,8 @@ import re
 
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.session.cues import find_cues
-from gitmem.model.session.exchange import MAX_KEYWORDS, MAX_SUMMARY, Outcome, verdict_of
+from gitmem.model.session.exchange import MAX_KEYWORDS, MAX_SUMMARY
+from gitmem.model.session.outcome import Outcome, verdict_of
 from gitmem.model.session.turns import program
 from gitmem.offline.ranking import stems
 from gitmem.offline.reading import Role, is_statement

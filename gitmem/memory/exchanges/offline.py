@@ -25,14 +25,13 @@ from gitmem.model.session.exchange import (
     Exchange,
     details_without,
     new_session,
-    outcome_of,
     parse,
     parts_of_turn,
     render,
     took_the_place,
-    verdict_of,
 )
 from gitmem.model.session.noise import human_text
+from gitmem.model.session.outcome import judge_outcome
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.turns import fold
 from gitmem.offline.exchange import tell
@@ -74,14 +73,15 @@ def exchanges_of(store: Store, turns: Sequence[Turn]) -> list[Made]:
     """Return the significant exchanges of a session, in order, redacted and made without a model."""
     allow, boot, project = store.config.redaction.allow, boot_lines(store), os.path.dirname(store.root)
     made = []
-    for turn in turns:
+    for turn, following in zip(turns, (*turns[1:], None), strict=True):
         clean = redacted(turn, allow)
         read = clean._replace(prompt=clean.prompt[:_MAX_READ], answer=clean.answer[:_MAX_READ])
         entry = exchange_of(read, (project, turn.cwd), boot)
         answer = human_text(clean.answer)
         if entry is not None and (turn.tools or len(answer) >= _SHORT_ANSWER):
             brief = clean._replace(prompt=_shortened(human_text(clean.prompt)), answer=_shortened(answer), sources=())
-            made.append(Made(_offline(clean, entry, answer), entry.text, brief))
+            next_prompt = human_text(following.prompt) if following else ""
+            made.append(Made(_offline(clean, entry, answer, next_prompt), entry.text, brief))
     return made
 
 
@@ -90,13 +90,11 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _MAX_TOLD else f"{text[: _MAX_TOLD // 2]} […] {text[-_MAX_TOLD // 2 :]}"
 
 
-def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
+def _offline(turn: Turn, entry: Entry, answer: str, next_prompt: str) -> Exchange:
     asked, done, files, failed = parts_of_turn(entry.text)
     answered = answer[:_MAX_READ]
     request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
     told = tell(request, answered, files, turn.runs, interrupted=turn.interrupted)
-    changed = bool(files) or any(not run.failed for run in turn.runs)
-    mended = all(failure.fixed_by or failure.explained for failure in turn.failures) or not failed
     return Exchange(
         id=entry.id,
         time=entry.time,
@@ -107,9 +105,7 @@ def _offline(turn: Turn, entry: Entry, answer: str) -> Exchange:
         files=files,
         failed=failed,
         keywords=told.keywords,
-        outcome=outcome_of(
-            verdict_of(turn.runs), answered, changed=changed, mended=mended, interrupted=turn.interrupted
-        ),
+        outcome=judge_outcome(turn._replace(answer=answered, files=files), next_prompt),
     )
 
 

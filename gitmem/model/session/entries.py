@@ -12,10 +12,11 @@ from gitmem.model.entry.entry import Entry, clean_text
 from gitmem.model.entry.kinds import RECENT_CONTEXT, TIMELINE, MemoryType
 from gitmem.model.ids import tail_of
 from gitmem.model.session.cues import find_cues
-from gitmem.model.session.exchange import Outcome, outcome_of, verdict_of
+from gitmem.model.session.failure import ERROR_LENGTH, told_error
 from gitmem.model.session.fields import MENDED, Fields, render_fields
 from gitmem.model.session.kept import PROMPT_LENGTH, headline, kept, noted
 from gitmem.model.session.noise import human_text, is_restated, is_trivial
+from gitmem.model.session.outcome import Outcome, judge_outcome
 from gitmem.model.session.turns import Turn, derived_id, program
 from gitmem.text.sentences import is_korean, split
 from gitmem.text.sentences import shorten as shorten_all
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
 ANSWER_LENGTH = 6_000  # characters; the transcript has the rest
 ASKED_LENGTH = 200
 DONE_LENGTH = 400
-ERROR_LENGTH = 200
 COMMAND_LENGTH = 120
 _FILES_SHOWN = 12
 _FAILURES_SHOWN = 3
@@ -48,14 +48,6 @@ _COURTESY = (
     *("done!", "done.", "all done!", "all done.", "working on it"),
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
-_NOT_FAILED = ("<tool_use_error>", "The user doesn't want to", "User rejected", "[Request interrupted")
-# Words of an error's telling line, surely and perhaps; and words of lines that say nothing.
-_TELLING = (
-    ("error:", "fatal:", "panic:", "exception", "--- fail", "undefined", "no such", "not found", "denied"),
-    ("failed", "failure", "cannot", "can't", "unexpected", "invalid", "unknown", "missing", "refused", "timed out"),
-)
-_SAYS_NOTHING = ("warn", "task failed", "errors found", "exit status", "npm err! code")
-
 EXCHANGE = "Exchange"
 STATE = "State"
 
@@ -145,7 +137,7 @@ def _read(
 ) -> tuple[Turn, str, str, tuple[str, ...]] | None:
     """Return a turn with its request, result and relative files; None if it was idle."""
     turn = turn._replace(
-        failures=tuple(_told_from(failure, roots) for failure in turn.failures if _error(failure.error))
+        failures=tuple(_told_from(failure, roots) for failure in turn.failures if told_error(failure.error))
     )
     asked, done = human_text(turn.prompt), human_text(turn.answer)
     if is_trivial(asked) or is_restated(asked, boot_lines):
@@ -200,7 +192,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
     errors = []
     for failure in turn.failures:
         end = f"{MENDED}{_mended(failure, words)}" if _is_mended(failure) else ""
-        errors.append(f"{_code(failure.command or failure.tool)}: {_error(failure.error)}{end}")
+        errors.append(f"{_code(failure.command or failure.tool)}: {told_error(failure.error)}{end}")
     return Fields(
         request=kept(asked, PROMPT_LENGTH),
         answer=kept(done, answer_chars) if turn.closed else "",
@@ -215,9 +207,7 @@ def _outcome(turn: Turn, done: str) -> str:
     """Return how a turn ended; "" where it succeeded, and while it is not known."""
     if not turn.closed:
         return ""
-    mended = all(_is_mended(failure) for failure in turn.failures)
-    changed = bool(turn.files) or any(not run.failed for run in turn.runs)
-    outcome = outcome_of(verdict_of(turn.runs), done, changed=changed, mended=mended, interrupted=turn.interrupted)
+    outcome = judge_outcome(turn._replace(answer=done))
     return "" if outcome is Outcome.SUCCESS else outcome.value
 
 
@@ -244,7 +234,7 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
         lines.append(f"{words.files}: {_list(files, words)}")
     for failure in _last_of_each(turn.failures):
         end = _mended(failure, words) if _is_mended(failure) else words.unfixed
-        lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {_error(failure.error)} → {end}")
+        lines.append(f"{words.failed}: {_code(failure.command or failure.tool)}: {told_error(failure.error)} → {end}")
     text = clean_text("\n".join(lines))
     return Entry(turn.exchange_id, _stamp(turn.ended), EXCHANGE, text, session_tag(turn.session))
 
@@ -353,29 +343,6 @@ def _code(text: str) -> str:
     """Return a command on one line as inline code."""
     line = " ".join(text.split()).replace("`", "'")
     return f"`{line[:COMMAND_LENGTH]}…`" if len(line) > COMMAND_LENGTH else f"`{line}`"
-
-
-def _error(text: str) -> str:
-    """Return the most telling line of an error; "" where nothing failed.
-
-    Nothing failed where an exit code means "no", as with grep, where a person refused, and where the host
-    refused a call that the agent then made otherwise.
-    """
-    lines = [line for line in (line.strip() for line in text.split("\n")) if line]
-    if lines and lines[0].casefold().startswith("exit code"):
-        lines = lines[1:]
-    if lines and lines[0].startswith(_NOT_FAILED):
-        return ""
-    meaningful = [line for line in lines if not any(words in line.casefold() for words in _SAYS_NOTHING)]
-    telling = (
-        line
-        for some in (meaningful, lines)
-        for words in _TELLING
-        for line in some
-        if any(w in line.casefold() for w in words)
-    )
-    line = next(telling, lines[0] if lines else "")
-    return line[:ERROR_LENGTH].rstrip() + "…" if len(line) > ERROR_LENGTH else line
 
 
 def shorten(text: str, limit: int) -> str:

@@ -9,19 +9,17 @@ from __future__ import annotations
 
 import re
 from datetime import UTC
-from enum import StrEnum
 
 from gitmem.model.document.scalars import flow
 from gitmem.model.entry.entry import Entry, clean_text
+from gitmem.model.session.outcome import Outcome
 from gitmem.text.sentences import is_korean
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
-
-    from gitmem.model.session.turns import Run
 
 LABEL = "Exchange"
 SECTION = "Exchanges"
@@ -31,14 +29,6 @@ MAX_ASKED = 200
 MAX_KEYWORDS, MAX_KEYWORD = 5, 40
 MAX_FILES = 12
 OFFLINE = "offline"
-
-
-class Outcome(StrEnum):
-    """How an exchange ended."""
-
-    SUCCESS = "success"
-    PARTIAL = "partial"
-    FAILED = "failed"
 
 
 class Exchange(Value):
@@ -66,21 +56,6 @@ _OUTCOMES = {
 }
 _MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
 
-_TESTS = re.compile(
-    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright test|rspec|phpunit|ctest|bats"
-    r"|(?:cargo|go|dotnet|deno|bun|swift|mix|npm|pnpm|yarn|make|gradle|gradlew|mvn|rake|uv run) (?:run )?"
-    r"[\w:-]{0,20}(?:test|check|verify)\w{0,10})\b"
-)
-_RELEASES = re.compile(
-    r"\b(?:(?:npm|pnpm|yarn|cargo|poetry|uv|flit|hatch|gem) (?:run )?(?:publish|release|deploy|push)|twine upload"
-    r"|gh (?:release create|workflow run)|docker push|git push|(?:fly|vercel|netlify|wrangler|firebase|eb) deploy"
-    r"|(?:kubectl|terraform|tofu) apply|helm (?:install|upgrade)|goreleaser|make (?:release|deploy|publish))\b"
-)
-_SAID_FAILED = re.compile(
-    r"\b[1-9][0-9]{0,6} (?:tests? |specs? )?(?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b"
-    r"|\btest result: FAILED|^Traceback \(most recent",
-    re.MULTILINE,
-)
 # Lead-ins of an answer: "Here is a summary of the changes:".
 _LEADS_ON = re.compile(
     r"^(?:here(?:'s| is| are) (?:a |the )?[^:.;]{0,60}|summary|[^:.;]{0,30}다음과 같습니다|主な[^:.;]{0,20})"
@@ -88,14 +63,6 @@ _LEADS_ON = re.compile(
     re.IGNORECASE,
 )
 _LOOSE = " :;.\uff1a"  # left over where a sentence was removed
-_GAVE_UP = re.compile(
-    r"\b(?:i|we) (?:could(?:n't| not)|can(?:'t|not)|was(?:n't| not) able to|were(?:n't| not) able to|failed to"
-    r"|gave up)\b|\bunable to\b|\b(?:release|deploy(?:ment)?|publish(?:ing)?|upload|push|pipeline|workflow|build)"
-    r" (?:has |was |is |itself )?(?:failed|rejected|failing|broken|blocked)\b|"
-    r"\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
-    r"|하지 못했|할 수 없었|해결되지 않|해결하지 못|여전히 (?:실패|안 )|실패했습니다",
-    re.IGNORECASE,
-)
 
 
 def render(exchange: Exchange) -> Entry:
@@ -156,35 +123,6 @@ def details_without(done: str, sentence: str) -> str:
 def took_the_place(now: str, captured: str) -> bool:
     """Say whether request and answer in an entry are still as its turn wrote them."""
     return is_raw(now) and parts_of_turn(now)[:2] == parts_of_turn(captured)[:2]
-
-
-def verdict_of(runs: Iterable[Run]) -> Outcome | None:
-    """Return the outcome of the last tests that were run, FAILED after a release that failed; None without either."""
-    backwards = list(reversed(list(runs)))
-    last = next((run for run in backwards if _RELEASES.search(run.command)), None)
-    if last is None or not last.failed:
-        last = next((run for run in backwards if _TESTS.search(run.command)), None)
-    if last is None:
-        return None
-    return Outcome.FAILED if last.failed or _SAID_FAILED.search(last.said) else Outcome.SUCCESS
-
-
-def outcome_of(
-    tests: Outcome | None, answer: str, *, changed: bool, mended: bool, interrupted: bool = False
-) -> Outcome:
-    """Return the outcome of an exchange by its tests and releases, its answer and its errors.
-
-    `answer` is "" without one; `changed` says that files were changed or commands worked, `mended` that every error was
-    followed by a success. A person who types again before the answer ends a turn, which says nothing of its outcome.
-    """
-    some = Outcome.PARTIAL if changed else Outcome.FAILED
-    if tests is Outcome.FAILED or interrupted:
-        return some
-    if not answer.strip():
-        return Outcome.SUCCESS if changed and mended else some
-    if _GAVE_UP.search(answer):
-        return some
-    return Outcome.SUCCESS if mended or tests is Outcome.SUCCESS else Outcome.PARTIAL
 
 
 _ANSWERED = {

@@ -1,0 +1,139 @@
+"""Judge how a turn ended: by its tests and releases, its errors, its answer, and what the person said next. Pure.
+
+One judge for all views of an exchange and for episodes; `bench/outcomes.py` compares it with turns labelled by hand.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from gitmem.model.session.failure import told_error
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from gitmem.model.session.turns import Run, Turn
+
+
+class Outcome(StrEnum):
+    """How an exchange, or an episode, ended."""
+
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+_TESTS = re.compile(
+    r"\b(?:pytest|unittest|tox|nox|jest|vitest|mocha|playwright test|rspec|phpunit|ctest|bats"
+    r"|(?:cargo|go|dotnet|deno|bun|swift|mix|npm|pnpm|yarn|make|gradle|gradlew|mvn|rake|uv run|mise|just|task|nx|turbo"
+    r"|composer|bazel|hatch|pdm) (?:run )?"
+    r"[\w:-]{0,20}(?:test|check|verify)\w{0,10})\b"
+)
+_RELEASES = re.compile(
+    r"\b(?:(?:npm|pnpm|yarn|cargo|poetry|uv|flit|hatch|gem) (?:run )?(?:publish|release|deploy|push)|twine upload"
+    r"|gh (?:release create|workflow run)|docker push|git push|(?:fly|vercel|netlify|wrangler|firebase|eb) deploy"
+    r"|(?:kubectl|terraform|tofu) apply|helm (?:install|upgrade)|goreleaser|make (?:release|deploy|publish))\b"
+)
+_SAID_FAILED = re.compile(
+    r"\b[1-9][0-9]{0,6} (?:tests? |specs? )?(?:failed|failing|failures?|errors?)\b|^(?:--- )?FAIL(?:ED)?\b"
+    r"|\btest result: FAILED|^Traceback \(most recent",
+    re.MULTILINE,
+)
+_GAVE_UP = re.compile(
+    r"\b(?:i|we) (?:could(?:n't| not)|can(?:'t|not)|was(?:n't| not) able to|were(?:n't| not) able to|failed to"
+    r"|gave up)\b|\bunable to\b|\b(?:release|deploy(?:ment)?|publish(?:ing)?|upload|push|pipeline|workflow|build)"
+    r" (?:has |was |is |itself )?(?:failed|rejected|failing|broken|blocked)\b|"
+    r"\b(?:is|are|do|does) still (?:fail|broken|not)|\bstill (?:fails?|failing)\b"
+    r"|하지 못했|할 수 없었|해결되지 않|해결하지 못|여전히 (?:실패|안 )|실패했습니다",
+    re.IGNORECASE,
+)
+_READ = 400  # characters of the next request: what follows is pasted or sets another task
+_FIRST = 60  # characters of its first sentence, in which thanks count
+# The person says that it is not done, or not what was asked.
+_REJECTED = re.compile(
+    r"\bstill (?:broken|fail\w*|not|the same|wrong|doesn'?t|does not|get(?:ting)?|see(?:ing)?|happen\w*|crash\w*)\b"
+    r"|\b(?:doesn'?t|does not|didn'?t|did not|isn'?t|is not|not) work(?:ing)?\b"
+    r"|\b(?:that'?s|this is|it'?s|you'?re|you got it) (?:all )?(?:wrong|incorrect)\b"
+    r"|\bthat'?s not (?:it|right|what|how)\b|\bnot what i\b|^(?:no|nope|wrong)\b[,.! ]"
+    r"|\bi(?:'m| am) talking about\b|\bi meant\b|\byou (?:misunderstood|broke)\b"
+    r"|\b(?:revert|undo) (?:it|that|this|your)\b"
+    r"|그[거게건] 아니|그게 아니|아니야|아닌데|아니라니까|여전히|아직도"
+    r"|안 ?[돼되됨됩]|틀렸|잘못[했됐된]|되돌려|원래대로",
+    re.IGNORECASE,
+)
+# The person points to what was left out, or does not believe what was said.
+_DOUBTED = re.compile(
+    r"^(?:hmm+[,. ]+)?(?:but|except|wait|are (?:we|you) sure|you (?:missed|forgot))\b|\bare (?:we|you) sure\b"
+    r"|\bi (?:didn'?t|don'?t|can'?t) see\b|\byou (?:missed|forgot)\b"
+    r"|\b(?:lint|tests?|build|ci|types?|pipeline) (?:is |are )?(?:failing|fails?|broken|red)\b"
+    r"|^(?:근데|그런데|하지만|잠깐)|빠졌|빠뜨|빼먹|확실해|정말이야|맞아\?",
+    re.IGNORECASE,
+)
+_THANKED = re.compile(
+    r"\b(?:thanks|thank you|thx|perfect|awesome|excellent|lgtm|looks good|well done|fixed it)\b"
+    r"|\b(?:it|that|this|now|all) works\b|\bworks (?:now|great|fine|perfectly|like)\b"
+    r"|^(?:great|good|nice|confirmed)\b|고마워|고맙|감사|완벽|훌륭|좋아|잘 ?(?:돼|되네|된다|됐|동작|작동)|해결됐"
+    r"|ありがとう",
+    re.IGNORECASE,
+)
+_ERROR = re.compile(r"\b(?:error|failed|traceback|exception)\b|오류|에러|실패", re.IGNORECASE)
+_QUOTED = 4  # words: so many of an answer's command at the head of the next request are that command
+
+
+def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
+    """Return how a turn ended; `next_prompt` is what the person said next, without what was injected.
+
+    What the person says counts first: that it is wrong or the same request again, then a doubt, then thanks. Then tests
+    and releases, an answer that gives up, and errors that nothing mended.
+    """
+    said = " ".join(next_prompt[:_READ].split())
+    if said and (_REJECTED.search(said) or _is_repeated(turn, next_prompt) or _fails_as_told(turn, said)):
+        return Outcome.FAILED
+    mended = all(one.fixed_by or one.explained for one in turn.failures if told_error(one.error))
+    changed = bool(turn.files) or any(not run.failed for run in turn.runs)
+    ended = outcome_of(verdict_of(turn.runs), turn.answer, changed=changed, mended=mended, interrupted=turn.interrupted)
+    if ended is Outcome.SUCCESS and _DOUBTED.search(said):
+        return Outcome.PARTIAL
+    return Outcome.SUCCESS if ended is Outcome.PARTIAL and _THANKED.search(said[:_FIRST].partition(". ")[0]) else ended
+
+
+def _is_repeated(turn: Turn, next_prompt: str) -> bool:
+    """Say whether the person set the same task again after an answer."""
+    return bool(turn.prompt.strip()) and turn.prompt.split() == next_prompt.split()
+
+
+def _fails_as_told(turn: Turn, said: str) -> bool:
+    """Say whether the person tells an error of a command that the answer gave."""
+    command = " ".join(said.split()[:_QUOTED])
+    return bool(_ERROR.search(said)) and not turn.tools and command in " ".join(turn.answer.split())
+
+
+def verdict_of(runs: Iterable[Run]) -> Outcome | None:
+    """Return the outcome of the last tests that were run, FAILED after a release that failed; None without either."""
+    backwards = list(reversed(list(runs)))
+    last = next((run for run in backwards if _RELEASES.search(run.command)), None)
+    if last is None or not last.failed:
+        last = next((run for run in backwards if _TESTS.search(run.command)), None)
+    if last is None:
+        return None
+    return Outcome.FAILED if last.failed or _SAID_FAILED.search(last.said) else Outcome.SUCCESS
+
+
+def outcome_of(
+    tests: Outcome | None, answer: str, *, changed: bool, mended: bool, interrupted: bool = False
+) -> Outcome:
+    """Return the outcome of an exchange by its tests and releases, its answer and its errors.
+
+    `answer` is "" without one; `changed` says that files were changed or commands worked, `mended` that every error was
+    followed by a success. A person who types again before the answer ends a turn, which says nothing of its outcome.
+    """
+    some = Outcome.PARTIAL if changed else Outcome.FAILED
+    if tests is Outcome.FAILED or interrupted:
+        return some
+    if not answer.strip():
+        return Outcome.SUCCESS if changed and mended else some
+    if _GAVE_UP.search(answer):
+        return some
+    return Outcome.SUCCESS if mended or tests is Outcome.SUCCESS else Outcome.PARTIAL
