@@ -166,12 +166,13 @@ class _Steps:
             pass
 
     def close(self, session: Session) -> None:
-        """Save a finished session's transcript (spec R14), exchanges (V1, V2), facts (V4) and concepts (V3)."""
+        """Save a finished session's transcript (spec R14), exchanges (V1, V2), facts (V4), concepts (V3), bugs (M3)."""
         from gitmem.memory.capture.recorded import capture_recorded, logged_turns
         from gitmem.memory.capture.session_end import keep_transcript, read_records
         from gitmem.memory.concepts.group import group
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
         from gitmem.memory.facts.learn import learn
+        from gitmem.memory.learned.bugs import learn_bugs
         from gitmem.memory.task.working import forget_working
 
         keep_transcript(self._store, session.name, session.transcript)
@@ -185,6 +186,7 @@ class _Steps:
         save_exchanges(self._store, session.name, session.host, turns)
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
+        learn_bugs(self._store, session.name, session.host, turns)
         if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
             from gitmem.memory.exchanges.model import request_rewording
 

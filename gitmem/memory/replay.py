@@ -10,6 +10,7 @@ from gitmem.memory.capture.session_end import keep_transcript, read_lines, read_
 from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
+from gitmem.memory.learned.bugs import learn_bugs
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import Turn, fold
@@ -76,6 +77,7 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
         save_exchanges(store, session, own[0].host, own)
         learn(store, session, own[0].host, own)
         group(store, session, own[0].host, own)
+        learn_bugs(store, session, own[0].host, own)
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))

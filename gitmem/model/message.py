@@ -28,6 +28,7 @@ class Op(StrEnum):
     EXCHANGES = "exchanges"
     FACT = "fact"
     CONCEPT = "concept"
+    PATTERN = "pattern"
     ADOPT = "adopt"
     EDIT = "edit"
     UNDO = "undo"
@@ -62,6 +63,7 @@ class Trailer(StrEnum):
     TOOK = "Gitmem-Took"
     FACT = "Gitmem-Fact"
     CONCEPT = "Gitmem-Concept"
+    PATTERN = "Gitmem-Pattern"
 
 
 def one_line(text: str, length: int) -> str:

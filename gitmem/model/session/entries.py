@@ -144,7 +144,7 @@ def _read(
         asked = ""
     if is_restated(done, boot_lines):
         done = ""
-    turn = turn._replace(failures=_explained(turn.failures, done))
+    turn = turn._replace(failures=explained(turn.failures, done))
     idle = not turn.files and not turn.failures
     if not asked and idle and (len(done) < _IDLE_ANSWER or not turn.tools):
         return None
@@ -166,14 +166,16 @@ def _below(name: str, roots: Sequence[str]) -> str:
     return next((name[len(prefix) :] for prefix in prefixes if name.startswith(prefix)), name)
 
 
-def _explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
+def explained(failures: Sequence[Failure], done: str) -> tuple[Failure, ...]:
     """Return failures with the answer's explanation of a fix, where it names the program."""
-    if all(failure.fixed_by for failure in failures):
+    if all(failure.fixed_by or failure.explained for failure in failures):
         return tuple(failures)
     fixes = [shorten(cue.text, ERROR_LENGTH) for cue in find_cues(done) if cue.type is MemoryType.ERROR_FIX]
 
     def of(failure: Failure) -> str:
         name = f"`{program(failure.command)}"
+        if failure.explained:  # read back from a log
+            return failure.explained
         return "" if failure.fixed_by else next((fix for fix in fixes if name in fix and len(name) > 1), "")
 
     return tuple(failure._replace(explained=of(failure)) for failure in failures)

@@ -1,0 +1,1 @@
+"""What is learned from sessions: bug patterns, knowledge of the project."""

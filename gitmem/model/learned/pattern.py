@@ -1,0 +1,223 @@
+"""Bug patterns: an error that came, where it came, and what mended it (docs/format.md, "Learned patterns"). Pure.
+
+All numbers are computed from lists of ids, so what two machines learned joins as sets of ids do. The same solution may
+stand twice in a merged file; reading joins its lists.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitmem.model.document.document import Document
+from gitmem.model.document.scalars import flow, plain_value
+from gitmem.model.ids import TAIL_BYTES, digest, make_id, tail_of
+from gitmem.model.learned.error import ErrorSignature, names_in
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gitmem.model.learned.sight import Sight
+
+FOLDER = "patterns"
+BUGS = f"{FOLDER}/bugs"
+KIND = "bug-pattern"
+LETTER = "b"
+MAX_SEEN = 200  # ids of a list
+MAX_SOLUTIONS = 12
+_MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS = 12, 12, 6
+_TITLE = 160
+
+
+class Solution(Value):
+    """What was done against an error, and the exchanges in which it mended it or did not."""
+
+    text: str
+    worked: tuple[str, ...] = ()
+    failed: tuple[str, ...] = ()
+
+    @property
+    def success_rate(self) -> float:
+        """The share of exchanges in which it worked, 0 where it was never tried."""
+        tried = len(self.worked) + len(self.failed)
+        return len(self.worked) / tried if tried else 0.0
+
+    @property
+    def confidence(self) -> float:
+        """The success rate as far as few trials show it: one that worked once is 2/3."""
+        return (len(self.worked) + 1) / (len(self.worked) + len(self.failed) + 2)
+
+
+class BugPattern(Value):
+    """An error that is known, with the ids of the exchanges in which it came; `updated` is when it last did."""
+
+    id: str
+    error: ErrorSignature
+    created: datetime
+    updated: datetime
+    seen: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    solutions: tuple[Solution, ...] = ()
+    source: bytes = b""  # the file it was read from
+
+    @property
+    def path(self) -> str:
+        """The pattern's file."""
+        return f"{BUGS}/{self.id}.md"
+
+    @property
+    def best(self) -> Solution | None:
+        """The solution that worked, in most of its trials and most often; None if none did."""
+        worked = [one for one in self.solutions if one.worked]
+        return max(worked, key=lambda one: (one.confidence, len(one.worked), one.text), default=None)
+
+    @property
+    def title(self) -> str:
+        """The error on one line."""
+        line = ": ".join(filter(None, (self.error.type, self.error.message))) or "An error without a message"
+        return line if len(line) <= _TITLE else f"{line[: _TITLE - 1].rstrip()}…"
+
+
+def pattern_id(error: ErrorSignature) -> str:
+    """Return the id of the pattern of an error; it follows from the error's type and masked message."""
+    return LETTER + tail_of(make_id(0, digest(KIND, error.type, error.message)[:TAIL_BYTES]))
+
+
+def begun(sight: Sight) -> BugPattern:
+    """Return the pattern of an error that came for the first time."""
+    empty = BugPattern(pattern_id(sight.error), sight.error, sight.at, sight.at, ())
+    return seen_again(empty, sight)
+
+
+def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
+    """Return a pattern with one more sight of its error; the same sight twice changes nothing."""
+    solutions = pattern.solutions
+    for text in sight.tried:
+        solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
+    if sight.mend:
+        solutions = _with(solutions, Solution(sight.mend, worked=(sight.exchange,)))
+    frames = _joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)
+    return pattern._replace(
+        error=ErrorSignature(pattern.error.type, pattern.error.message, pattern.error.names, frames),
+        created=min(pattern.created, sight.at),
+        updated=max(pattern.updated, sight.at),
+        seen=_joined(pattern.seen, (sight.exchange,), MAX_SEEN),
+        commands=_joined(pattern.commands, filter(None, (sight.command,)), _MAX_COMMANDS),
+        files=_joined(pattern.files, sight.files, _MAX_FILES),
+        solutions=solutions[:MAX_SOLUTIONS],
+    )
+
+
+def parse_pattern(data: bytes) -> BugPattern | None:
+    """Return the bug pattern of a document, None if it is none."""
+    given = Document.parse(data).metadata
+    error = given.get("error")
+    if given.get("kind") != KIND or not given.get("id") or not isinstance(error, dict):
+        return None
+    message = _text(error.get("message"))
+    solutions: tuple[Solution, ...] = ()
+    listed = given.get("solutions")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict) and _text(one.get("text")):
+            solutions = _with(solutions, Solution(_text(one["text"]), _texts(one, "worked"), _texts(one, "failed")))
+    created = _moment(given.get("created"))
+    return BugPattern(
+        id=_text(given["id"]),
+        error=ErrorSignature(_text(error.get("type")), message, names_in(message), _texts(error, "frames")),
+        created=created,
+        updated=max(created, _moment(given.get("updated"))),
+        seen=_texts(given, "seen"),
+        commands=_texts(given, "commands"),
+        files=_texts(given, "files"),
+        solutions=solutions,
+        source=data,
+    )
+
+
+def render_pattern(pattern: BugPattern) -> bytes:
+    """Return a pattern's file: a new one, or the one it was read from with the changed fields and more solutions.
+
+    Raises:
+        ValueError: a field of that file cannot be changed in place.
+
+    """
+    fields = _fields(pattern)
+    document = Document.parse(pattern.source)
+    if not pattern.source:
+        head = [f"{key}: {flow(value)}" for key, value in fields.items()]
+        return "\n".join(["---", *head, "---", *_body(pattern), ""]).encode("utf-8", "replace")
+    before = parse_pattern(pattern.source)
+    known = _fields(before) if before else {}
+    for key, value in fields.items():
+        if value != known.get(key):
+            document = document.set(key, value)
+    lines = document.body.splitlines()
+    more = [line for line in _body(pattern) if line.startswith("- ") and line not in lines]
+    return document.with_body(document.newline.join([document.body.rstrip(), *more, ""])).render()
+
+
+def _fields(pattern: BugPattern) -> dict[str, object]:
+    error = {"type": pattern.error.type, "message": pattern.error.message, "frames": list(pattern.error.frames)}
+    fields: dict[str, object] = {
+        "id": pattern.id,
+        "kind": KIND,
+        "created": pattern.created,
+        "updated": pattern.updated,
+        "error": {key: value for key, value in error.items() if value},
+        "commands": pattern.commands,
+        "files": pattern.files,
+        "seen": pattern.seen,
+        "solutions": [
+            {key: value for key, value in one._asdict().items() if value}  # without empty lists
+            for one in pattern.solutions
+        ],
+    }
+    return {key: plain_value(value) for key, value in fields.items() if value or key == "error"}
+
+
+def _body(pattern: BugPattern) -> list[str]:
+    """Return the lines that a person reads and a search finds; numbers are left to the header."""
+    lines = [f"# {pattern.title}", ""]
+    lines += [f"- Came with `{command}`" for command in pattern.commands]
+    return lines + [f"- {'Mended by' if one.worked else 'Did not help'}: {one.text}" for one in pattern.solutions]
+
+
+def _with(solutions: tuple[Solution, ...], more: Solution) -> tuple[Solution, ...]:
+    """Return solutions with one more, its ids joined to those of the same words; working wins over failing."""
+    known = next((one for one in solutions if _key(one.text) == _key(more.text)), None)
+    if known is None:
+        return (*solutions, more)
+    worked = _joined(known.worked, more.worked, MAX_SEEN)
+    failed = tuple(one for one in _joined(known.failed, more.failed, MAX_SEEN) if one not in worked)
+    joined = known._replace(worked=worked, failed=failed)
+    return tuple(joined if one is known else one for one in solutions)
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def _joined(known: Iterable[str], more: Iterable[str], most: int) -> tuple[str, ...]:
+    return tuple(dict.fromkeys((*known, *more)))[:most]
+
+
+def _text(value: object) -> str:
+    return " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
+
+
+def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...]:
+    value = given.get(key)
+    return tuple(filter(None, map(_text, value))) if isinstance(value, list) else ()
+
+
+def _moment(value: object) -> datetime:
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            value = None
+    if not isinstance(value, datetime):
+        return datetime.fromtimestamp(0, UTC)
+    return value if value.tzinfo else value.replace(tzinfo=UTC)

@@ -1,0 +1,74 @@
+"""Errors are found in turns with what mended them, and looking for something is no error (spec M3)."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+from gitmem.model.learned.sight import bare, find_sights, is_bug, mend_of
+from gitmem.model.session.turns import Failure, Run, Turn
+
+AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
+MISSING = "Exit code 1\nTraceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'"
+
+
+def failure(
+    command: str, error: str = MISSING, fixed_by: str = "", meanwhile: str = "", explained: str = ""
+) -> Failure:
+    return Failure(AT, "Bash", "", command, error, fixed_by, meanwhile, explained)
+
+
+@pytest.mark.parametrize(
+    "failed, mend",
+    [
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"), "`uv sync`"),
+        (failure("pytest -q", fixed_by="cd /app && pytest -q 2>&1 | tail -5", meanwhile="uv sync"), "`uv sync`"),
+        (failure("pytest -q", fixed_by="ruff check && pytest -q", meanwhile="uv sync"), "`uv sync`"),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile="/app/src/a.py"), "change `src/a.py`"),
+        (failure("pytest -q", fixed_by="pytest -q", meanwhile="git status && ls -la"), ""),
+        (failure("git push", fixed_by="git push -u origin main"), "`git push -u origin main`"),
+        (failure("pytest", explained="The cause was a missing lock file; `pytest` passes now."), None),
+        (failure("pytest", explained="then worked: `uv run pytest`"), "`uv run pytest`"),
+        (failure("pytest"), ""),
+    ],
+)
+def test_what_mended_a_failure(failed, mend):
+    assert mend_of(failed, ("/app/src/a.py",), ("/app",)) == (failed.explained if mend is None else mend)
+
+
+@pytest.mark.parametrize(
+    "command", ["ls -la /nowhere", "cd /app && cat a.txt", "git log x..y | head", "grep -rn foo ."]
+)
+def test_looking_for_something_is_no_error(command):
+    assert not is_bug(failure(command, "Exit code 2\nls: cannot access 'x': No such file or directory"))
+
+
+def test_what_the_host_refused_is_no_error():
+    assert not is_bug(failure("pytest", "<tool_use_error>File has not been read yet.</tool_use_error>"))
+    assert is_bug(failure("pytest"))
+
+
+def test_the_part_of_a_command_that_counts():
+    assert bare("cd /app && pytest -q 2>&1 | tail -5") == "pytest -q"
+
+
+def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help():
+    runs = (
+        Run("pytest -q", "", failed=True),
+        Run("pip install pyyaml", "", failed=False),
+        Run("git status", "", failed=False),
+        Run("pytest -q", "", failed=True),
+        Run("uv sync", "", failed=False),
+        Run("pytest -q", "", failed=False),
+    )
+    failures = (
+        failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"),
+        failure("pytest -q", fixed_by="pytest -q", meanwhile="uv sync"),
+        failure("npm test", "TypeError: x is not a function"),
+    )
+    turn = Turn("s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/a.py",), failures, cwd="/app", runs=runs)
+    first, second = find_sights([turn])
+    assert (first.exchange, first.error.type, first.command) == (turn.exchange_id, "ModuleNotFoundError", "pytest")
+    assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install pyyaml`",), ("a.py",))
+    assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
