@@ -139,13 +139,15 @@ class Door(Value):
             start(store, "reindex", "--background")
 
     def sync_later(self, store: Store, *, session: bool) -> None:
-        """Sync in the background if it is due; `session` says that a session has just begun or ended."""
+        """Sync in the background if it is due, the person's own store too; `session`: one has just begun or ended."""
+        from gitmem.store.store import own_store
         from gitmem.store.sync.attempts import is_due
 
-        if is_due(store, session=session):
-            from gitmem.store.upkeep.background import start
+        for one in (store, own_store(store)):
+            if one is not None and is_due(one, session=session):
+                from gitmem.store.upkeep.background import start
 
-            start(store, "sync", "--background")
+                start(one, "sync", "--background")
 
     def answer(self, args: argparse.Namespace, value: object, text: str) -> None:
         """Print `value` as JSON where `--json` was given, else `text`."""

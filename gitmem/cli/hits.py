@@ -52,6 +52,10 @@ def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, histo
     store = door.settled(args)
     at = named_commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
+    if at is None:
+        from gitmem.search.own import with_own
+
+        found = with_own(store, query, found)
     if found.without_vectors:
         from gitmem.search.vectors.cache import is_news
 
@@ -109,6 +113,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "weak": hit.weak,
         "status": hit.status or None,
         "others": list(hit.others),
+        "own": hit.own,
     }
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.mcp.calls import client_text
 from gitmem.search.engine import answer
+from gitmem.search.own import with_own
 from gitmem.store.history.records import resolve
 from gitmem.text.terminal import harmless
 
@@ -30,6 +31,7 @@ def find(
     result = answer(store, query, limit=limit + 1, deep=deep, history=history, at=commit)
     total = result.total if len(result.hits) > limit else 0
     hits = result.hits[:limit]
+    hits += with_own(store, query, result._replace(hits=hits)).hits[len(hits) :] if commit is None else []
     lines = ",\n".join(json.dumps(hit_value(hit), ensure_ascii=False, separators=(",", ":")) for hit in hits)
     hint = _next(hits, total=total, everywhere=deep and history, at=at)
     if result.left_out:
@@ -56,7 +58,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "tokens": hit.tokens,
         **{name: value for name, value in known.items() if value},
         **({"weak": True} if hit.weak else {}),
-        **({"status": hit.standing} if hit.status else {}),
+        **({"status": hit.standing} if hit.standing else {}),
         "snippet": hit.snippet,
     }
 

@@ -38,7 +38,7 @@ class Hit(Value):
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
     shares little with the query (`gitmem.search.worth`). `status` is that of a fact that does not hold or is disputed;
-    `others` are the ids of its successor, or of what contradicts it.
+    `others` are the ids of its successor, or of what contradicts it. `own` is true for one of the person's own store.
     """
 
     path: str
@@ -61,6 +61,7 @@ class Hit(Value):
     weak: bool = False
     status: str = ""
     others: tuple[str, ...] = ()
+    own: bool = False
 
     @property
     def fact(self) -> bool:
@@ -69,7 +70,9 @@ class Hit(Value):
 
     @property
     def standing(self) -> str:
-        """What to say of a fact that does not hold, or is in dispute, or ""."""
+        """What to say of a fact that is the person's own, does not hold, or is in dispute, or ""."""
+        if self.own:
+            return "your own, in every project"
         links = " and ".join(f"^{other}" for other in self.others)
         return f"{self.status}{' with' if self.status == 'disputed' else ', now'} {links}" if links else self.status
 

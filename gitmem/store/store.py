@@ -14,6 +14,7 @@ from gitmem.git.trust import check_layout
 from gitmem.machine.beneath import read_text
 from gitmem.model.paths import FORMAT, TEMPORARY
 from gitmem.store.config.personal import read_config, read_small
+from gitmem.store.locate import is_store, user_store
 from gitmem.store.spool.spool import Spool
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
@@ -35,6 +36,20 @@ PACKS = "packs"  # in the private folder of a store on a branch of its project
 REMOTES_FILE = "remotes"  # likewise
 MAX_PACKS = 50  # git's gc.autoPackLimit; each save adds a pack, and takes twice as long among a thousand
 MAX_LISTED = 20  # packs of gitmem in a project's repository, whose own count to git's limit as well
+
+
+def own_store(store: Store) -> Store | None:
+    """Return the person's own store (`gitmem init --user`); None without one, or if `store` is it.
+
+    One that cannot be opened counts as none: a project's memory works without it.
+    """
+    root = user_store(store.context.home)
+    if not is_store(root) or os.path.realpath(root) == os.path.realpath(store.root):
+        return None
+    try:
+        return Store(root, store.context)
+    except (GitmemError, OSError):
+        return None
 
 
 def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:

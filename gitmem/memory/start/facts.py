@@ -36,7 +36,8 @@ class ChosenFacts(Value):
     """Lines for the start text; `texts` are their descriptions after `normalized`.
 
     `told` and `settled` are digests of the entries in `memory.md` that are lines of these facts, or what they were made
-    of, and of facts that no longer hold. `ended` are the descriptions of the latter.
+    of, and of facts that no longer hold. `ended` are the descriptions of the latter, `current` those in
+    force, of which the lines tell the most useful.
     """
 
     lines: tuple[str, ...]
@@ -44,6 +45,7 @@ class ChosenFacts(Value):
     told: frozenset[str]
     settled: frozenset[str]
     ended: frozenset[str]
+    current: tuple[Fact, ...] = ()
 
 
 def choose_facts(store: Store, recent: str, project: ProjectState | None, late: Late = never) -> ChosenFacts:
@@ -57,7 +59,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     if not all(header.is_current(store.root) for header in candidates):
         candidates = _candidates(fact_headers(store, bounds))
     if not candidates:
-        return ChosenFacts((), *[frozenset[str]()] * 4)
+        return ChosenFacts((), frozenset(), frozenset(), frozenset(), frozenset())
     facts = [fact_of(header) for header in candidates]
     current = in_force(facts)
     current_ids = {fact.id for fact in current}
@@ -74,7 +76,9 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     said = {normalized(fact.description) for fact in current}
     ended = frozenset(normalized(fact.description) for fact in over) - said
     texts = frozenset(normalized(fact.description) for fact in told)
-    return ChosenFacts(tuple(_line(group, stale) for group in groups), texts, _digests(told), settled, ended)
+    return ChosenFacts(
+        tuple(_line(group, stale) for group in groups), texts, _digests(told), settled, ended, tuple(current)
+    )
 
 
 def normalized(text: str) -> str:

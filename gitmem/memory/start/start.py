@@ -8,6 +8,7 @@ import re
 from gitmem.errors import GitmemError
 from gitmem.memory.start.concept import current_concept
 from gitmem.memory.start.facts import choose_facts, normalized
+from gitmem.memory.start.own import SHARE, TITLE, own_lines
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import without_ids
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
@@ -76,6 +77,7 @@ def session_start(
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         *_newest_summary(store, facts.texts.union(map(_statement, open_issues)), facts.ended),
         Part("Facts", facts.lines, share=config.facts_percent),
+        Part(TITLE, own_lines(store, facts.current, late), share=SHARE),
         *current_concept(store, body, late),
         Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
         Part(KNOWN_ISSUES, open_issues, share=15),

@@ -4,7 +4,7 @@ import pytest
 
 KEYS = [
     *("path", "start_line", "end_line", "heading", "layer", "field", "type", "tags", "date", "session", "entry"),
-    *("score", "snippet", "tokens", "commit", "text", "weak", "status", "others"),
+    *("score", "snippet", "tokens", "commit", "text", "weak", "status", "others", "own"),
 ]
 
 
@@ -73,3 +73,18 @@ def test_what_history_holds_can_be_found_and_printed(filled):
     (hit,) = filled.json("search", "--history", "zebra", "path:archive")
 
     assert filled("get", f"{hit['path']}:3-3", "--at", hit["commit"])[1] == "an old zebra\n"
+
+
+def test_own_rules_and_preferences_are_found_after_the_project_s_and_marked(gitmem):
+    gitmem("init", "--user")
+    gitmem("--user", "save", "Zebra stripes go left", "--type", "preference")
+    gitmem("--user", "save", "A zebra note that is nobody's business")
+    gitmem("save", "The zebra crossing stays")
+    first, second = gitmem.json("search", "zebra")
+    assert (first["own"], second["own"]) == (False, True)
+    assert second["path"].startswith("~/.gitmem/")
+    assert "your own, in every project" in gitmem("search", "zebra")[1]
+    assert "your own, in every project" in gitmem("recall", "zebra")[1]
+    assert [hit["own"] for hit in gitmem.json("--user", "search", "stripes")] == [False]
+    gitmem("--user", "facts", "retire", gitmem.json("--user", "facts", "list")[0]["id"])
+    assert len(gitmem.json("search", "zebra")) == 1

@@ -62,6 +62,16 @@ def test_the_door_starts_it_in_the_background(configured, monkeypatch, environ):
     assert started == [("sync", "--background")]
 
 
+def test_the_person_s_own_store_is_synced_on_its_own(configured, monkeypatch, environ):
+    started = []
+    own = configured("session")
+    monkeypatch.setattr("gitmem.store.store.own_store", lambda _: own)
+    monkeypatch.setattr(background, "start", lambda store, *command: started.append((store, *command)))
+    project = configured("off")
+    doors.Door(environ, "/", None, None, None).sync_later(project, session=True)
+    assert started == [(own, "sync", "--background")]
+
+
 def test_a_failure_is_told_at_the_next_start_and_forgotten_when_it_works_again(configured):
     store = configured("session")
     now = store.context.clock()
