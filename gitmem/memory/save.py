@@ -17,7 +17,6 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from gitmem.config import RotationConfig
     from gitmem.memory.lasting import Lasting
     from gitmem.model.entry.save import Save
     from gitmem.store.store import Store
@@ -181,7 +180,7 @@ class _Batch:
                 self.unreadable.append(event.name)
                 continue
             try:
-                if archive := rotate_if_full(transaction, self._store.config.rotation):
+                if archive := rotate_if_full(transaction, self._store):
                     self.archives.append(archive)
                 added = add_save(transaction, self._store, parsed, partial(self._facts, transaction))
                 if added is not None:
@@ -203,11 +202,12 @@ class _Batch:
         return self._lasting
 
 
-def rotate_if_full(transaction: Transaction, config: RotationConfig) -> str | None:
+def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
     """Rotate a full `memory.md`, so that what follows goes into the new one (spec R4); returns the archive."""
+    config = store.config.rotation
     size = len(transaction.read(MEMORY) or b"")
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):
         return None
     from gitmem.memory.tiers.rotate import rotate
 
-    return rotate(transaction, config).archive
+    return rotate(transaction, store).archive

@@ -115,7 +115,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
     )
 
     def plan(transaction: Transaction) -> bool:
-        rotate_if_full(transaction, store.config.rotation)
+        rotate_if_full(transaction, store)
         return save_entries(transaction, store, lessons, memory_entries(lessons), message)
 
     outcome = transact(store, plan, purpose="extract")

@@ -159,7 +159,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     days = _new_by_day(transaction, store, remembered.daily, goes_on=not turn.prompt)
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed
-    archive = rotate_if_full(transaction, store.config.rotation)
+    archive = rotate_if_full(transaction, store)
     lasting = Lasting(store, transaction)
     remembered = remembered._replace(
         memory=tuple(one for one in remembered.memory if not lasting.has_ended(one.entry.id))

@@ -159,7 +159,7 @@ def put_exchanges(
             document = document if cost is None else document.set("cost", round(cost, 6))
         if not changed and data is not None:
             return 0
-        rotate_if_full(transaction, store.config.rotation)
+        rotate_if_full(transaction, store)
         changes: dict[str, bytes | None] = {path: document.render()}
         if memory := transaction.read(MEMORY) or b"":
             changes[MEMORY] = _with_exchanges(memory, changed, better)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gitmem.model.document.document import Document
+from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.lines import SECTIONS, TOLD
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.tiers.limits import Limits, needs_rotation
 from gitmem.model.tiers.rotation import outdated_archives, plan_rotation
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.transaction.transact import transact
 from gitmem.text.tokens import tokens_of_size
 from gitmem.values import Value
@@ -33,14 +36,13 @@ class Check(Value):
 
 def check(store: Store) -> tuple[Check, tuple[str, ...]]:
     """Rotate `memory.md` if it has reached the threshold; returns the result and notices for the user."""
-    outcome = transact(
-        store, lambda transaction: rotate(transaction, store.config.rotation), purpose="check", scan=True
-    )
+    outcome = transact(store, lambda transaction: rotate(transaction, store), purpose="check", scan=True)
     return outcome.value, outcome.notices
 
 
-def rotate(transaction: Transaction, config: RotationConfig) -> Check:
+def rotate(transaction: Transaction, store: Store) -> Check:
     """Add the commit of a rotation to a transaction if `memory.md` has reached the threshold (spec R3)."""
+    config = store.config.rotation
     limits = Limits(config.threshold_tokens, config.carryover_tokens)
     data = transaction.read(MEMORY) or b""
     tokens = tokens_of_size(len(data))
@@ -54,6 +56,7 @@ def rotate(transaction: Transaction, config: RotationConfig) -> Check:
         stamp=transaction.now.strftime(_STAMP),
         taken={f"{ARCHIVE}/{name}" for name in transaction.names(ARCHIVE)},
         limits=limits,
+        uses=_uses(store),
     )
     if plan is None:
         return Check(tokens, limits.threshold, None)
@@ -65,6 +68,15 @@ def rotate(transaction: Transaction, config: RotationConfig) -> Check:
     transaction.commit(message, {plan.archive: data, MEMORY: plan.remaining.encode("utf-8", "surrogateescape")})
     _summarize(transaction, plan.archive, text)
     return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
+
+
+def _uses(store: Store) -> dict[str, dict[str, int]]:
+    """Return how often each fact that has a line in a section, or may have one, was said."""
+    uses: dict[str, dict[str, int]] = {}
+    for fact in in_force(known_facts(store)):
+        if fact.kind in TOLD and not fact.adopted:
+            uses.setdefault(SECTIONS[fact.kind], {})[fact.id] = len(fact.sources)
+    return uses
 
 
 def _summarize(transaction: Transaction, archive: str, text: str) -> None:

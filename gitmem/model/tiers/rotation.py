@@ -3,8 +3,10 @@
 The archive is the whole file, byte for byte. What stays, in the order in which it stood:
 
 - the header, and what comes before the first section unless it alone is over the carryover limit;
-- Core Decisions and Known Issues; of one that has outgrown its share of the threshold, the tail;
-- the tail of all the rest, up to the carryover limit, and the headings of spec P2 in any case.
+- Core Decisions, Known Issues and Current State; of one that has outgrown its share of the threshold, the newest and
+  most used entries, with a line that says how many more are facts;
+- the tail of all the rest, up to the carryover limit, and the headings of spec P2 in any case. Of Recent Context each
+  of the last three sessions has a share.
 
 A tail is whole lines, and never a part of an entry or of a code fence. A file without any heading of spec P2 is all
 rest. What stays is always under the threshold, so that one rotation does not bring about the next.
@@ -13,20 +15,21 @@ rest. What stays is always under the threshold, so that one rotation does not br
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from gitmem.machine.moment import datetime
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import CORE_DECISIONS, CURRENT_STATE, KNOWN_ISSUES, RECENT_CONTEXT
 from gitmem.model.entry.log import Section, fences, sections
 from gitmem.model.paths import archive_path
+from gitmem.model.tiers.choice import MORE_TOKENS, facts_in, most_useful, newest_sessions, with_more
 from gitmem.model.tiers.limits import Limits, needs_rotation
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens, tokens_of_size, utf8_size
 from gitmem.values import Value
 
 # Sections that stay and the divisor of the threshold that limits each: kept whole, they could leave no room.
-KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4}
-OPEN_SECTIONS = (CURRENT_STATE.casefold(), RECENT_CONTEXT.casefold())
+KEPT_SECTIONS = {CORE_DECISIONS.casefold(): 2, KNOWN_ISSUES.casefold(): 4, CURRENT_STATE.casefold(): 8}
+OPEN_SECTIONS = (RECENT_CONTEXT.casefold(),)
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -44,12 +47,21 @@ def tail_of_lines(text: str, tokens: int) -> str:
     return _last_that_fit(_LINES.findall(text), tokens)
 
 
-def plan_rotation(body: str, *, header: str, stamp: str, taken: Collection[str], limits: Limits) -> Rotation | None:
+def plan_rotation(
+    body: str,
+    *,
+    header: str,
+    stamp: str,
+    taken: Collection[str],
+    limits: Limits,
+    uses: Mapping[str, Mapping[str, int]] | None = None,
+) -> Rotation | None:
     """Return what a rotation at local time `stamp` (`YYYYMMDD_HHMMSS`) makes of a document, None if it need not rotate.
 
     `header` is what stands before the body, and stays: were it alone over the threshold, every save would rotate, so
     then none does. `taken` are the paths of archives that exist already: a second rotation in one second gets a suffix,
-    which still sorts after the first.
+    which still sorts after the first. `uses` has, by the title of a section, the ids of all its facts and how often
+    each was said.
     """
     size = utf8_size(header + body)
     room = limits.threshold - 1 - estimate_tokens(header)
@@ -60,10 +72,10 @@ def plan_rotation(body: str, *, header: str, stamp: str, taken: Collection[str],
     while path in taken:
         path = archive_path(f"{stamp}_{number:02d}")
         number += 1
-    return Rotation(path, tokens_of_size(size), header + _carry_over(body, limits, room))
+    return Rotation(path, tokens_of_size(size), header + _carry_over(body, limits, room, uses or {}))
 
 
-def _carry_over(body: str, limits: Limits, room: int) -> str:
+def _carry_over(body: str, limits: Limits, room: int, uses: Mapping[str, Mapping[str, int]]) -> str:
     parts = _parts(body)
     named = {part.title.casefold(): part for part in reversed(parts)}  # the first of each title
     always = {named[title]: _lead(body, named[title]) for title in (*KEPT_SECTIONS, *OPEN_SECTIONS) if title in named}
@@ -75,10 +87,10 @@ def _carry_over(body: str, limits: Limits, room: int) -> str:
         always[parts[0]] = opening
         left -= estimate_tokens(opening)
     stays: dict[Section, str] = {}
+    facts = {title.casefold(): of_title for title, of_title in uses.items()}
     for title, share in KEPT_SECTIONS.items():
-        kept = _tail_of_parts(
-            body, [p for p in parts if p.title.casefold() == title], min(limits.threshold // share, left)
-        )
+        named_so = [part for part in parts if part.title.casefold() == title]
+        kept = _tail_of_parts(body, named_so, min(limits.threshold // share, left), facts.get(title, {}))
         left -= sum(map(estimate_tokens, kept.values()))
         stays |= kept
     stays |= _tail_of_parts(body, [part for part in parts if part not in stays], min(limits.carryover, left))
@@ -93,22 +105,37 @@ def _parts(body: str) -> list[Section]:
     return [Section(0, "", 0, 0, found[0].start if found else len(body)), *found]
 
 
-def _tail_of_parts(body: str, parts: Sequence[Section], tokens: int) -> dict[Section, str]:
+def _tail_of_parts(
+    body: str, parts: Sequence[Section], tokens: int, uses: Mapping[str, int] | None = None
+) -> dict[Section, str]:
     """Return the part of each section that stays: the last ones whole, one truncated, "" before."""
     stays = {}
     for part in reversed(parts):
-        stays[part] = text = _shortened(body, part, tokens)
+        stays[part] = text = _shortened(body, part, tokens, uses or {})
         tokens = tokens - estimate_tokens(text) if len(text) == part.end - part.start else 0
     return stays
 
 
-def _shortened(body: str, part: Section, tokens: int) -> str:
-    """Return a section cut to its heading and its tail; "" if only the heading would fit."""
+def _shortened(body: str, part: Section, tokens: int, uses: Mapping[str, int]) -> str:
+    """Return a section cut to its heading and what stays of it; "" if only the heading would fit."""
     text = body[part.start : part.end]
-    if estimate_tokens(text) <= tokens:
-        return text
+    facts = {*uses} - facts_in(body[: part.start] + body[part.end :]) if uses else set()
+    newline = "\r\n" if "\r\n" in body[part.start : part.body] else "\n"
+    whole = with_more(text, facts, text, newline)
+    if estimate_tokens(whole) <= tokens:
+        return whole
     lead = _lead(body, part)
-    tail = _tail(text[len(lead) :], tokens - estimate_tokens(lead))
+    room = tokens - estimate_tokens(lead)
+    rest = text[len(lead) :]
+    if part.title.casefold() in KEPT_SECTIONS:
+        kept = _without_blank_start(most_useful(_pieces(rest), room - MORE_TOKENS, uses))
+        short = with_more(lead + kept, facts, text, newline)
+        return short if short.strip() != lead.strip() else ""
+    if part.title.casefold() in OPEN_SECTIONS:
+        tail = newest_sessions(_pieces(rest), room)
+    else:
+        tail = _last_that_fit(_pieces(rest), room)
+    tail = _without_blank_start(tail)
     return lead + tail if tail else ""
 
 
@@ -120,7 +147,10 @@ def _lead(body: str, part: Section) -> str:
 
 def _tail(text: str, tokens: int) -> str:
     """Return the end of a text that fits, without blank lines at its start."""
-    tail = _last_that_fit(_pieces(text), tokens)
+    return _without_blank_start(_last_that_fit(_pieces(text), tokens))
+
+
+def _without_blank_start(tail: str) -> str:
     first = next((line for line in _LINES.finditer(tail) if line[0].strip()), None)
     return tail[first.start() :] if first else ""
 

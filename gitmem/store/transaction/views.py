@@ -10,10 +10,12 @@ import contextlib
 
 from gitmem.errors import RefusedError
 from gitmem.model.document.document import BrokenHeaderError, Document
+from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
+from gitmem.model.entry.log import find_section
 from gitmem.model.fact.acts import ended, revived, reworded
 from gitmem.model.fact.fact import FOLDER, PATH, FactKind
 from gitmem.model.fact.file import parse_fact, render_fact
-from gitmem.model.fact.lines import TOLD, fact_entries, follow, line_edits
+from gitmem.model.fact.lines import SECTIONS, TOLD, fact_entries, follow, line_edits
 from gitmem.model.paths import MEMORY
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
         def names(self, folder: str) -> set[str]: ...
         def edit_of(self, path: str) -> tuple[bytes | None, bytes | None]: ...
         def amend(self, path: str, change: Callable[[bytes], bytes]) -> None: ...
+
+
+COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a line
 
 
 class Shelf:
@@ -152,8 +157,30 @@ def _followed(
         if fact is not None and fact.kind in TOLD and not fact.adopted and not (old is not None and old.binds):
             when = fact.created if old is None else now
             new[identifier] = when.astimezone(now.tzinfo).strftime("%Y-%m-%d %H:%M:%S")
-    body = follow(document.body, facts, document.newline, new=new, gone=gone)
+    body = _with_counts(document.body, before, after)
+    body = follow(body, facts, document.newline, new=new, gone=gone)
     return memory if body == document.body else document.with_body(body).render()
+
+
+def _with_counts(body: str, before: Mapping[str, Fact | None], after: Mapping[str, Fact | None]) -> str:
+    """Return the body whose lines count the facts without a line, after facts ended or got one (spec P2)."""
+    if COUNTED not in body:
+        return body
+    from gitmem.model.tiers.choice import counted_down
+
+    for section in (CORE_DECISIONS, KNOWN_ISSUES):
+        fewer = sum(
+            old is not None
+            and old.binds
+            and not old.adopted
+            and SECTIONS.get(old.kind) == section
+            and f"^{one}" not in body
+            and ((new := after.get(one)) is None or not new.binds)
+            for one, old in before.items()
+        )
+        place = find_section(body, section) if fewer else None
+        body = counted_down(body, place.start, place.end, fewer) if place else body
+    return body
 
 
 def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Iterable[str]) -> bytes:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -7,10 +8,13 @@ from subprocess import run
 
 import pytest
 
+from gitmem.memory.facts.edit import retire
 from gitmem.memory.save import save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids
+from gitmem.model.fact.holds import in_force
+from gitmem.store.headers.facts import known_facts
 from tests.own_settings import own_settings
 
 SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
@@ -99,6 +103,22 @@ def test_core_decisions_and_open_issues_stay(desk):
     issue = save(desk.store, desk.save("the build is slow", MemoryType.ISSUE))
     fill(desk, 40)
     assert {decision.id, issue.id} <= entry_ids(desk.text("memory.md"))
+
+
+def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk):
+    configured(desk, "rotation:\n  threshold_tokens: 1000\n  carryover_tokens: 100\n")
+    made = [save(desk.store, desk.save(f"decision {index} on a part", MemoryType.DECISION)).id for index in range(80)]
+    memory = desk.text("memory.md")
+    shown = entry_ids(memory)
+    assert archives(desk)
+    assert made[-1] in shown
+    assert len(in_force(known_facts(desk.store))) == 80
+    count = int(re.search(r"(\d+) more are facts: `gitmem facts list`", memory)[1])
+    assert count == 80 - len(shown)
+    hidden = next(fact for fact in known_facts(desk.store) if fact.id not in shown)
+    retire(desk.store, hidden, "")
+    assert f"{count - 1} more are facts" in desk.text("memory.md")
+    assert entry_ids(desk.text("memory.md")) == shown
 
 
 def test_rotation_can_be_switched_off(desk):

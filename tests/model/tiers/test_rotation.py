@@ -18,8 +18,8 @@ BODY = "# Memory\n\n## Core Decisions\n\n## Current State\n\n## Recent Context\n
 DEFAULT = Limits()
 
 
-def plan(body, *, header="", limits=DEFAULT, taken=()):
-    return plan_rotation(body, header=header, stamp=STAMP, taken=taken, limits=limits)
+def plan(body, *, header="", limits=DEFAULT, taken=(), uses=None):
+    return plan_rotation(body, header=header, stamp=STAMP, taken=taken, limits=limits, uses=uses)
 
 
 def entry(number, *, label="Note", size=200):
@@ -235,8 +235,62 @@ def test_decisions_under_a_second_heading_are_kept_too():
 
 
 def test_of_two_sections_of_one_name_the_first_heading_stays():
-    body = "## Current State\n\na\n## current state\n\nb\n## Recent Context\n" + "words\n" * 20_000
-    assert plan(body).remaining.startswith("## Current State\n\n## Recent Context\nwords\n")
+    body = "## Recent Context\n\na\n## recent context\n\nb\n## Known Issues\n## Words\n" + "words\n" * 20_000
+    assert plan(body).remaining.startswith("## Recent Context\n\n## Known Issues\n## Words\nwords\n")
+
+
+def test_the_current_state_stays():
+    body = fill(BODY, RECENT_CONTEXT, range(500))
+    body = body.replace("## Current State\n", "## Current State\n\nOn branch session-cache; two tests fail.\n")
+    assert section_text(plan(body).remaining, CURRENT_STATE) == section_text(body, CURRENT_STATE)
+
+
+def decision(number, size=200):
+    return Entry(f"d{number:010d}", "2026-11-21 12:00:00", "Decision", f"decision {number} ".ljust(size, "x"))
+
+
+def with_decisions(numbers):
+    block = "".join(render_entry(decision(number)) for number in numbers)
+    return BODY.replace("## Core Decisions\n", f"## Core Decisions\n\n{block}")
+
+
+def test_the_newest_and_most_used_decisions_stay_and_a_line_counts_the_others():
+    uses = {CORE_DECISIONS: {decision(number).id: 9 if number == 50 else 1 for number in range(700)}}
+    remaining = plan(with_decisions(range(700)), uses=uses).remaining
+    kept = [int(found.entry.id[1:]) for found in find_entries(section_text(remaining, CORE_DECISIONS))]
+    assert kept[0] == 50
+    assert kept[1:] == list(range(kept[1], 700))
+    assert remaining.startswith(
+        f"# Memory\n\n## Core Decisions\n\n{700 - len(kept)} more are facts: `gitmem facts list`.\n\n- [2026"
+    )
+    assert estimate_tokens(section_text(remaining, CORE_DECISIONS)) <= 11_875
+
+
+def test_the_count_is_taken_anew_and_kept_where_facts_are_not_known():
+    uses = {CORE_DECISIONS: {decision(number).id: 1 for number in range(1000)}}
+    once = plan(with_decisions(range(700)), uses=uses).remaining
+    shown = len(find_entries(once))
+    assert f"{1000 - shown} more are facts" in once
+    again = fill(once, RECENT_CONTEXT, range(600))
+    assert plan(again, uses=uses).remaining.count(f"\n{1000 - shown} more are facts") == 1
+    assert f"\n{1000 - shown} more are facts" in plan(again).remaining
+    none = {CORE_DECISIONS: {found.entry.id: 1 for found in find_entries(once)}}
+    assert "more are facts" not in plan(again, uses=none).remaining
+
+
+def exchange(number, session, size=200):
+    return Entry(f"x{number:010d}", "2026-11-21 12:00:00", "Exchange", f"{number} ".ljust(size, "x"), (session,))
+
+
+def test_recent_context_keeps_three_sessions():
+    entries = [exchange(number, f"sess{min(number // 10, 3)}") for number in range(500)]
+    block = "".join(map(render_entry, entries))
+    remaining = plan(BODY.replace("## Recent Context\n", f"## Recent Context\n\n{block}")).remaining
+    kept = [found.entry for found in find_entries(remaining)]
+    assert {entry.tags[0] for entry in kept} == {"sess1", "sess2", "sess3"}
+    assert kept == [entry for entry in entries if entry in kept]
+    assert kept[-1] == entries[-1]
+    assert 2_300 < estimate_tokens(section_text(remaining, RECENT_CONTEXT)) <= 2_375
 
 
 def test_a_section_is_not_cut_into_the_one_before_it():
@@ -274,7 +328,7 @@ def test_headings_alone():
     body = "## Recent Context\n" + "## Current State\n" * 6000
     remaining = plan(body).remaining
     assert remaining.startswith("## Recent Context\n## Current State\n")
-    assert estimate_tokens(remaining) < 2_400
+    assert estimate_tokens(remaining) < 3_000
     assert plan("##" + " " * 100_000 + "Core Decisions").remaining == ""
 
 
