@@ -58,7 +58,7 @@ def match_error(store: Store, error: ErrorSignature, bounds: Bounds | None = Non
         score = likeness(_signature(header), error)
         pattern = read_pattern(store, header.path) if score > MATCH else None
         if pattern is not None:
-            found.append(Matched(pattern, score, pattern.best))
+            found.append(Matched(pattern, score, pattern.best(error)))
     return sorted(found, key=lambda one: (-one.score, -len(one.pattern.seen), one.pattern.id))
 
 

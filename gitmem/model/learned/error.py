@@ -21,7 +21,8 @@ _MAX_NAMES = 8
 _MAX_NAME_BLANKS = 3  # more is a sentence
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-_PROGRESS = re.compile(r"^(?:#[0-9]{1,4} )?[0-9]{1,6}\.[0-9]{1,3} (?=\S)")  # of docker build
+# Before a line: seconds, of docker build; a task's name in brackets, of those that run tasks side by side.
+_PROGRESS = re.compile(r"^(?:(?:#[0-9]{1,4} )?[0-9]{1,6}\.[0-9]{1,3}|\[[a-z][\w:.-]{0,40}\]) (?=\S)")
 _MARK = r"`'\"\u2018\u2019\u201c\u201d"
 _QUOTED = re.compile(rf"[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}]")
 _NAMED = re.compile(
@@ -62,6 +63,7 @@ _FORMS = tuple(
         r"^error\[(?P<type>E[0-9]{4})\]: (?P<message>.+)",  # rustc
         rf"^(?:{_PLACE} )?(?P<type>[A-Z]{{1,5}}[0-9]{{3,5}}) (?:\[\*\] )?(?P<message>[`A-Z].+)",  # ruff, flake8
         rf"^{_PLACE} error: (?P<message>.+?)(?:\s+\[(?P<type>[a-z-]{{3,40}})\])$",  # mypy
+        rf"^{_PLACE} (?P<message>[^:].+) \((?P<type>[a-z][a-z0-9]{{2,30}})\)$",  # golangci-lint
         r"^CONFLICT \((?P<type>[\w/ ]{1,40})\): ",  # git
         r"^! \[(?:remote )?rejected\].{1,300}\((?P<type>[\w -]{1,60})\)$",
         r"^npm (?:ERR!|error) code (?P<type>E(?!LIFECYCLE)[A-Z0-9_]+)$",
@@ -94,7 +96,9 @@ _WRAPPERS = tuple(
         rf"(?i)(?P<message>.*\b(?:{_FAILED})\b.*)",
     )
 )
-_WRAPPED = re.compile(r"^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error")
+_WRAPPED = re.compile(
+    r"^[{\"\[]|^(?:error: )?subprocess-exited-with-error|^make(?:\[[0-9]+\])?: \*\*\*|^Found [0-9]+ error"
+)
 _MAX_MESSAGE_LINES = 4  # of a wrapper's
 _NPM_DETAIL = re.compile(r"^npm (?:ERR!|error) (?!code |errno |syscall |path |A complete )(?P<message>\S.+)")
 _FRAMES = (

@@ -12,6 +12,7 @@ from gitmem.model.document.document import Document
 from gitmem.model.document.scalars import flow, plain_value
 from gitmem.model.ids import TAIL_BYTES, digest, make_id, tail_of
 from gitmem.model.learned.error import ErrorSignature, names_in
+from gitmem.model.learned.sight import is_for
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -67,10 +68,9 @@ class BugPattern(Value):
         """The pattern's file."""
         return f"{BUGS}/{self.id}.md"
 
-    @property
-    def best(self) -> Solution | None:
-        """The solution that worked, in most of its trials and most often; None if none did."""
-        worked = [one for one in self.solutions if one.worked]
+    def best(self, error: ErrorSignature) -> Solution | None:
+        """Return the solution that worked in most of its trials and most often; None if none did, or in other files."""
+        worked = [one for one in self.solutions if one.worked and is_for(one.text, error)]
         return max(worked, key=lambda one: (one.confidence, len(one.worked), one.text), default=None)
 
     @property

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 
+from gitmem.model.fact.compare import stems_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.model.message import one_line
 from gitmem.model.session.entries import ENGLISH, KOREAN, explained, relative_files
 from gitmem.model.session.failure import told_error
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.turns import program
+from gitmem.text.sentences import split
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -31,6 +33,16 @@ _LOOKS = re.compile(
 )
 _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _OUTPUT = re.compile(r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)")
+
+
+_PLACE = "change `"  # begins a mend that says no more than which file was changed
+_ACTS = re.compile(
+    r"\b(?:add|fix|use|using|remov|replac|renam|chang|updat|import|install|wrap|set|mov|need|should|instead|because|since)"
+    r"\w{0,4}\b|추가|수정|고치|고쳤|바꾸|바꿨|제거|설치|때문",
+    re.IGNORECASE,
+)
+_FEWEST = 3  # words that a sentence shares with an error
+_READ = 8_000  # characters of a text
 
 
 class Sight(Value):
@@ -67,8 +79,10 @@ def _of_turn(turn: Turn, roots: Sequence[str]) -> Iterator[Sight]:
             same.append(failure)
     for error, failures in found:
         mend = mend_of(failures[-1], turn.files, roots)
+        if is_place(mend):
+            mend = _in_words(turn, error) or mend
         tried = tuple(text for text in dict.fromkeys(_tried(turn, failures)) if text != mend)
-        command = program(bare(failures[0].command))
+        command = program(bare(failures[0].command).partition("<<")[0])
         files = _files(relative_files(turn.files, roots), error)
         yield Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files)
 
@@ -86,13 +100,23 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
         return one_line(failure.explained.removeprefix(logged), _LONGEST)
     if not failure.fixed_by:
         return ""
-    if bare(failure.fixed_by) != bare(failure.command) and not _runs_more(failure):
+    changed = failure.meanwhile if failure.meanwhile in files else ""
+    if not _runs_again(failure, by_flags=bool(changed)):
         return _code(failure.fixed_by)
-    if not failure.meanwhile or _is_look(failure.meanwhile):
-        return ""
-    if failure.meanwhile not in files:
-        return _code(failure.meanwhile)
-    return f"change `{next(iter(relative_files((failure.meanwhile,), roots)), failure.meanwhile)}`"
+    if changed:
+        return f"{_PLACE}{next(iter(relative_files((changed,), roots)), changed)}`"
+    return "" if not failure.meanwhile or _is_look(failure.meanwhile) else _code(failure.meanwhile)
+
+
+def is_place(mend: str) -> bool:
+    """Say whether a mend says no more than which file was changed."""
+    return mend.startswith(_PLACE)
+
+
+def is_for(mend: str, error: ErrorSignature) -> bool:
+    """Say whether a mend may be told of an error: that a file was changed helps only where it is in that file."""
+    name = mend.removeprefix(_PLACE).rstrip("`").rpartition("/")[2]
+    return not is_place(mend) or any(frame.partition(":")[0] == name for frame in error.frames)
 
 
 def bare(command: str) -> str:
@@ -101,9 +125,29 @@ def bare(command: str) -> str:
     return " && ".join(filter(None, parts)).strip()
 
 
-def _runs_more(failure: Failure) -> bool:
-    """Say whether the command that worked holds the one that failed: it was run again, with others."""
-    return set(_PARTS.split(bare(failure.command))) <= set(_PARTS.split(bare(failure.fixed_by)))
+def _runs_again(failure: Failure, *, by_flags: bool) -> bool:
+    """Say whether the command that worked is the one that failed, perhaps among others; `by_flags`, with others."""
+    before, after = bare(failure.command), bare(failure.fixed_by)
+    if set(_PARTS.split(before)) <= set(_PARTS.split(after)):
+        return True
+    named = [[word for word in command.split() if not word.startswith("-")] for command in (before, after)]
+    return by_flags and named[0] == named[1]
+
+
+def _in_words(turn: Turn, error: ErrorSignature) -> str:
+    """Return the sentence of the agent that says what it does about an error; "" if none does."""
+    names = {name.casefold() for name in error.names}
+    about = stems_of(error.message)
+    best, score = "", 0
+    for text in (*turn.said, turn.answer[:_READ]):
+        for sentence in split(human_text(text)[:_READ]):
+            if len(sentence) > _LONGEST or not _ACTS.search(sentence):
+                continue
+            shared = len(stems_of(sentence) & about)
+            named = any(name in sentence.casefold() for name in names)
+            if (named or shared >= _FEWEST) and shared + 2 * named > score:
+                best, score = sentence, shared + 2 * named
+    return one_line(best, _LONGEST)
 
 
 def _tried(turn: Turn, failures: Sequence[Failure]) -> Iterator[str]:

@@ -56,8 +56,9 @@ def test_it_grows_with_each_exchange_and_with_no_second_telling(desk):
     [pattern] = known_patterns(desk.store)
     assert pattern.seen == (first.exchange_id, second.exchange_id, third.exchange_id)
     assert pattern.commands == ("pytest", "uv run")
-    assert pattern.best is not None
-    assert pattern.best.text == "`uv sync`"
+    best = pattern.best(pattern.error)
+    assert best is not None
+    assert best.text == "`uv sync`"
     assert (pattern.created, pattern.updated) == (first.started, third.started)
     assert learn_bugs(desk.store, "s-3", "claude-code", [third]) is None
 
@@ -73,7 +74,7 @@ def test_secrets_are_not_learned(desk):
     failed(desk, "s-1", FIRST, f"curl -H 'Authorization: Bearer {secret}' example.org")
     [pattern] = known_patterns(desk.store)
     assert secret not in desk.text(pattern.path)
-    assert pattern.best is not None
+    assert pattern.best(pattern.error) is not None
 
 
 def test_a_file_that_is_no_pattern_is_passed_over(desk):

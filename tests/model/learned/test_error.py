@@ -66,3 +66,15 @@ def test_a_message_that_says_little_is_told_apart_by_its_frames() -> None:
 def test_any_output_can_be_read_and_is_like_itself(output: str) -> None:
     error = read_error(output)
     assert error is None or likeness(error, error) > MATCH
+
+
+def test_lines_of_a_task_runner_and_of_golangci_lint_are_read():
+    error = read_error("[lint:go] cmd/a.go:48:10: error returned from external package is unwrapped (wrapcheck)")
+    assert error is not None
+    assert (error.type, error.message) == ("wrapcheck", "error returned from external package is unwrapped")
+
+
+def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
+    error = read_error('gh: Not Found (HTTP 404)\n{\n"message": "Not Found",\n"status": "404"\n}')
+    assert error is not None
+    assert error.message == "gh: Not Found (HTTP <n>)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -50,10 +51,16 @@ def test_the_id_follows_from_type_and_masked_message():
 def test_rates_are_computed_from_the_ids():
     pattern = learned(sight(1, "`uv sync`"), sight(2, "`pip install x`"), sight(3, "", ("`pip install x`",)))
     assert [(one.text, one.success_rate) for one in pattern.solutions] == [("`uv sync`", 1.0), ("`pip install x`", 0.5)]
-    assert pattern.best is not None
-    assert pattern.best.text == "`uv sync`"
-    assert pattern.best.confidence == pytest.approx(2 / 3)
-    assert learned(sight(1, "", ("`pip install x`",))).best is None
+    best = pattern.best(ERROR)
+    assert best is not None
+    assert (best.text, best.confidence) == ("`uv sync`", pytest.approx(2 / 3))
+    assert learned(sight(1, "", ("`pip install x`",))).best(ERROR) is None
+
+
+def test_that_another_file_was_changed_is_no_solution():
+    pattern = learned(sight(1, "change `src/a.py`"))
+    assert pattern.best(ERROR) is None
+    assert pattern.best(replace(ERROR, frames=("a.py:load",))) == Solution("change `src/a.py`", ("x0000000001",))
 
 
 def test_a_sight_told_twice_changes_nothing():

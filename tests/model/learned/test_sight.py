@@ -28,6 +28,8 @@ def failure(
         (failure("pytest -q", fixed_by="pytest -q", meanwhile="/app/src/a.py"), "change `src/a.py`"),
         (failure("pytest -q", fixed_by="pytest -q", meanwhile="git status && ls -la"), ""),
         (failure("git push", fixed_by="git push -u origin main"), "`git push -u origin main`"),
+        (failure("pytest a", fixed_by="pytest a -v", meanwhile="/app/src/a.py"), "change `src/a.py`"),
+        (failure("pytest a", fixed_by="pytest a -p no:x", meanwhile="uv sync"), "`pytest a -p no:x`"),
         (failure("pytest", explained="The cause was a missing lock file; `pytest` passes now."), None),
         (failure("pytest", explained="then worked: `uv run pytest`"), "`uv run pytest`"),
         (failure("pytest"), ""),
@@ -72,3 +74,13 @@ def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help
     assert (first.exchange, first.error.type, first.command) == (turn.exchange_id, "ModuleNotFoundError", "pytest")
     assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install pyyaml`",), ("a.py",))
     assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
+
+
+def test_what_the_agent_says_of_an_error_says_more_than_a_files_name():
+    failures = (failure("go test", "./paths.go:150:9: undefined: regexp", "go test", "/app/paths.go"),)
+    said = ("Let me run the tests.", "I need to add the `regexp` import back since it is still used.")
+    turn = Turn(
+        "s-1", "claude-code", "t-1", AT, AT, "Fix", "Done.", ("/app/paths.go",), failures, cwd="/app", said=said
+    )
+    assert [one.mend for one in find_sights([turn])] == [said[1]]
+    assert [one.mend for one in find_sights([turn._replace(said=said[:1])])] == ["change `paths.go`"]
