@@ -98,11 +98,12 @@ def session_goes_on(stands: str) -> str:
 
 
 def _glance(store: Store, path: str, most: int) -> bytes:
-    """Return at most `most` bytes of a file, its beginning and end; none if it cannot be read."""
+    """Return at most `most` bytes of a file, its beginning and end; none if it cannot be read or is no text."""
     try:
-        return store.glance(path, most) or b""
+        data = store.glance(path, most) or b""
     except (GitmemError, OSError):
         return b""
+    return b"" if b"\0" in data else data
 
 
 def _safe(part: Part) -> Part:

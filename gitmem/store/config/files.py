@@ -122,6 +122,15 @@ class _Builder:
             if item.value != value_of(self.config, item.key)
             and not (item.key in self.origins and self.origins[item.key].layer == HERE)
         ]
+        rotation = self.config.rotation
+        if rotation.carryover_tokens >= rotation.threshold_tokens:  # each save would rotate again
+            less = rotation.threshold_tokens // 10
+            if "rotation.carryover_tokens" in self.origins:
+                self.problems.append(
+                    f"rotation.carryover_tokens ({rotation.carryover_tokens:,}) is not below rotation.threshold_tokens "
+                    f"({rotation.threshold_tokens:,}); {less:,} are kept."
+                )
+            self.config = self.config._replace(rotation=rotation._replace(carryover_tokens=less))
         problems = self.problems[:_MAX_PROBLEMS]
         if len(self.problems) > _MAX_PROBLEMS:
             problems.append(f"And {len(self.problems) - _MAX_PROBLEMS} more problems.")

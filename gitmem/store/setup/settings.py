@@ -20,7 +20,7 @@ from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG
 from gitmem.store.config.agree import write_personal
 from gitmem.store.config.files import STORES
-from gitmem.store.config.personal import personal_folder, read_small
+from gitmem.store.config.personal import personal_folder, read_config, read_small
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ def set_for_store(store: Store, key: str, value: object | None) -> SettingChange
         GitmemError: a file cannot be changed in place, or nothing could be committed.
 
     """
+    _check_carryover(store.config, key, value)
     own = any(origin.key == key and origin.layer == HERE for origin in store.config.origins)
     place = (STORES, os.path.realpath(store.root), *key.split("."))
     if value is not None and not is_harmless(key, value):
@@ -140,6 +141,21 @@ def set_for_store(store: Store, key: str, value: object | None) -> SettingChange
     return SettingChange(path, outcome.commits[-1] if outcome.value else None, outcome.notices)
 
 
+def _check_carryover(config: Config, key: str, value: object | None) -> None:
+    """Refuse to keep as much of `memory.md` as makes it rotate.
+
+    Raises:
+        RefusedError: it would.
+
+    """
+    threshold = config.rotation.threshold_tokens
+    if key == "rotation.carryover_tokens" and isinstance(value, int) and value >= threshold:
+        raise RefusedError(
+            f"{key} has to be below rotation.threshold_tokens, which is {threshold:,}.",
+            "What is kept of memory.md would fill it again at once.",
+        )
+
+
 def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object | None) -> SettingChange:
     """Set a setting in the person's own file, or remove it from there (None).
 
@@ -147,6 +163,7 @@ def set_for_all(environ: Mapping[str, str], home: str, key: str, value: object |
         GitmemError: the file cannot be changed in place or not be written.
 
     """
+    _check_carryover(read_config(environ, home, None), key, value)
     return SettingChange(_set_in_own_file(environ, home, tuple(key.split(".")), value), None)
 
 

@@ -106,6 +106,20 @@ class Spool:
                 target = os.path.join(folder, f"{name}.{number}")
             os.rename(os.path.join(self.folder, name), target)
 
+    def keep_aside(self, name: str, data: bytes) -> str:
+        """Write what cannot be committed to the folder `aside`, the same bytes once; return the path."""
+        import hashlib
+
+        stem, dot, suffix = name.rpartition(".")
+        folder = os.path.join(self.folder, _ASIDE)
+        path = os.path.join(folder, f"{stem}-{hashlib.sha256(data).hexdigest()[:10]}{dot}{suffix}")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError), open(path, "xb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        return path
+
     def event(self, name: str) -> Event | None:
         """Return the event in a file, None if there is no complete one.
 

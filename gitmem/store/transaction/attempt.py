@@ -116,7 +116,12 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
     repaired += recover(store, tip)
     context = store.context
     transaction = Transaction(
-        writer, store.files, now=context.clock(), machine=context.machine, allow=store.config.redaction.allow
+        writer,
+        store.files,
+        now=context.clock(),
+        machine=context.machine,
+        allow=store.config.redaction.allow,
+        keep_aside=store.spool.keep_aside,
     )
     if marked != tip:  # moved by another program, perhaps by a plain git merge
         from gitmem.store.transaction.markers import find_marked, resolve

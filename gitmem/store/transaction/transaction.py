@@ -38,7 +38,14 @@ class Transaction:
     """The reads and planned commits of one attempt, on one tip."""
 
     def __init__(
-        self, writer: Writer, work_tree: WorkTree, *, now: datetime, machine: str, allow: tuple[str, ...]
+        self,
+        writer: Writer,
+        work_tree: WorkTree,
+        *,
+        now: datetime,
+        machine: str,
+        allow: tuple[str, ...],
+        keep_aside: Callable[[str, bytes], str] | None = None,
     ) -> None:
         self.now = now
         self.notices: list[str] = []
@@ -47,6 +54,7 @@ class Transaction:
         self._work_tree = work_tree
         self._machine = machine
         self._allow = allow
+        self._keep_aside = keep_aside
         self._state: dict[str, bytes | None] = {}
         self._on_disk: dict[str, bytes | None] = {}
         self._edits: dict[str, bytes | None] = {}
@@ -178,6 +186,10 @@ class Transaction:
             mode, replaced = (EXECUTABLE if file.executable else REGULAR), True
         self._modes[path] = mode
         if disk == tip and not replaced:
+            return tip
+        if path == MEMORY and disk is not None and b"\0" in disk and self._keep_aside is not None:
+            kept = self._keep_aside(path, disk)
+            self.notices.append(f"{path} was no text any more: it is kept as {kept}, and {path} is as it was before.")
             return tip
         if blob is None:
             self._check_name(path)

@@ -175,6 +175,7 @@ tiers: {automatic: false, weekly_days: 1, monthly_days: 1}
 sync: {auto: interval, minutes: 1, transcripts: true}
 summary: {provider: agent, model: m, large_model: l, base_url: "https://evil.example", api_key_env: HOME,
   timeout_seconds: 3600, seconds_per_day: 0, tokens_per_day: 0, cents_per_day: 0}
+capture: {answer_chars: 500}
 transcripts: {enabled: false, tool_result_chars: 1000000000}
 redaction: {allow: ["*"]}
 """

@@ -262,3 +262,8 @@ def test_once_it_is_late_no_more_files_are_read(desk):
     store = Store(desk.store.root, desk.store.context)
     assert "Deploys go by Fly" not in session_start(store, (), None, (), late=lambda: True)
     assert "Deploys go by Fly" in session_start(store, (), None, ())
+
+
+def test_a_memory_that_is_no_text_is_not_told(desk):
+    Path(desk.store.root, "memory.md").write_bytes(b"## Core Decisions\n\n- [2026-11-20 10:00:00] **Decision**: x\0y\n")
+    assert told(desk) == ""

@@ -454,3 +454,16 @@ def test_a_large_file_is_compared_quickly(box):
     box.write("large.txt", content[:6_000_000] + b"x" + content[6_000_000:])
     box.settle()
     box.sound()
+
+
+def test_a_memory_that_is_no_text_is_kept_aside_and_not_committed(box):
+    box.put({"memory.md": b"# Memory\n"})
+    binary = b"\x7fELF\0\0 no text \xff"
+    (box.root / "memory.md").write_bytes(binary)
+    outcome = transact(box.store, lambda _: None, purpose="test", scan=True)
+    assert (box.root / "memory.md").read_bytes() == b"# Memory\n"
+    assert box.tree()["memory.md"] == b"# Memory\n"
+    (name,) = box.store.spool.aside()
+    assert name in " ".join(outcome.notices)
+    assert Path(box.store.spool.folder, "aside", name).read_bytes() == binary
+    box.sound()
