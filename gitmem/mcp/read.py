@@ -13,6 +13,7 @@ from gitmem.model.tiers.limits import MARGIN_PERCENT, Limits
 from gitmem.model.tiers.rotation import plan_rotation, tail_of_lines
 from gitmem.search.units.passage import read_passage
 from gitmem.search.whole import is_handle, read_memory
+from gitmem.store.headers.facts import marked
 from gitmem.store.history.records import resolve
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens
 
@@ -59,7 +60,7 @@ def _titled(path: str, whole: str, kept: str, selection: str) -> str:
 
 def _read(store: Store, path: str) -> tuple[str, str] | None:
     data = store.read(path)
-    return None if data is None else (path, Document.parse(data).body)
+    return None if data is None else (path, marked(store, Document.parse(data).body))
 
 
 def get(
@@ -89,7 +90,10 @@ def get(
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path):
         path = daily_path(path)
     first = start_line or (1 if end_line else None)
-    return _shown(read_passage(store, path, first, end_line or None, commit=commit), column, at, max_tokens)
+    passage = read_passage(store, path, first, end_line or None, commit=commit)
+    if not at:
+        passage = passage._replace(text=marked(store, passage.text))
+    return _shown(passage, column, at, max_tokens)
 
 
 def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:

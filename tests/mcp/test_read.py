@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from gitmem.model.fact.fact import FactKind, FactStatus, make_fact
+from gitmem.model.fact.file import render_fact
 from gitmem.text.tokens import estimate_tokens
 
 MEMORY = "# Memory\n\n## Core Decisions\n\n{}\n## Current State\n\n## Recent Context\n\n{}\n## Known Issues\n\n{}"
@@ -166,3 +170,14 @@ def test_no_path_leads_out_of_the_store(memory, tmp_path, path):
 )
 def test_an_agent_is_told_what_to_do_next(memory, arguments, words):
     assert words in memory.error("memory_get", **arguments)
+
+
+def test_get_and_load_say_what_no_longer_holds(memory):
+    line = "- [2026-01-11 10:00:00] **Decision**: Use Redis. ^11111111111111111111\n"
+    fact = make_fact(FactKind.DECISION, "Use Redis.", datetime(2026, 1, 1, tzinfo=UTC), status=FactStatus.RETIRED)
+    memory.put(fact.path, render_fact(fact))
+    memory.put("archive/memory_20260113_112700.md", f"## Core Decisions\n\n{line}")
+    memory.put("memory.md", MEMORY.format(line, "", ""))
+    said = "Use Redis. [retired since 2026-01-01] ^1"
+    assert said in memory.text("memory_get", path="archive/memory_20260113_112700.md")
+    assert said in memory.text("memory_load")

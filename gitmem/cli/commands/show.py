@@ -13,6 +13,7 @@ from gitmem.cli.fact import show_fact
 from gitmem.errors import ExitCode, NotFoundError, RefusedError
 from gitmem.model.ids import ALPHABET, FACT_LETTERS, is_fact_id, is_id
 from gitmem.model.paths import MEMORY, daily_path
+from gitmem.store.headers.facts import marked
 
 if TYPE_CHECKING:
     import argparse
@@ -40,10 +41,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, door: Door) -> int:
     """Print a file of the store, the log of a day, an entry, a fact, or a commit.
 
-    A file is printed as it is now, byte for byte. Its path is relative to the store, or to the current folder inside
-    the store, or absolute. A day is written as 2026-11-21, today or yesterday; if it was consolidated, its last log is
-    printed. An entry is found by the id at the end of its first line, wherever it is now, and in history if it was
-    removed; a fact by its id or the beginning of it. A commit is printed as 'git show' prints it, and REV:PATH is a
+    A file is printed as it is now; a line of a fact that does not hold any more, or is in dispute, says so before its
+    id ('gitmem show HEAD:PATH' prints the bytes alone). Its path is relative to the store, or to the current folder
+    inside the store, or absolute. A day is written as 2026-11-21, today or yesterday; if it was consolidated, its last
+    log is printed. An entry is found by the id at the end of its first line, wherever it is now, and in history if it
+    was removed; a fact by its id or the beginning of it. A commit is printed as 'git show' prints it, and REV:PATH is a
     file as it was then.
 
     With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin}, its
@@ -74,7 +76,10 @@ def run(args: argparse.Namespace, door: Door) -> int:
         _show_entry(args, door, store, what[1:])
     elif (file := _document(store, args, door, what)) is not None:
         path, data = file
-        print_document(args, door, {"path": path, "text": data.decode("utf-8", "replace")}, data)
+        text = data.decode("utf-8", "surrogateescape")
+        now = text if ":" in args.what else marked(store, text)
+        value = {"path": path, "text": now.encode("utf-8", "surrogateescape").decode("utf-8", "replace")}
+        print_document(args, door, value, now.encode("utf-8", "surrogateescape"))
     else:
         _show_named(args, door, store, what)
     return ExitCode.OK

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     Each rotation summarizes its archive at once, offline, from the archive's own sentences. Such a summary counts as
     pending, since a model can write a better one: see 'gitmem summarize'. An agent hands one in with 'put', which
     checks it against the schema and commits it with the author's name. A reply that does not fit is refused, and kept
-    beside the archive.
+    beside the archive. A decision that does not hold any more is shown with what took its place.
 
     With --json: 'show' prints {dateRange: {first, last}, sectionCount, themes: [{name, summary, sessions}],
     keyDecisions: [{decision, reason, date}], issues: [{issue, status, date}], overallSummary}, 'list' [{archive,
@@ -66,12 +66,14 @@ def run(args: argparse.Namespace, door: Door) -> int:
     store = door.settled(args)
     if args.action != "show":
         return {"list": _list, "pending": _pending, "put": _put}[args.action](store, args, door)
+    from gitmem.memory.summaries.now import as_of_now
     from gitmem.memory.summaries.offline import read_summary
 
     archive = find_archive(store, args.archive)
     summary = read_summary(store, archive)
     if summary is None:
         raise NotFoundError(f"{archive} has no summary.", "'gitmem summary list' shows which archives have one.")
+    summary = as_of_now(summary, store)
     if args.json:
         print(json.dumps(summary.to_json(), ensure_ascii=False, indent=2), file=door.out)
     else:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from gitmem.model.document.document import Document
 from gitmem.model.fact.holds import in_force
 from gitmem.model.fact.lines import SECTIONS, TOLD
+from gitmem.model.fact.marks import marks_of, without_ended
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.tiers.limits import Limits, needs_rotation
@@ -65,9 +66,14 @@ def rotate(transaction: Transaction, store: Store) -> Check:
         f"Rotate memory.md into {name} ({plan.tokens:,} tokens)",
         ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
     )
-    transaction.commit(message, {plan.archive: data, MEMORY: plan.remaining.encode("utf-8", "surrogateescape")})
+    transaction.commit(message, {plan.archive: data, MEMORY: _holding(store, plan.remaining)})
     _summarize(transaction, plan.archive, text)
     return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
+
+
+def _holding(store: Store, text: str) -> bytes:
+    """Return what stays without lines of before there were ids of facts that tell what does not hold."""
+    return without_ended(text, marks_of(known_facts(store))).encode("utf-8", "surrogateescape")
 
 
 def _uses(store: Store) -> dict[str, dict[str, int]]:

@@ -22,6 +22,13 @@ def known_facts(store: Store) -> list[Fact]:
     return [fact_of(header) for header in fact_headers(store)]
 
 
+def marked(store: Store, text: str) -> str:
+    """Return a text of the store whose lines of facts that do not hold, or are in dispute, say so."""
+    from gitmem.model.fact.marks import marks_of, may_have_marks, with_marks
+
+    return with_marks(text, marks_of(known_facts(store))) if may_have_marks(text) else text
+
+
 def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:
     """Return the headers of the work tree's facts; the key is status, kind and time of the last change.
 

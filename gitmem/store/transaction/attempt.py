@@ -127,6 +127,10 @@ def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Tr
         from gitmem.store.transaction.markers import find_marked, resolve
 
         resolve(transaction, find_marked(store, marked, tip))
+        if marked:
+            from gitmem.store.transaction.moved import follow_moved
+
+            follow_moved(transaction, store, marked, tip)
     return transaction
 
 

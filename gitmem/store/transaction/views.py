@@ -140,6 +140,14 @@ def _amend_fact(transaction: _Files, fact: Fact) -> None:
     transaction.amend(fact.path, lambda content: data if content == source else content)
 
 
+def followed(
+    transaction: _Files, memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
+) -> bytes:
+    """Return `memory.md` as changes of facts' files make it."""
+    before, after = _facts(olds), _facts(news)
+    return _followed(memory, before, after, Shelf(transaction.read, transaction.names, after), transaction.now)
+
+
 def _followed(
     memory: bytes,
     before: Mapping[str, Fact | None],

@@ -126,3 +126,24 @@ def test_a_fact_is_added_by_hand_and_shown_by_any_beginning_of_its_id(gitmem):
     assert (shown["text"], shown["keywords"][0]) == ("Use uv, not pnpm.", "build")
     assert gitmem("facts", "add", "We use tabs.", stdin=b"")[1].endswith(" is active now.\n")
     assert gitmem("facts", "add", "-", stdin=b" ")[0] == 8
+
+
+def test_a_day_and_a_summary_say_what_no_longer_holds(gitmem, tmp_path):
+    for setting in ("rotation.carryover_tokens=100", "rotation.threshold_tokens=1000"):
+        assert gitmem("config", *setting.split("="))[0] == 0
+    redis = json.loads(gitmem("facts", "add", "We cache sessions in Redis on the first host", "--json")[1])["id"]
+    flicker = json.loads(gitmem("facts", "add", "The session test flickers on Mondays", "--kind", "issue", "--json")[1])
+    for index in range(40):
+        assert gitmem("save", f"note {index} on how the loader reads part {index} of its settings in layers")[0] == 0
+    other = json.loads(gitmem("facts", "add", "We cache sessions in Memcached instead", "--json")[1])["id"]
+    gitmem("facts", "supersede", redis, other)
+    gitmem("facts", "retire", flicker["id"])
+    day = json.loads(gitmem("show", "today", "--json")[1])["text"]
+    assert f"We cache sessions in Memcached instead ({other})] ^{redis}" in day
+    assert "[resolved since 20" in day
+    archive = min((tmp_path / ".gitmem/archive").iterdir()).name
+    assert f"({other})] ^{redis}" in gitmem("show", f"archive/{archive}", "--json")[1]
+    assert f"({other})]" not in gitmem("show", f"HEAD:archive/{archive}", "--json")[1]
+    summary = json.loads(gitmem("summary", "show", archive, "--json")[1])
+    assert f"({other})]" in next(one["decision"] for one in summary["keyDecisions"] if "Redis" in one["decision"])
+    assert [one["status"] for one in summary["issues"] if "flickers" in one["issue"]] == ["resolved"]

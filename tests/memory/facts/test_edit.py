@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -25,8 +27,6 @@ from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Chance, Options
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from gitmem.model.fact.fact import Fact
 
 SAID = ("Always run the linter before committing.", "use pnpm, not npm", "my editor is vim")
@@ -138,3 +138,29 @@ def test_of_two_decisions_that_gave_way_to_each_other_the_later_keeps_its_line(c
         [end] = in_force(known_facts(clone.store))
         memory = (clone.store.read("memory.md") or b"").decode()
         assert [fact.id for fact in (first, second) if fact.id in memory] == [end.id]
+
+
+def test_memory_follows_facts_that_a_plain_git_command_changed(clones, bare_git):
+    one, _ = clones
+    redis, uv = one.save("Use Redis for sessions."), one.save("Use uv.")
+    for word, gone in (("retired", True), ("active", False)):
+        path = Path(one.root, redis.path)
+        text = re.sub("(?m)^status: .*$", f"status: {word}", path.read_text(encoding="utf-8"))
+        path.write_text(text, encoding="utf-8")
+        bare_git(Path(one.root), "-c", "user.name=x", "-c", "user.email=x@x", "commit", "-qam", "mine")
+        one.save(f"Use what is {word}.")
+        memory = (one.store.read("memory.md") or b"").decode()
+        assert (redis.id in memory) is not gone
+        assert uv.id in memory
+
+
+def test_memory_follows_an_edit_of_a_facts_file(clones):
+    one, _ = clones
+    fact, other = one.save("Use Redis for sessions."), one.save("Use uv.")
+    path = Path(one.root, fact.path)
+    path.write_text(path.read_text(encoding="utf-8").replace("status: active", "status: retired"), encoding="utf-8")
+    at = one.clock()
+    save(one.store, Save(make_id(int(at.timestamp() * 1000), b"desk   "), at, "a note", MemoryType.NOTE), scan=True)
+    memory = (one.store.read("memory.md") or b"").decode()
+    assert fact.id not in memory
+    assert other.id in memory

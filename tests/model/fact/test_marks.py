@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from gitmem.model.entry.entry import Entry, render_entry
+from gitmem.model.fact.fact import FactKind, FactStatus, make_fact
+from gitmem.model.fact.marks import marks_of, may_have_marks, with_marks, without_ended
+
+BEGIN, LATER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
+NEW = make_fact(FactKind.DECISION, "Use Memcached.", BEGIN)
+OLD = make_fact(
+    FactKind.DECISION, "Use Redis.", BEGIN, status=FactStatus.SUPERSEDED, superseded_by=NEW.id, updated=LATER
+)
+DONE = make_fact(FactKind.ISSUE, "It flickers.\n\nOften.", BEGIN, status=FactStatus.RESOLVED, updated=LATER)
+MARKS = marks_of([NEW, OLD, DONE])
+SAID = f" [superseded since 2026-02-01 by: Use Memcached. ({NEW.id})]"
+
+
+def line(identifier: str, label: str, text: str) -> str:
+    return render_entry(Entry(identifier, "2026-01-01 10:00:00", label, text))
+
+
+def test_lines_of_what_ended_say_so_before_their_id():
+    holds = line(NEW.id, "Decision", NEW.text)
+    text = holds + line(OLD.id, "Decision", OLD.text) + "words\n"
+    assert may_have_marks(text)
+    assert with_marks(text, MARKS) == text.replace(f" ^{OLD.id}", f"{SAID} ^{OLD.id}")
+    assert without_ended(text, MARKS) == f"{holds}words\n"
+
+
+def test_lines_without_the_id_of_a_fact_are_known_by_type_and_words():
+    old = "1" * 20
+    text = (
+        line(old, "Decision", "use  redis") + line("2" * 20, "Note", "Use Redis.") + line("3" * 20, "Issue", DONE.text)
+    )
+    marked = with_marks(text, MARKS)
+    assert marked.split("\n")[0].endswith(f"use  redis{SAID} ^{old}")
+    assert "Note**: Use Redis. ^" in marked
+    assert "It flickers. [resolved since 2026-02-01] ^333" in marked
+
+
+def test_what_is_in_dispute_says_with_which():
+    one = NEW._replace(review=(OLD.id,))
+    marks = marks_of([one, OLD._replace(status=FactStatus.ACTIVE, superseded_by="")])
+    text = line(NEW.id, "Decision", NEW.text)
+    assert f"[in dispute with: Use Redis. ({OLD.id})] ^" in with_marks(text, marks)
+    assert without_ended(text, marks) == text
