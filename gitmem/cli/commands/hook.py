@@ -164,8 +164,10 @@ def _answer_start(
         if known:
             text = session_goes_on(stands)
         else:
-            turns, pending = ((), ()) if late() or not found else (with_last_answers(found), _pending(store))
-            text = session_start(store, turns, None if late() else questions.answer(), pending, late, stands=stands)
+            turns = with_last_answers(found) if found and not late() else ()
+            pending, offer = _pending(store) if found and not late() else ((), "")
+            state = None if late() else questions.answer()
+            text = session_start(store, turns, state, pending, late, stands=stands, offer=offer)
             if late() or not found:
                 _log(
                     door,
@@ -188,13 +190,14 @@ def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> 
     return brief_working(store, session, found.events if found else ())
 
 
-def _pending(store: Store) -> Sequence[str]:
-    """Return the archives that the agent is asked to summarize: none unless the settings say so."""
-    if store.config.summary.provider != "host":
-        return ()
-    from gitmem.memory.summaries.offline import pending_archives
+def _pending(store: Store) -> tuple[Sequence[str], str]:
+    """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
+    from gitmem.memory.summaries.offline import offer, pending_archives
 
-    return pending_archives(store, _ARCHIVES)
+    provider = store.config.summary.provider
+    if provider == "host":
+        return pending_archives(store, _ARCHIVES), ""
+    return (), offer(store, _ARCHIVES) if provider == "offline" else ""
 
 
 def _knows(transcript: str, marker: str) -> bool:

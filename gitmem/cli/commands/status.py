@@ -33,7 +33,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     Events that wait in the spool are committed first. Files that you edited are listed; the next save commits them.
 
     With --json: {store, branch, commits, last_save, tokens, threshold, archives, days, newest_day, waiting, unfinished,
-    aside, edited, remotes, review, contradictions, attention, vectors, models}.
+    aside, edited, remotes, review, contradictions, attention, vectors, models, pending}.
 
     Examples:
       gitmem status
@@ -41,20 +41,22 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.memory.ask.ask import spending
+    from gitmem.memory.summaries.offline import pending_archives
     from gitmem.search.vectors.fill import overview
     from gitmem.store.health.status import read_status
 
     store = door.settled(args)
     status, vectors, models = read_status(store), overview(store), spending(store)
-    value = {**asdict(status), "vectors": vectors._asdict(), "models": models._asdict()}
+    pending = len(pending_archives(store))
+    value = {**asdict(status), "vectors": vectors._asdict(), "models": models._asdict(), "pending": pending}
     value["remotes"] = [state.as_value() for state in status.remotes]
     if status.last_save:
         value["last_save"]["at"] = status.last_save.at.isoformat()
-    door.answer(args, value, _screen(status, vectors, models, door))
+    door.answer(args, value, _screen(status, vectors, _summaries(models, pending), door))
     return ExitCode.OK
 
 
-def _screen(status: StoreStatus, vectors: Overview, models: Spending, door: Door) -> str:
+def _screen(status: StoreStatus, vectors: Overview, summaries: str, door: Door) -> str:
     last = status.last_save
     saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
     percent = status.tokens * 100 // max(status.threshold, 1)
@@ -69,7 +71,7 @@ def _screen(status: StoreStatus, vectors: Overview, models: Spending, door: Door
         ("daily logs", days),
         ("spool", waiting if status.waiting or status.aside else "empty"),
         ("vectors", _vectors(vectors)),
-        ("summaries", _models(models)),
+        ("summaries", summaries),
     ]
     if status.unfinished:
         rows.append(("sessions", f"{count(status.unfinished, 'event')} of turns that go on"))
@@ -107,6 +109,12 @@ def _sync_words(state: RemoteState) -> str:
     waiting = f", {count(state.waiting, 'commit')} to send" if state.waiting else ""
     failed = f"; failed: {record.failure}" if record and record.failure else ""
     return f"{state.name}: {when}{waiting}{failed}"
+
+
+def _summaries(models: Spending, pending: int) -> str:
+    """Return who writes summaries, and how many archives have an extractive one or none."""
+    waiting = f"; {pending} pending, made without a model: 'gitmem summary pending'" if pending else ""
+    return _models(models) + waiting
 
 
 def _models(models: Spending) -> str:

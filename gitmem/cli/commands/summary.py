@@ -133,6 +133,8 @@ def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
         else "had this summary already"
     )
     door.answer(args, value, f"{done.archive} {state}.")
+    if done.left_out:
+        door.notices((f"A summary holds 10 of each: left out are {', '.join(done.left_out)}, the last ones.",))
     return ExitCode.OK
 
 

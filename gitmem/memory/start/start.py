@@ -59,12 +59,13 @@ def session_start(
     late: Late = never,
     *,
     stands: str = "",
+    offer: str = "",
 ) -> str:
     """Return the text a session starts with; "" if memory is empty.
 
     `unsaved` are turns in the spool, `project` is the state of the project, `pending` are archives that the
-    agent is asked to summarize (spec R6), `stands` is what the session itself was at before a compaction. A bounded
-    part of each file is read (spec X2), and none once it is `late`.
+    agent is asked to summarize (spec R6), `stands` is what the session itself was at before a compaction, `offer` a
+    line about other archives. A bounded part of each file is read (spec X2), and none once it is `late`.
     """
     body = Document.parse(_glance(store, MEMORY, _MEMORY_BYTES)).body
     config = store.config.session
@@ -82,7 +83,7 @@ def session_start(
         Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
         Part(KNOWN_ISSUES, open_issues, share=15),
         Part("The end of memory.md", _end(body, list(filter(None, (decisions, issues)))), keep_last=True),
-        Part("Summaries to be written", _pending(pending)),
+        Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):

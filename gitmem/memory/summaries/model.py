@@ -14,7 +14,7 @@ from gitmem.memory.summaries.offline import method_of, offline_summary, put_summ
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import raw_path, summary_path
-from gitmem.model.tiers.summary import OFFLINE, SCHEMA, Summary, from_answer
+from gitmem.model.tiers.summary import OFFLINE, SCHEMA, Summary, from_answer, left_out
 from gitmem.redact.redact import redact
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
@@ -31,12 +31,16 @@ MAX_RAW = 64_000  # characters kept of an unusable reply
 
 
 class Improved(Value):
-    """The result for an archive: the method of its summary and, if it is still the offline one, `why`."""
+    """The result for an archive: the method of its summary and, if it is still the offline one, `why`.
+
+    `left_out` says how much of an agent's answer was more than a summary holds.
+    """
 
     archive: str
     method: str
     why: str = ""
     commit: str | None = None
+    left_out: tuple[str, ...] = ()
 
 
 def improve(store: Store, archive: str, tries: Patience | None = None, *, over: bool = False) -> Improved:
@@ -89,14 +93,16 @@ def put_reply(store: Store, archive: str, reply: str, *, method: str, host: str,
     """
     text = _text_of(store, archive)
     try:
-        summary = read_answer(store, archive, text, parse_reply(reply, SCHEMA), method)
+        given = parse_reply(reply, SCHEMA)
+        summary = read_answer(store, archive, text, given, method)
     except ReplyError as error:
         transact(store, lambda transaction: _keep_raw(transaction, archive, reply, method), purpose="summarize")
         raise RefusedError(
             f"This is no summary: it {error}.",
             f"'gitmem summary schema' prints what one looks like. The reply is kept as {raw_path(archive)}.",
         ) from None
-    return _put(store, summary._replace(provider=host), session, over=True)
+    done = _put(store, summary._replace(provider=host), session, over=True)
+    return done._replace(left_out=tuple(left_out(given)))
 
 
 def _put(store: Store, summary: Summary, session: str = "", *, over: bool = False) -> Improved:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from functools import lru_cache
 
 from gitmem.errors import RefusedError
+from gitmem.machine.beneath import read_text
 from gitmem.model.document.document import Document
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, SUMMARIES, raw_path, summary_path
@@ -24,6 +27,7 @@ _DAYS = re.compile(
     rf"^date_range:[ \t]*(?:\r?\n)?[^\n]{{0,40}}?first: ?[\"']?{_DAY}[\"']?,?\s{{1,10}}last: ?[\"']?{_DAY}",
     re.MULTILINE,
 )
+_OFFERED = "offered"  # in the private folder
 _HEADER_BYTES = 1 << 17  # at the beginning of a summary's document, which hold its header
 _METHOD = re.compile(r"^method:[ \t]*[\"']?([^\s\"'#]*)", re.MULTILINE)
 
@@ -111,6 +115,21 @@ def archive_summaries(store: Store, last: int = 0) -> list[ArchiveSummary]:
 def pending_archives(store: Store, last: int = 0) -> list[str]:
     """Return the archives, or those of the `last` ones, whose summary is missing or only extractive (spec R6)."""
     return [summary.archive for summary in archive_summaries(store, last) if summary.pending]
+
+
+def offer(store: Store, last: int = 0) -> str:
+    """Return a line that offers better summaries of the `last` archives, once for each; "" with nothing to offer.
+
+    The newest archive that it was offered for is in a file of the private folder.
+    """
+    pending = pending_archives(store, last)
+    path = os.path.join(store.private, _OFFERED)
+    if not pending or read_text(path).strip() >= pending[-1]:
+        return ""
+    with contextlib.suppress(OSError), open(path, "w", encoding="utf-8") as file:  # else it is offered again
+        file.write(f"{pending[-1]}\n")
+    many = "1 archive has" if len(pending) == 1 else f"{len(pending)} archives have"
+    return f"{many} a summary made without a model only; `gitmem summary pending` lists what can be summed up better."
 
 
 def read_summary(store: Store, archive: str) -> Summary | None:

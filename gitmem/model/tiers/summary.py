@@ -224,7 +224,7 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
     from gitmem.text.sentences import split
 
     summary = from_json(given, offline.archive, method)
-    fewest = min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary)))
+    fewest = max(2, min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary))))
     if len(split(summary.overall_summary)) < fewest:
         raise ValueError(f"has fewer than {fewest} sentences in overallSummary")
     first, last = summary.date_range
@@ -232,6 +232,15 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
     return summary._replace(
         date_range=summary.date_range if known else offline.date_range, section_count=offline.section_count
     )
+
+
+def left_out(given: Mapping[str, object]) -> list[str]:
+    """Return in words how much of an answer is more than a summary holds: "2 of 12 themes"."""
+    lists = {
+        name: given.get(key) for name, key in (("themes", "themes"), ("decisions", "keyDecisions"), ("issues",) * 2)
+    }
+    more = {name: len(found) for name, found in lists.items() if isinstance(found, list) and len(found) > MAX_ITEMS}
+    return [f"{size - MAX_ITEMS} of {size} {name}" for name, size in more.items()]
 
 
 def from_json(given: Mapping[str, object], archive: str, method: str) -> Summary:

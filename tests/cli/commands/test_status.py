@@ -100,3 +100,8 @@ def test_status_shows_no_control_characters(gitmem, store):
 
 def test_where_there_is_no_store_nothing_is_examined(run):
     assert [run(command)[0] for command in ("status", "doctor", "maintain")] == [3, 3, 3]
+
+
+def test_status_counts_the_summaries_that_were_made_without_a_model(gitmem, rotated):
+    assert gitmem.json("status")["pending"] == 1
+    assert "1 pending, made without a model: 'gitmem summary pending'" in gitmem("status")[1]

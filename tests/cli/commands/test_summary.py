@@ -97,6 +97,14 @@ def test_an_agent_hands_a_summary_over(gitmem, rotated, tmp_path, bare_git):
     assert gitmem("summary", "pending")[1] == "No summary is pending.\n"
 
 
+def test_what_is_more_than_a_summary_holds_is_said(gitmem, rotated):
+    themes = [{"name": f"theme {number}", "summary": "It was worked on.", "sessions": []} for number in range(12)]
+    code, _, err = gitmem("summary", "put", rotated, stdin=json.dumps({**SUMMARY, "themes": themes}).encode())
+    assert code == 0
+    assert "left out are 2 of 12 themes, the last ones." in err
+    assert len(json.loads(gitmem("summary", "show", "--json")[1])["themes"]) == 10
+
+
 def test_a_summary_may_come_from_a_file(gitmem, rotated, tmp_path):
     (tmp_path / "답 one.json").write_text(f"```json\n{json.dumps(SUMMARY)}\n```\n", encoding="utf-8")
     value = json.loads(gitmem("summary", "put", rotated, "답 one.json", "--json")[1])

@@ -5,10 +5,12 @@ from pathlib import Path
 import pytest
 
 from gitmem.memory.save import save
+from gitmem.memory.start.start import session_start
 from gitmem.memory.summaries.offline import (
     archive_summaries,
     days_of,
     method_of,
+    offer,
     pending_archives,
     put_summary,
     read_summary,
@@ -135,6 +137,17 @@ def test_a_file_where_the_summaries_should_be_is_told(small, monkeypatch):
     archive = rotated(small)
     assert small.text(archive)
     assert any(archive in notice for notice in notices)
+
+
+def test_a_better_summary_is_offered_once_for_an_archive(small):
+    assert offer(small.store) == ""
+    rotated(small)
+    said = offer(small.store)
+    assert said.startswith("1 archive has a summary made without a model only; `gitmem summary pending`")
+    assert offer(small.store) == ""
+    rotated(small)
+    assert offer(small.store).startswith("2 archives have")
+    assert said in session_start(small.store, (), None, (), offer=said)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,8 @@ from gitmem.model.tiers.summary import (
     Theme,
     archive_day,
     cleaned,
+    from_answer,
+    from_json,
     parse_document,
     render_document,
     summary_id,
@@ -136,3 +138,10 @@ def test_ids_and_days_are_those_of_the_archive():
     assert summary_id("archive/other.md") == "summary-other"
     assert archive_day(ARCHIVE) == "2026-01-13"
     assert archive_day("archive/other.md") == ""
+
+
+def test_one_sentence_is_no_summary_though_the_offline_one_has_no_more():
+    offline = from_json({"overallSummary": "All is code."}, "archive/memory_20260101_000000.md", "offline")
+    with pytest.raises(ValueError, match="fewer than 2 sentences"):
+        from_answer({"overallSummary": "It was built."}, offline, "m")
+    assert from_answer({"overallSummary": "It was built. It works."}, offline, "m").method == "m"
