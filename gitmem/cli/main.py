@@ -236,8 +236,12 @@ def _complete(door: Door) -> None:
     """Answer the shell that wants to complete a command line, and end (https://kislyuk.github.io/argcomplete)."""
     import argcomplete
 
+    from gitmem.cli.commands.completion import offer_words
+
     words = door.environ.get("COMP_LINE", "").split()
-    argcomplete.autocomplete(build_parser([name for name in COMMANDS if name in words]))
+    parser = build_parser([name for name in COMMANDS if name in words])
+    offer_words(parser, door)
+    argcomplete.autocomplete(parser)
 
 
 def _report(error: GitmemError, door: Door, args: argparse.Namespace | None, *, as_json: bool) -> int:

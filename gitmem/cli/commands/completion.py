@@ -1,15 +1,25 @@
-"""`gitmem completion`: print the completion script for a shell."""
+"""`gitmem completion`: print the completion script for a shell; and what a shell offers beside the options."""
 
 from __future__ import annotations
 
+import argparse
+import re
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode
+from gitmem.errors import ExitCode, GitmemError
 
 if TYPE_CHECKING:
-    import argparse
+    from collections.abc import Callable, Mapping
 
     from gitmem.cli.door import Door
+    from gitmem.store.store import Store
+
+    Offered = Mapping[str, str]  # words, each with what it means
+
+_LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash where it lists what it is given, and inserts nothing
+_TEXT = 60  # characters of a fact beside its id
+_SAID = re.compile(r"[^\w.,/+-]+")  # what a shell would escape, or break a word at
+_BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,3 +44,73 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     print(shellcode(["gitmem"], shell=args.shell), file=door.out)
     return ExitCode.OK
+
+
+def offer_words(parser: argparse.ArgumentParser, door: Door) -> None:
+    """Have the arguments of a parser offer what the store has: facts, sessions, settings, paths."""
+    for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            for sub in action.choices.values():
+                offer_words(sub, door)
+        elif (offered := _offered_for(action)) is not None:
+            action.completer = _completer(offered, door)  # type: ignore[attr-defined]
+
+
+def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
+    """Return what to offer for an argument, by the name it has in the usage line."""
+    name = action.metavar if isinstance(action.metavar, str) else ""
+    if action.dest == "key":
+        return _settings
+    if name == "FACT":
+        return _facts
+    if action.dest == "session":
+        return _sessions
+    if name == "A B PATH" or name.startswith("PATH"):
+        return (lambda store: {**_paths(store), **_facts(store)}) if "FACT" in name else _paths
+    return None
+
+
+def _completer(offered: Callable[[Store], Offered], door: Door) -> Callable[..., Offered]:
+    def complete(prefix: str, parsed_args: argparse.Namespace, **_: object) -> Offered:
+        where = argparse.Namespace(
+            user=getattr(parsed_args, "user", False), directory=getattr(parsed_args, "directory", None)
+        )
+        try:
+            found = offered(door.open(where))
+        except (GitmemError, OSError):
+            return {}
+        found = {word: about for word, about in found.items() if word.startswith(prefix)}
+        # bash shows no descriptions, so they become part of what it lists.
+        listed = door.environ.get("_ARGCOMPLETE_SHELL") == "bash" and door.environ.get("COMP_TYPE") in _LISTS
+        if listed and len(found) > 1:
+            return {
+                _BLANK.join(filter(None, (word, *_SAID.sub(" ", about).split()))): "" for word, about in found.items()
+            }
+        return found
+
+    return complete
+
+
+def _facts(store: Store) -> Offered:
+    from gitmem.model.fact.holds import in_force
+    from gitmem.store.headers.facts import known_facts
+
+    return {fact.id: fact.description[:_TEXT] for fact in in_force(known_facts(store))}
+
+
+def _sessions(store: Store) -> Offered:
+    from gitmem.store.history.sessions import sessions
+
+    return {one.id: f"{one.last:%Y-%m-%d} {one.about}"[:_TEXT] for one in sessions(store)}
+
+
+def _settings(_: Store) -> Offered:
+    from gitmem.config import RULES
+
+    return {key: rule.help for key, rule in RULES.items()}
+
+
+def _paths(store: Store) -> Offered:
+    from gitmem.search.files import list_paths
+
+    return dict.fromkeys(list_paths(store.root), "")

@@ -34,7 +34,14 @@ def test_completion_prints_a_script_for_each_shell(run, shell):
 )
 def test_a_shell_that_asks_is_told_what_may_come(tmp_path, line, expected):
     """Speak argcomplete's protocol: the line in the environment, the answers in a file."""
-    answers = tmp_path / "answers"
+    answers = offered(tmp_path, line)
+    assert set(expected) <= answers
+    if line != "gitmem ":
+        assert not answers & {"init", "status"}
+
+
+def offered(folder, line, **more):
+    answers = folder / "answers"
     environ = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
@@ -45,14 +52,33 @@ def test_a_shell_that_asks_is_told_what_may_come(tmp_path, line, expected):
         "COMP_LINE": line,
         "COMP_POINT": str(len(line)),
         "COMP_TYPE": "9",
+        **more,
     }
-    asked = subprocess.run(
-        [sys.executable, "-m", "gitmem"], env=environ, cwd=tmp_path, capture_output=True, check=False
-    )
+    asked = subprocess.run([sys.executable, "-m", "gitmem"], env=environ, cwd=folder, capture_output=True, check=False)
     assert (asked.returncode, asked.stdout) == (0, b""), asked.stderr
-    assert set(expected) <= set(answers.read_text().split("\n"))
-    if line != "gitmem ":
-        assert not set(answers.read_text().split("\n")) & {"init", "status"}
+    return {*answers.read_text(encoding="utf-8").split("\n")}
+
+
+def test_what_the_store_has_is_offered(gitmem, tmp_path):
+    first = gitmem.json("save", "Use uv; not $(pnpm)", "--type", "rule", "--session", "1b4e51f0")["id"]
+    second = gitmem.json("save", "Rebase, don't merge", "--type", "rule")["id"]
+    gone = gitmem.json("save", "Use pip", "--type", "rule")["id"]
+    gitmem("facts", "retire", gone)
+    assert {first, second} <= offered(tmp_path, "gitmem facts show ")
+    assert gone not in offered(tmp_path, "gitmem facts show ")
+    listed = offered(tmp_path, "gitmem facts retire ", _ARGCOMPLETE_SHELL="bash", COMP_TYPE="63")
+    assert f"{first} Use uv not pnpm".replace(" ", "\u00a0") in listed
+    alone = offered(tmp_path, f"gitmem facts retire {first[:8]}", _ARGCOMPLETE_SHELL="bash", COMP_TYPE="63")
+    assert alone == {first}
+    assert "1b4e51f0" in offered(tmp_path, "gitmem sessions 1b")
+    assert "1b4e51f0" in offered(tmp_path, "gitmem log --session ")
+    assert "rotation.threshold_tokens" in offered(tmp_path, "gitmem config rot")
+    assert "memory.md" in offered(tmp_path, "gitmem log mem")
+    assert {"memory.md", first} <= offered(tmp_path, "gitmem show ")
+
+
+def test_without_a_store_nothing_but_options_is_offered(tmp_path):
+    assert "--json" in offered(tmp_path, "gitmem facts show --")
 
 
 @posix
