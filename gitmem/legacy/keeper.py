@@ -32,7 +32,8 @@ from gitmem.legacy.rotation import plan_transcript
 from gitmem.model.document.scalars import flow
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.paths import monthly_path, session_path, slug, weekly_path
-from gitmem.model.tiers.consolidation import period_document, week_of
+from gitmem.model.tiers.consolidation import period_document
+from gitmem.model.tiers.periods import week_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -86,7 +86,8 @@ def get(
     if path.startswith("gitmem://"):
         raise NotFoundError(f"{path} is a resource.", "Give its path in the store.")
     if not at and is_handle(path):
-        return _shown(read_memory(store, path), column, at, max_tokens)
+        found = read_memory(store, path)
+        return _shown(found, column, found.commit, max_tokens)
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path):
         path = daily_path(path)
     first = start_line or (1 if end_line else None)

@@ -65,12 +65,13 @@ def _follow(store: Store, pending: Pending) -> None:
 
 
 def tend(store: Store, late: Callable[[], bool]) -> None:
-    """Cache the headers of facts and concepts, ask the model of the settings, and do the daily upkeep.
+    """Cache headers of facts and concepts, and days of history; ask the model of the settings; do the daily upkeep.
 
     The daily upkeep is consolidation (spec P4) and retention (R13), as configured. Once it is `late`, the rest is
     left to the next call. Failures are written to the log.
     """
     _Steps(store).run("facts and concepts", partial(_read_headers, store))
+    _Steps(store).run("days", partial(_keep_days, store))
     _Steps(store).run("contradictions", partial(_notice, store))
     if store.config.summary.provider in MODELS:
         _Steps(store).run("summaries", partial(_Steps(store).improve, late))
@@ -85,6 +86,12 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
     if steps.finished:
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
+
+
+def _keep_days(store: Store) -> None:
+    from gitmem.store.history.days import keep_days
+
+    keep_days(store)
 
 
 def _notice(store: Store) -> None:

@@ -14,6 +14,7 @@ from gitmem.search.query.query import parse_query
 from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
 from gitmem.search.standing import holding, marked, standings
 from gitmem.search.units.cut import HEADING
+from gitmem.search.units.past import is_told_again
 from gitmem.search.units.units import FRAME
 from gitmem.search.worth import weak_ones
 from gitmem.values import Value
@@ -81,6 +82,9 @@ def answer(
             from gitmem.search.vectors.fuse import fuse
 
             ranked = fuse(store, ranked, near, query, filters)
+        told = frozenset[str]().union(*(pool.told for pool in pools))
+        if told:
+            ranked = [item for item in ranked if not is_told_again(item.units, item.index, told)]
         ranked.sort(key=_order if query.terms else _newest)
         fitting = (item for item in once(ranked) if fits(item, query, filters))
         # To count all hits, filters that need the text of a unit would have to read every unit.
@@ -248,9 +252,13 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _reads_better(item: Ranked, other: Ranked) -> bool:
-    """Say whether a view tells clearly more than another, or as much in a layer before it."""
+    """Say whether a view tells clearly more than another, or as much in a layer before it or a file of the tree."""
     more = item.units.length(item.index) - other.units.length(other.index)
-    return more > FRAME or (more >= -FRAME and _layer(item) < _layer(other))
+    return more > FRAME or (more >= -FRAME and _place(item) < _place(other))
+
+
+def _place(item: Ranked) -> tuple[int, bool]:
+    return _layer(item), bool(item.units.commit)
 
 
 def literals_of(terms: Sequence[Term]) -> list[str]:

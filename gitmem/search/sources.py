@@ -10,7 +10,9 @@ from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a s
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
 from gitmem.search.hits import day_of
 from gitmem.search.query.query import fold
+from gitmem.search.units.past import PastUnits
 from gitmem.search.units.units import Excerpts, Units
+from gitmem.store.history.kept import FOLDER, kept_days, week_name
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -39,7 +41,7 @@ class Pool(Value):
     """The files that were read of a source, by what factor the source is larger, and their share of matching lines.
 
     `estimated` maps each term that was not scanned for to its number of lines in the source. `complete` says that all
-    matching files were read.
+    matching files were read; `told` are days and weeks of which the days that history holds tell in full.
     """
 
     read: list[Units]
@@ -47,6 +49,7 @@ class Pool(Value):
     share: float = 1.0
     estimated: Mapping[int, float] = {}  # never changed
     complete: bool = True
+    told: frozenset[str] = frozenset()
 
 
 def work_tree(
@@ -58,30 +61,78 @@ def work_tree(
     *,
     most: int = MOST_FILES,
 ) -> Pool:
-    """Search the files of the working tree; read at most `most` of them. The default is the best scanner available."""
-    paths = list_paths(store.root)
-    size = estimate_size(store.root, paths)
+    """Search the files of the working tree and the days that history holds; read at most `most` of them.
+
+    The default is the best scanner available.
+    """
+    documents = Documents(store)
+    size = documents.size()
     share, complete = 1.0, True
     estimated: dict[int, float] = {}
-    if scanner is None and len(paths) <= MOST_FILES and size <= FEW_BYTES:
-        everything = _load_all(store.root, filter(allow, paths))
+    if scanner is None and len(documents.keys) <= MOST_FILES and size <= FEW_BYTES:
+        everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         read = [units for units in everything if any(literal in units.low for literal in literals)]
     else:
         from gitmem.search.scan.choose import make_scanner
 
         if size > MANY_BYTES and len(literals) > 1:
-            literals, estimated = within_budget(store.root, paths, size, terms, literals)
+            literals, estimated = within_budget(documents, size, terms, literals)
         scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
-        lines = scanner.scan(store.root, paths, literals)
-        allowed = {path: matches for path, matches in lines.items() if allow(path)}
-        chosen, share = choose_files(allowed, terms, most)
-        complete = len(chosen) == len(allowed) and not estimated
-        read = _load_all(store.root, chosen)
-    return Pool(read, _times(size, sum(units.size for units in read)), share, estimated, complete)
+        lines = documents.scan(scanner, literals)
+        chosen, share = choose_files({key: lines[key] for key in filter(documents.allowed(allow), lines)}, terms, most)
+        complete = len(chosen) == sum(map(documents.allowed(allow), lines)) and not estimated
+        read = documents.load_all(chosen)
+    return Pool(read, _times(size, sum(units.size for units in read)), share, estimated, complete, documents.told)
 
 
-def _load_all(root: str, paths: Iterable[str]) -> list[Units]:
-    return [load(root, file) for path in paths if (file := stat_file(root, path)) is not None]
+class Documents:
+    """The files of the working tree by their paths, and the days that history holds, by keys that begin with `/`."""
+
+    def __init__(self, store: Store) -> None:
+        self._root = store.root
+        self._private = store.private
+        self._paths = list_paths(store.root)
+        self._days = {f"/{FOLDER}/{day.name}": day for day in kept_days(store.private, frozenset(self._paths))}
+        self.keys = [*self._paths, *self._days]
+
+    @property
+    def told(self) -> frozenset[str]:
+        """The days that history holds, and their weeks: what a week or month tells of them is told again."""
+        days = {day.day for day in self._days.values()}
+        return frozenset(days.union(map(week_name, days)))
+
+    def allowed(self, allow: Callable[[str], bool]) -> Callable[[str], bool]:
+        """Return `allow`, which takes paths, for keys."""
+        return lambda key: allow(day.path if (day := self._days.get(key)) else key)
+
+    def stat(self, key: str) -> File | None:
+        """Return size and times of a file, or None if it is gone."""
+        return stat_file(self._private, key[1:]) if key in self._days else stat_file(self._root, key)
+
+    def size(self) -> float:
+        """Return the bytes of all files, estimated from a sample where they are many."""
+        sample = self.keys[:: max(len(self.keys) // _WEIGHED_FILES, 1)]
+        sizes = [file.size for key in sample if (file := self.stat(key)) is not None]
+        return sum(sizes) * len(self.keys) / max(len(sizes), 1)
+
+    def load(self, key: str, file: File) -> Units:
+        """Return a file cut into units."""
+        day = self._days.get(key)
+        if day is None:
+            return load(self._root, file)
+        return load(self._private, file, lambda data: PastUnits(day.path, data, day.commit))
+
+    def load_all(self, keys: Iterable[str]) -> list[Units]:
+        """Return those of some files that are not gone, cut into units."""
+        return [self.load(key, file) for key in keys if (file := self.stat(key)) is not None]
+
+    def scan(self, scanner: Scanner, literals: Sequence[str]) -> dict[str, list[Line]]:
+        """Return the lines that hold one of the literals, by key."""
+        found = scanner.scan(self._root, self._paths, literals)
+        if self._days:
+            past = scanner.scan(self._private, [key[1:] for key in self._days], literals)
+            found = {**found, **{f"/{path}": lines for path, lines in past.items()}}
+        return found
 
 
 def _times(whole: float, part: float) -> float:
@@ -89,24 +140,17 @@ def _times(whole: float, part: float) -> float:
     return max(whole / part, 1.0) if part else 1.0
 
 
-def estimate_size(root: str, paths: Sequence[str]) -> float:
-    """Return the bytes of all files, estimated from a sample where they are many."""
-    sample = paths[:: max(len(paths) // _WEIGHED_FILES, 1)]
-    sizes = [file.size for path in sample if (file := stat_file(root, path)) is not None]
-    return sum(sizes) * len(paths) / max(len(sizes), 1)
-
-
 def within_budget(
-    root: str, paths: Sequence[str], size: float, terms: Sequence[Term], literals: Sequence[str]
+    documents: Documents, size: float, terms: Sequence[Term], literals: Sequence[str]
 ) -> tuple[Sequence[str], dict[int, float]]:
     """Return the rarest literals within the budget, and for each term left out its estimated number of lines.
 
     Both are estimated from a sample of the files. Terms left out still count in the files that the others match.
     """
-    step = max(len(paths) // _SAMPLED_FILES, 1)
-    sample = [file for path in paths[step // 2 :: step] if (file := stat_file(root, path)) is not None]
-    texts = [load(root, file).low for file in sample]
-    times = size / max(sum(file.size for file in sample), 1)
+    step = max(len(documents.keys) // _SAMPLED_FILES, 1)
+    sample = documents.load_all(documents.keys[step // 2 :: step])
+    texts = [units.low for units in sample]
+    times = size / max(sum(units.size for units in sample), 1)
     counts = {literal: times * sum(text.count(literal) for text in texts) for literal in literals}
     kept: list[str] = []
     spent = 0.0
@@ -200,11 +244,12 @@ class _Cache:
 _cache = _Cache()
 
 
-def load(root: str, file: File) -> Units:
-    """Return a file cut into units, from the cache of the process if it has not changed."""
+def load(root: str, file: File, make: Callable[[bytes], Units] | None = None) -> Units:
+    """Return a file cut into units, from the cache of the process if it has not changed; `make` cuts it."""
     units = _cache.get(root, file)
     if units is None:
-        units = Units(file.path, read_file(root, file.path))
+        data = read_file(root, file.path)
+        units = make(data) if make else Units(file.path, data)
         _cache.put(root, file, units)
     return units
 

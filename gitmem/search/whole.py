@@ -25,12 +25,12 @@ def read_memory(store: Store, handle: str) -> Passage:
     """Return the fullest view of a memory.
 
     Raises:
-        NotFoundError: no file of the working tree has it.
+        NotFoundError: no file of the working tree has it, and no day that history holds.
 
     """
     identifier = handle.removeprefix("^")
     views = [
-        (units.length(index), units.path, units.lines(units.unit(index))[0])
+        (units.length(index), units.commit, units.path, units.lines(units.unit(index))[0])
         for units in work_tree(store, None, (), [identifier], lambda _: True).read
         for index in range(len(units))
         if identifier in (units.named, units.entry_id(index))
@@ -39,6 +39,7 @@ def read_memory(store: Store, handle: str) -> Passage:
         raise NotFoundError(
             f"There is no memory ^{identifier} in the files.", "It may be gone: 'gitmem search --history' finds it."
         )
-    longest = max(length for length, _, _ in views)
-    _, path, line = min((view for view in views if view[0] >= longest - FRAME), key=lambda view: view[1:])
-    return read_passage(store, path, line)
+    longest = max(length for length, *_ in views)
+    full = (view for view in views if view[0] >= longest - FRAME)
+    _, commit, path, line = min(full, key=lambda view: (bool(view[1]), view[2:]))
+    return read_passage(store, path, line, commit=commit or None)

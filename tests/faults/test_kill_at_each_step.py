@@ -17,7 +17,7 @@ import pytest
 
 from gitmem.errors import ExitCode
 from gitmem.model.paths import daily_path, monthly_path, weekly_path
-from gitmem.model.tiers.consolidation import week_of
+from gitmem.model.tiers.periods import week_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from gitmem.model.document.document import Document
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, CONFIG, FORMAT, MEMORY, PURGED
+from gitmem.store.history.kept import drop_days
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def clear(store: Store, *, days: int | None, dry_run: bool = False) -> Cleared:
 
     outcome = transact(store, plan, purpose="clear")
     commit = outcome.commits[-1] if outcome.value else None
+    if commit:
+        drop_days(store.private)
     return Cleared(tuple(files), sum(files.values()), commit, (*edits.notices, *outcome.notices))
 
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING
 from gitmem.errors import RefusedError
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import daily_path
-from gitmem.model.tiers.consolidation import DAILY, WEEKLY, Step, consolidate, holders_of, plan_consolidation
+from gitmem.model.tiers.consolidation import DAILY, WEEKLY, Step, consolidate, plan_consolidation
+from gitmem.model.tiers.periods import holders_of
+from gitmem.store.history.days import keep_days
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
@@ -49,12 +51,19 @@ class Consolidated:
 
 
 def consolidate_due(store: Store, *, dry_run: bool = False, late: Callable[[], bool] = lambda: False) -> Consolidated:
-    """Do all due steps, the oldest first; begin none once it is `late`.
+    """Do all due steps, the oldest first; begin none once it is `late`. Copies of the days stay for searches.
 
     Raises:
         GitmemError: a step could not be committed; those before it are.
 
     """
+    result = _consolidate(store, late, dry_run=dry_run)
+    if result.done and not dry_run:
+        keep_days(store)
+    return result
+
+
+def _consolidate(store: Store, late: Callable[[], bool], *, dry_run: bool) -> Consolidated:
     done: list[Done] = []
     notices: list[str] = []
     refused: set[str] = set()

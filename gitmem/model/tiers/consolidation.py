@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import Entry, find_entries, render_entry
@@ -23,6 +23,7 @@ from gitmem.model.entry.log import Section, entry_ids, fences, find_section, rem
 from gitmem.model.paths import daily_path, monthly_path, weekly_path
 from gitmem.model.session.cues import is_resolved
 from gitmem.model.session.fields import Fields, render_fields, split_fields
+from gitmem.model.tiers.periods import holders_of, month_of, week_of
 
 DAILY, WEEKLY, MONTHLY = "daily", "weekly", "monthly"
 BY_HAND = "Written by hand"
@@ -75,23 +76,6 @@ def plan_consolidation(
             month = month_of(last)
             steps.setdefault(monthly_path(month), (month, []))[1].append(path)
     return tuple(Step(target, period, tuple(sources)) for target, (period, sources) in steps.items())
-
-
-def week_of(day: date) -> str:
-    """Return the ISO week of a day, `YYYY-Www`."""
-    year, week, _ = day.isocalendar()
-    return f"{year}-W{week:02d}"
-
-
-def month_of(last: date) -> str:
-    """Return the month of the week that ends on a Sunday: that of its Thursday, `YYYY-MM`."""
-    return (last - timedelta(days=3)).strftime("%Y-%m")
-
-
-def holders_of(day: date) -> tuple[str, str]:
-    """Return the documents that can hold a consolidated day: its week's and its month's."""
-    last = day + timedelta(days=7 - day.isoweekday())
-    return weekly_path(week_of(day)), monthly_path(month_of(last))
 
 
 def consolidate(step: Step, documents: Mapping[str, bytes], before: bytes | None, digest: Digest) -> bytes:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 _STATE = "search.json"
+_PAST_STATE = os.path.join("days", "search.json")  # of the days that history holds
 _META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 _NUMBER = re.compile(r":([0-9]+):")
 _RULES = (".gitignore", ".ignore", ".rgignore")
@@ -71,7 +72,7 @@ class BindingsScanner:
             return []
 
     def _missed(self, root: str, files: Sequence[File]) -> frozenset[str]:
-        state = _State(os.path.join(self._private, _STATE))
+        state = _State(os.path.join(self._private, _PAST_STATE if root == self._private else _STATE))
         folders = sorted({file.path.rpartition("/")[0] for file in files})
         return state.update(root, files, _rules(root, folders, self._home), self._readable)
 

@@ -25,13 +25,14 @@ _SHOWN = 200  # characters of a path in a message
 
 
 class Passage(Value):
-    """Lines of a file, counted from 1, both ends included."""
+    """Lines of a file, counted from 1, both ends included; `commit` has them if no file of the working tree does."""
 
     path: str
     start: int
     end: int
     text: str
     tokens: int
+    commit: str = ""
 
 
 def read_passage(
@@ -66,7 +67,7 @@ def read_passage(
     elif first is not None:
         start, end = _around(units, lines, first)
     text = "\n".join(line.rstrip("\r") for line in lines[start - 1 : end])
-    return Passage(path, start, end, text, estimate_tokens(text))
+    return Passage(path, start, end, text, estimate_tokens(text), commit or "")
 
 
 def _read(store: Store, path: str, commit: str | None) -> bytes | None:

@@ -31,6 +31,7 @@ from gitmem.model.undo import (
     undone_commits,
 )
 from gitmem.store.history.dates import parse_date
+from gitmem.store.history.kept import drop_days
 from gitmem.store.history.records import CommitRecord, last_version, record, resolve
 from gitmem.store.transaction.transact import transact
 from gitmem.text.linemerge import merge_lines
@@ -105,6 +106,8 @@ def undo(store: Store, *, revision: str | None = None, session: str | None = Non
         return stopped.planned
     done = outcome.value
     commit = outcome.commits[-1] if done.files else None
+    if commit:
+        drop_days(store.private)
     return replace(done, commit=commit, notices=(*outcome.notices, *done.notices))
 
 

@@ -11,7 +11,8 @@ from gitmem.model.entry.entry import Entry, find_entries, render_entry
 from gitmem.model.entry.log import find_section, sections
 from gitmem.model.ids import make_id
 from gitmem.model.paths import check_path, daily_path, monthly_path, weekly_path
-from gitmem.model.tiers.consolidation import consolidate, decisions_of, holders_of, period_document, plan_consolidation
+from gitmem.model.tiers.consolidation import consolidate, decisions_of, period_document, plan_consolidation
+from gitmem.model.tiers.periods import holders_of
 
 TODAY = date(2026, 11, 22)  # a Sunday
 LABELS = ["Decision", "Preference", "Issue", "Pattern", "Learning", "Error Fix", "Note", "User Prompt", "Exchange"]
