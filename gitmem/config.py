@@ -140,6 +140,13 @@ class CaptureConfig(Value):
     answer_chars: int = 6_000
 
 
+class KnowledgeConfig(Value):
+    """What is learned of the project. `people` has names of authors and the folders they changed most."""
+
+    automatic: bool = True
+    people: bool = False
+
+
 class Origin(Value):
     """Where a setting comes from, unless it is a default.
 
@@ -179,6 +186,7 @@ class Config(Value):
     summary: SummaryConfig = SummaryConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     capture: CaptureConfig = CaptureConfig()
+    knowledge: KnowledgeConfig = KnowledgeConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -260,6 +268,8 @@ RULES = {
     "capture.answer_chars": Rule(
         "how much of an answer the day's log keeps", minimum=500, maximum=100_000, tracked=(1_000, 20_000)
     ),
+    "knowledge.automatic": Rule("learn once a day what the project's files and history say of it"),
+    "knowledge.people": Rule("learn from git which authors changed which folders most"),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }

@@ -45,6 +45,8 @@ DEFAULTS = {
     "summary.tokens_per_day": 1_000_000,
     "summary.cents_per_day": 100,
     "capture.answer_chars": 6_000,
+    "knowledge.automatic": True,
+    "knowledge.people": False,
     "transcripts.enabled": True,
     "transcripts.tool_result_chars": 2_000,
     "search.layer_percent": 3,

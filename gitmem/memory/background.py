@@ -83,6 +83,8 @@ def tend(store: Store, late: Callable[[], bool]) -> None:
         steps.run("consolidation", partial(steps.consolidate, late))
     if store.config.rotation.archive_retention_days:
         steps.run("retention", steps.retain)
+    if store.config.knowledge.automatic and not late():
+        steps.run("knowledge of the project", partial(_learn_project, store))
     if steps.finished:
         with open(mark, "w", encoding="utf-8") as file:
             file.write(f"{today}\n")
@@ -98,6 +100,12 @@ def _notice(store: Store) -> None:
     from gitmem.memory.facts.notice import notice
 
     notice(store)
+
+
+def _learn_project(store: Store) -> None:
+    from gitmem.memory.learned.knowledge import learn_project
+
+    learn_project(store)
 
 
 def _read_headers(store: Store) -> None:
@@ -180,6 +188,7 @@ class _Steps:
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
         from gitmem.memory.facts.learn import learn
         from gitmem.memory.learned.bugs import learn_bugs
+        from gitmem.memory.learned.knowledge import learn_commands
         from gitmem.memory.task.working import forget_working
 
         keep_transcript(self._store, session.name, session.transcript)
@@ -194,6 +203,7 @@ class _Steps:
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
         learn_bugs(self._store, session.name, session.host, turns)
+        learn_commands(self._store, session.name, session.host, turns)
         if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
             from gitmem.memory.exchanges.model import request_rewording
 

@@ -11,6 +11,7 @@ from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.knowledge import learn_commands
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import Turn, fold
@@ -78,6 +79,7 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
         learn(store, session, own[0].host, own)
         group(store, session, own[0].host, own)
         learn_bugs(store, session, own[0].host, own)
+        learn_commands(store, session, own[0].host, own)
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))

@@ -1,0 +1,190 @@
+"""Keep what is known of the project (spec M3): one document a kind, in one commit, where it changed.
+
+Commands are counted at a session's end; everything else is read anew from the project's files, its git and the store.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.memory.learned.bugs import known_patterns
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.knowledge.commands import (
+    Command,
+    command_lines,
+    commands_of,
+    join_commands,
+    read_commands,
+    share_that_worked,
+    sources_of,
+    with_commands,
+)
+from gitmem.model.knowledge.conventions import SETTINGS, convention_lines
+from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, parse_knowledge, render_knowledge
+from gitmem.model.knowledge.places import Change, change_lines, hotspot_lines, people_lines, structure_lines
+from gitmem.model.knowledge.stack import CI_FILES, CI_FOLDER, MANIFESTS, stack_lines
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import daily_path
+from gitmem.model.session.entries import EXCHANGE
+from gitmem.model.session.fields import split_fields
+from gitmem.project.code import project_code
+from gitmem.project.files import list_files, names_in, read_text
+from gitmem.project.past import Past, read_past
+from gitmem.store.transaction.transact import transact
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from gitmem.model.session.turns import Turn
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+_DAYS = 90  # of daily logs that are read for what changed together
+_MAX_WORKFLOWS = 10
+_FROM_FILES, _FROM_HISTORY = 1.0, 0.8  # confidence
+
+
+def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
+    """Return the documents that there are, each with its bytes."""
+    found = []
+    for kind in KnowledgeKind:
+        try:
+            data = store.read(kind.path)
+        except GitmemError:
+            continue
+        known = parse_knowledge(data) if data is not None else None
+        if known is not None and data is not None:
+            found.append((known, data))
+    return found
+
+
+def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Count the commands of a finished session; returns the commit. A second call adds nothing.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    ran = commands_of(turns)
+    if not ran:
+        return None
+    path = KnowledgeKind.COMMANDS.path
+
+    def plan(transaction: Transaction) -> bool:
+        before = transaction.read(path)
+        known = read_commands(before) if before is not None else {}
+        joined = join_commands(known, ran)
+        if joined == known:
+            return False
+        now = turns[-1].ended
+        document = render_knowledge(_commands(joined.values()), before, now) or before
+        if document is None:
+            return False
+        data = with_commands(document, joined)
+        return transaction.commit(_message("Count commands that worked", session, host), {path: data}, when=now)
+
+    outcome = transact(store, plan, purpose="learn")
+    return outcome.commits[-1] if outcome.value else None
+
+
+def learn_project(store: Store) -> str | None:
+    """Learn what the project's files, its git and the store say of it; returns the commit, None if nothing changed.
+
+    Raises:
+        GitmemError: it could not be committed.
+
+    """
+    root = os.path.dirname(store.root)
+    if os.path.realpath(root) == os.path.realpath(store.context.home) or os.path.basename(store.root) != ".gitmem":
+        return None  # the person's own store, or one below the home: there is no project around it
+    code = project_code(root, store.context.environ)
+    if code is not None and code.root != os.path.realpath(root):
+        code = None  # the project is a folder of some other repository
+    past = read_past(code) if code is not None else Past()
+    found = [known for known in _read_project(store, os.path.realpath(root), past) if known.lines]
+
+    def plan(transaction: Transaction) -> bool:
+        changes: dict[str, bytes | None] = {}
+        for known in found:
+            try:
+                data = render_knowledge(known, transaction.read(known.kind.path), store.context.clock())
+            except (RefusedError, OSError, ValueError):  # a file that a person made something else of
+                continue
+            if data is not None:
+                changes[known.kind.path] = data
+        names = ", ".join(sorted(path.rpartition("/")[2].removesuffix(".md") for path in changes))
+        return bool(changes) and transaction.commit(_message(f"Learn of the project: {names}"), changes)
+
+    outcome = transact(store, plan, purpose="learn")
+    return outcome.commits[-1] if outcome.value else None
+
+
+def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
+    files = past.files or list_files(top)
+    there = frozenset(files)
+    workflows = [f"{CI_FOLDER}/{name}" for name in names_in(top, CI_FOLDER)[:_MAX_WORKFLOWS]]
+    manifests = _texts(top, (*MANIFESTS, *workflows, *CI_FILES))
+    settings = _texts(top, SETTINGS)
+    commits = [Change(one.id, one.at, one.files, one.author, one.subject) for one in past.commits]
+    exchanges = list(_exchanges(store))
+    together = [*commits, *(_told_by_git(exchanges, top))]
+    sources = tuple(one.source for one in exchanges)
+    errors: Counter[str] = Counter()
+    for pattern in known_patterns(store):
+        errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
+    subjects = [one.subject for one in commits]
+    kind = KnowledgeKind
+    read = [
+        Knowledge(kind.STRUCTURE, tuple(structure_lines(files)), confidence=_FROM_FILES),
+        Knowledge(kind.STACK, tuple(stack_lines(manifests, there)), tuple(manifests), confidence=_FROM_FILES),
+        Knowledge(kind.CONVENTIONS, tuple(convention_lines(settings, files, subjects)), tuple(settings)),
+        Knowledge(kind.HOTSPOTS, tuple(hotspot_lines(together, errors, there)), sources=sources),
+        Knowledge(kind.CHANGES, tuple(change_lines(together, files)), sources=sources),
+    ]
+    if store.config.knowledge.people:
+        read.append(Knowledge(kind.PEOPLE, tuple(people_lines(commits))))
+    from_history = {kind.HOTSPOTS, kind.CHANGES, kind.PEOPLE}
+    for one in read:
+        confidence = _FROM_HISTORY if one.kind in from_history else _FROM_FILES
+        yield replace(one, commit=past.commit, confidence=confidence)
+
+
+def _texts(top: str, paths: Sequence[str]) -> dict[str, str]:
+    return {path: text for path in paths if (text := read_text(top, path))}
+
+
+def _exchanges(store: Store) -> Iterator[Change]:
+    """Yield the exchanges of the last months that changed files, as the daily logs tell them."""
+    today = store.context.clock()
+    for back in range(_DAYS):
+        day = (today - timedelta(days=back)).strftime("%Y-%m-%d")
+        try:
+            text = (store.read(daily_path(day)) or b"").decode("utf-8", "replace")
+        except GitmemError:
+            continue
+        for entry in (found.entry for found in find_entries(text)):
+            if entry.label == EXCHANGE and (files := split_fields(entry.text).files):
+                yield Change(entry.id, datetime.fromisoformat(day), files)
+
+
+def _told_by_git(exchanges: Sequence[Change], top: str) -> Iterator[Change]:
+    """Yield exchanges with the paths that git gives their files."""
+    prefix = top.replace("\\", "/").rstrip("/") + "/"
+    for one in exchanges:
+        yield replace(one, files=tuple(file.replace("\\", "/").removeprefix(prefix) for file in one.files))
+
+
+def _commands(commands: Iterable[Command]) -> Knowledge:
+    ran = list(commands)
+    lines = tuple(command_lines(ran))
+    return Knowledge(KnowledgeKind.COMMANDS, lines, sources=sources_of(ran), confidence=share_that_worked(ran))
+
+
+def _message(subject: str, session: str = "", host: str = "") -> Message:
+    trailers = ((Trailer.OP.value, Op.PATTERN.value), (Trailer.SESSION.value, session), (Trailer.HOST.value, host))
+    return Message(subject, trailers)

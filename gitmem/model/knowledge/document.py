@@ -1,0 +1,104 @@
+"""The document of one kind of project knowledge, `patterns/project/<kind>.md` (docs/format.md, "Learned patterns")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from gitmem.model.document.document import Document
+from gitmem.model.document.scalars import flow, plain_value
+
+FOLDER = "patterns/project"
+KIND = "knowledge"
+MAX_LINES = 40
+_MAX_SOURCES = 40
+
+
+class KnowledgeKind(StrEnum):
+    """What a document is about; the value is its file's name."""
+
+    STRUCTURE = "structure"
+    STACK = "stack"
+    CONVENTIONS = "conventions"
+    COMMANDS = "commands"
+    HOTSPOTS = "hotspots"
+    CHANGES = "changes"
+    PEOPLE = "people"
+
+    @property
+    def path(self) -> str:
+        """The file of this kind."""
+        return f"{FOLDER}/{self.value}.md"
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What is known of one kind: its lines, the files and exchanges it was learned from, with which confidence."""
+
+    kind: KnowledgeKind
+    lines: tuple[str, ...]
+    files: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    confidence: float = 1.0
+    commit: str = ""
+    updated: datetime | None = None
+
+
+def parse_knowledge(data: bytes) -> Knowledge | None:
+    """Return what a document says, None if it is no knowledge."""
+    document = Document.parse(data)
+    given = document.metadata
+    about = str(given.get("about", ""))
+    if given.get("kind") != KIND or about not in set(KnowledgeKind):
+        return None
+    confidence, updated = given.get("confidence"), given.get("updated") or given.get("created")
+    return Knowledge(
+        kind=KnowledgeKind(about),
+        lines=tuple(line[2:].rstrip() for line in _own(document.body).splitlines() if line.startswith("- ")),
+        files=_texts(given.get("files")),
+        sources=_texts(given.get("sources")),
+        confidence=float(confidence) if isinstance(confidence, int | float) else 1.0,
+        commit=str(given.get("commit") or ""),
+        updated=updated if isinstance(updated, datetime) else None,
+    )
+
+
+def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
+    """Return the document of what is known, None where it says so already; a person's own sections stay.
+
+    Raises:
+        ValueError: the header of the document there cannot be changed in place.
+
+    """
+    lines = known.lines[:MAX_LINES]
+    body = "\n".join([f"# {known.kind.value.capitalize()}", "", *(f"- {line}" for line in lines), ""])
+    fields: dict[str, object] = {
+        "files": plain_value(known.files[:_MAX_SOURCES]),
+        "sources": plain_value(known.sources[-_MAX_SOURCES:]),
+        "confidence": round(known.confidence, 2),
+        "commit": known.commit,
+    }
+    stamp = now.astimezone(UTC).replace(microsecond=0)
+    if before is None:
+        head = {"id": f"knowledge-{known.kind.value}", "kind": KIND, "about": known.kind.value, "created": stamp}
+        rows = [f"{key}: {flow(plain_value(value))}" for key, value in {**head, **fields}.items() if value]
+        return "\n".join(["---", *rows, "---", body]).encode("utf-8", "replace")
+    there = parse_knowledge(before)
+    if there is not None and there.lines == lines:
+        return None
+    document = Document.parse(before)
+    for key, value in (*fields.items(), ("updated", stamp)):
+        if value:
+            document = document.set(key, value)
+    theirs = document.body[len(_own(document.body)) :]
+    return document.with_body(body + theirs).render()
+
+
+def _own(body: str) -> str:
+    """Return the part of a body that gitmem writes: up to the first section of a person's own."""
+    return body.partition("\n## ")[0] if "\n## " in body else body
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(map(str, value)) if isinstance(value, list) else ()

@@ -1,0 +1,53 @@
+"""A project's files, which are a stranger's: bounded, none that a link leads to, none that keeps a reader waiting."""
+
+from __future__ import annotations
+
+import contextlib
+from itertools import islice
+
+from gitmem.errors import RefusedError
+from gitmem.machine.beneath import enter, read_open, split
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+MAX_BYTES = 1 << 18
+_MAX_NAMES = 5_000
+_DEEPEST = 4
+_LEFT_OUT = frozenset({"node_modules", "vendor", "dist", "build", "target", "__pycache__", "venv"})
+
+
+def read_text(root: str, path: str, most: int = MAX_BYTES) -> str:
+    """Return the text of a file, "" if there is none, it is larger than `most` bytes, or a link leads to it."""
+    try:
+        *folders, name = split(path)
+        with enter(root, folders) as folder, open(folder.open(name), "rb") as file:
+            data = read_open(file, most + 1) or b""
+    except (OSError, RefusedError, ValueError):
+        return ""
+    return data.decode("utf-8", "replace") if len(data) <= most else ""
+
+
+def list_files(root: str) -> tuple[str, ...]:
+    """Return the paths of a folder's files, of no more than some thousand and four levels, hidden ones left out."""
+    return tuple(sorted(islice(_below(root, ()), _MAX_NAMES)))
+
+
+def names_in(root: str, path: str) -> tuple[str, ...]:
+    """Return the names in a folder, sorted; none if there is no such folder."""
+    with contextlib.suppress(OSError, RefusedError, ValueError), enter(root, split(path)) as folder:
+        return tuple(sorted(folder.names()[:_MAX_NAMES]))
+    return ()
+
+
+def _below(root: str, parts: tuple[str, ...]) -> Iterator[str]:
+    folders: list[str] = []
+    with contextlib.suppress(OSError, RefusedError), enter(root, parts) as folder, folder.scan() as entries:
+        for entry in islice(entries, _MAX_NAMES):
+            if entry.is_file(follow_symlinks=False):
+                yield "/".join((*parts, entry.name))
+            elif entry.is_dir(follow_symlinks=False) and entry.name[0] != "." and entry.name not in _LEFT_OUT:
+                folders.append(entry.name)
+    for name in folders if len(parts) < _DEEPEST else ():
+        yield from _below(root, (*parts, name))
