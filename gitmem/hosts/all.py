@@ -20,6 +20,9 @@ _FILES = {
     "claude": ("claude_code", "/.claude/projects/", ""),
     "codex": ("codex", "/rollout-", '"payload":{'),
     "gemini": ("gemini", "/.gemini/tmp/", '"projectHash":'),
+    "qwen": ("qwen", "/.qwen/projects/", '"provenance":'),
+    "copilot": ("copilot", "/.copilot/session-state/", '"copilotVersion":'),
+    "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
 }
 NAMES = tuple(_FILES)
 CLAUDE = "claude"
@@ -41,12 +44,15 @@ def find_host(name: str) -> Host:
 def caller(payload: Mapping[str, object], named: str) -> str:
     """Return the name of the host that sent a payload, `named` being the one whose settings have the hook.
 
-    Some hosts also run the hooks of Claude Code's settings and plugins: there, the payload says whose it is.
+    Some hosts also run the hooks of Claude Code's settings and plugins: there, the payload says whose it is. Copilot
+    names no transcript, or its own, and gives each event a time, which Claude Code does not.
     """
     if named != CLAUDE:
         return named if named in _FILES else CLAUDE
     if "turn_id" in payload:
         return "codex"
+    if "timestamp" in payload and "transcript_path" not in payload:
+        return "copilot"
     return _writer(text_of(payload, "transcript_path"))
 
 
@@ -60,6 +66,11 @@ def read_payload(payload: Payload, named: str, event: str = "") -> tuple[str, Pa
         return "claude-code", payload
     host = find_host(name)
     return host.label, host.read({"hook_event_name": event} | payload)
+
+
+def name_of(label: str) -> str:
+    """Return the name of the host that entries call so."""
+    return label if label in _FILES else CLAUDE
 
 
 def read_transcript(

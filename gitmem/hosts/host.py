@@ -83,10 +83,9 @@ class Host(Value):
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
 
-    @property
-    def tells_later(self) -> bool:
-        """Whether the host is told its memory with the prompt after a session's start."""
-        return f"SessionStart{LATE}" in self.events.values()
+    def tells_later(self, event: str) -> bool:
+        """Say whether the host is told its memory with the prompt after this event, in gitmem's name for it."""
+        return f"{event}{LATE}" in self.events.values()
 
     def commands(self) -> dict[str, str]:
         """Return the line to be run at each of the host's events."""

@@ -192,7 +192,7 @@ class _Steps:
         from gitmem.memory.task.working import forget_working
 
         keep_transcript(self._store, session.name, session.transcript)
-        turns = turns_of(read_records(session.transcript), session.name)
+        turns = turns_of(read_records(session.transcript), session.name, session.host)
         if turns:
             capture_recorded(self._store, turns, "session end")
         else:

@@ -96,7 +96,7 @@ def parse_call(argv: Sequence[str]) -> Call:
 
 def _take(door: Door, call: Call) -> None:
     """Put a payload into the spool, and answer a session's start, or the prompt after it."""
-    from gitmem.hosts.all import find_host, read_payload
+    from gitmem.hosts.all import caller, find_host, read_payload
     from gitmem.store.spool.hooks import parse
     from gitmem.store.spool.spool import MAX_EVENT_BYTES
 
@@ -122,10 +122,12 @@ def _take(door: Door, call: Call) -> None:
         hold(door.home(), root, name, owner, data)
         return
     spool.accept(name, owner, data, call.host)
-    host = find_host(call.host)
-    if name == _ANSWERED and host.tells_later:
+    host = find_host(caller(payload, call.host))
+    if host.tells_later(name):
         spool.owe(owner)
-    elif name == _ANSWERED or (name == _PROMPT and spool.is_owed(owner)):
+    if name == _ANSWERED and host.tells_later(name):
+        return
+    if name == _ANSWERED or (name == _PROMPT and spool.is_owed(owner)):
         from gitmem.store.spool.answered import may_answer
 
         spool.pay(owner)

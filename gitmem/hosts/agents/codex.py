@@ -18,17 +18,21 @@ if TYPE_CHECKING:
 
     from gitmem.hosts.settings.edits import Edit, Shipped
 
+_SERVER = {"command": "gitmem", "args": ["mcp"]}
 _TIMEOUT = 10  # seconds
+_WINDOWS = "gitmem hook codex {} 2>nul || exit /b 0"  # there it is run by `%COMSPEC% /C`, which reads no shell's line
 _END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer one is warned of
 _INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
 _MOST_CHARACTERS = 4_000_000  # of the first line of a rollout, which holds the instructions
 _FAILED = "Process exited with code "
+_EVENTS = "SessionStart UserPromptSubmit PostToolUse Stop SubagentStop PreCompact PostCompact SessionEnd"
 
 
 def hooks() -> dict[str, Mapping[str, object]]:
     """Return the hook of each event."""
     found = command_hooks(HOST, _TIMEOUT)
-    return found | {"SessionEnd": {**found["SessionEnd"], "timeout": _END_SECONDS}}
+    found["SessionEnd"] = {**found["SessionEnd"], "timeout": _END_SECONDS}
+    return {event: {**hook, "commandWindows": _WINDOWS.format(event)} for event, hook in found.items()}
 
 
 def _edits(place: Place) -> Sequence[Edit | Shipped]:
@@ -43,9 +47,6 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
         *skills(os.path.join(folder, "skills")),
         tables_edit(TRUST, os.path.join(own, "config.toml"), {}),
     )
-
-
-_SERVER = {"command": "gitmem", "args": ["mcp"]}
 
 
 def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
@@ -132,19 +133,7 @@ HOST = Host(
     title="Codex",
     label="codex",
     folder=".codex",
-    events={
-        event: event
-        for event in (
-            "SessionStart",
-            "UserPromptSubmit",
-            "PostToolUse",
-            "Stop",
-            "SubagentStop",
-            "PreCompact",
-            "PostCompact",
-            "SessionEnd",
-        )
-    },
+    events={event: event for event in _EVENTS.split()},
     edits=_edits,
     read=_read,
     records=_records,

@@ -50,7 +50,7 @@ def _read(payload: Payload) -> Payload | None:
     event = EVENTS.get(given, given).removesuffix(LATE)
     common = payload | {"hook_event_name": event}
     if event == "UserPromptSubmit":
-        common["prompt"] = _INJECTED.sub("", text_of(payload, "prompt"))
+        common["prompt"] = _INJECTED.sub("", text_of(payload, "prompt")).strip()
     elif event == "Stop":
         common["last_assistant_message"] = text_of(payload, "prompt_response")
     elif event == "PostToolUse":
@@ -74,7 +74,8 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
             role = Role.USER if kind == "user" else Role.ASSISTANT
             if text and key not in seen:
                 seen.add(key)
-                yield Record(role, at, session, text=text, turn=key, model=text_of(item, "model"))
+                # No `turn`: hooks know no id of it either, and the same turn must get the same key (turns.turn_key).
+                yield Record(role, at, session, text=text, model=text_of(item, "model"))
         calls = item.get("toolCalls")
         for call in calls if isinstance(calls, list) else ():
             if isinstance(call, dict) and text_of(call, "id") not in seen:

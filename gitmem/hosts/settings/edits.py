@@ -45,16 +45,22 @@ class Shipped:
     data: bytes
 
 
-def hooks_edit(path: str, hooks: Mapping[str, Mapping[str, object]], *, flat: bool = False) -> Edit:
+def hooks_edit(path: str, hooks: Mapping[str, Mapping[str, object]], *, flat: bool = False, begun: str = "") -> Edit:
     """Return the edit that puts hooks, by event, into JSON settings.
 
-    In most hosts an event has a list of groups, each with a list of hooks; with `flat` it has a list of hooks.
+    In most hosts an event has a list of groups, each with a list of hooks; with `flat` it has a list of hooks. A file
+    that is not there yet begins with the text `begun`.
     """
+
+    def take(text: str, emptied: Emptied) -> str:
+        left = without_hooks(text, emptied)
+        return "" if left == begun else left
+
     return Edit(
         HOOKS,
         path,
-        lambda text, known: with_hooks(text, hooks, known, flat=flat),
-        without_hooks,
+        lambda text, known: with_hooks(text or begun, hooks, known, flat=flat),
+        take,
         lambda text: bool(installed_events(text)),
     )
 

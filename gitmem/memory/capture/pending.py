@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 IDLE = timedelta(hours=1)  # after which a session counts as over
 _MAX_PAYLOADS, _MAX_BYTES = 1_000, 1 << 23  # that are read at a session's start
+_TELLS_ALL = "claude-code"  # the host whose hooks bring each prompt and each answer
 _BOUNDARIES = (HookKind.SESSION_START, HookKind.SESSION_END)
 
 
@@ -71,12 +72,14 @@ def read_pending(spool: HookSpool, now: datetime, alive: Callable[[int], bool]) 
         if one.event:
             session = one.event.session
             owners[session] = max(owners.get(session, (one.at, 0)), (one.at, one.owner))
+    sessions = tuple(
+        _session(name, events, running=now - last < IDLE and (not owner or alive(owner)))
+        for name, (last, owner) in sorted(owners.items())
+    )
+    transcripts = {session.name: session.transcript for session in sessions}
     return Pending(
-        tuple(fold(events)),
-        tuple(
-            _session(name, events, running=now - last < IDLE and (not owner or alive(owner)))
-            for name, (last, owner) in sorted(owners.items())
-        ),
+        tuple(_completed(turn, transcripts[turn.session]) for turn in fold(events)),
+        sessions,
         tuple(event for event in events if event.kind is HookKind.PRE_COMPACT),
         tuple(one.name for one in seen if one.event is None and one.readable),
         tuple(one.name for one in seen if not one.readable),
@@ -104,6 +107,20 @@ def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Sessio
     return Session(name, ours[-1].host, ended or not running, transcript, tuple(event.source for event in boundaries))
 
 
+def _completed(turn: Turn, transcript: str) -> Turn:
+    """Return a turn with the prompt and the answer that hooks of hosts other than Claude Code may leave out."""
+    told = turn.prompt and (turn.answer or not turn.closed)
+    if told or not transcript or turn.host == _TELLS_ALL:
+        return turn
+    from gitmem.memory.capture.tail import recorded_turn
+
+    found = recorded_turn(transcript, turn)
+    if found is None:
+        return turn
+    answer = turn.answer or (found.answer if turn.closed else "")
+    return turn._replace(key=turn.key or found.key, prompt=turn.prompt or found.prompt, answer=answer)
+
+
 def glance(store: Store) -> Pending | None:
     """Return the content of the spool, None if it is too large to be read at a session's start."""
     return look(store) if HookSpool(store.private).fits(_MAX_PAYLOADS, _MAX_BYTES) else None
@@ -111,7 +128,7 @@ def glance(store: Store) -> Pending | None:
 
 def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
     """Return the pending turns; a killed session's last turn with the answer that only its transcript has (spec R8)."""
-    from gitmem.memory.capture.tail import last_answer
+    from gitmem.memory.capture.tail import last_answer, recorded_turn
 
     transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
     last = {turn.session: turn.key for turn in pending.turns}
@@ -120,7 +137,9 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
         path = transcripts.get(turn.session, "")
         if turn.answer or not path or last[turn.session] != turn.key:
             return turn
-        return turn._replace(answer=last_answer(path, turn.key), closed=True)
+        if turn.host == _TELLS_ALL:
+            return turn._replace(answer=last_answer(path, turn.key), closed=True)
+        return turn._replace(answer=(recorded_turn(path, turn) or turn).answer, closed=True)
 
     return tuple(map(told, pending.turns))
 

@@ -9,11 +9,16 @@ import contextlib
 import os
 import stat
 
+from gitmem.hosts.all import name_of, read_records
+from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Role, records
+from gitmem.model.session.turns import fold
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from typing import BinaryIO
+
+    from gitmem.model.session.turns import Turn
 
 _USAGE_BYTES = 262_144  # at the end of a transcript, searched for the last message's token usage
 _MARKER_BYTES = 8 * 1024 * 1024  # at the end of a transcript, searched for the start text
@@ -55,6 +60,13 @@ def last_answer(path: str, turn: str) -> str:
         elif part.role is Role.ASSISTANT and part.text.strip():
             said = part.text
     return said if of == turn else ""
+
+
+def recorded_turn(path: str, turn: Turn) -> Turn | None:
+    """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
+    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
+    found = fold(hook_events(read_records(lines, name=name_of(turn.host)), None, turn.host))
+    return next((one for one in reversed(found) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
 
 
 def _end(path: str, size: int) -> tuple[bytes, bool]:

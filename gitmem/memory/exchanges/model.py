@@ -93,7 +93,7 @@ def reword_session(store: Store, session: str, host: str, transcript: str, tries
         GitmemError: they could not be committed.
 
     """
-    turns = turns_of(read_records(transcript), session)
+    turns = turns_of(read_records(transcript), session, host)
     made = exchanges_of(store, turns)
     instructions = read_resource("templates", "prompts", "exchanges.md").decode()
     for start in range(0, len(made), _AT_ONCE):

@@ -63,9 +63,9 @@ class Made(Value):
     turn: Turn
 
 
-def turns_of(parts: Iterable[Record], session: str) -> list[Turn]:
-    """Return the turns of a finished session's transcript."""
-    turns = fold(hook_events(parts, None))
+def turns_of(parts: Iterable[Record], session: str, host: str) -> list[Turn]:
+    """Return the turns of a finished session's transcript; `host` is what entries call the host."""
+    turns = fold(hook_events(parts, None, host))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 
 

@@ -140,7 +140,11 @@ def _claude(item: dict[str, object], at: datetime, session: str) -> Iterator[Rec
     if item.get("isCompactSummary") is True:
         yield base._replace(role=Role.SUMMARY, text=content_text(message.get("content")), injected=True)
         return
-    content = message.get("content")
+    yield from blocks(message.get("content"), base)
+
+
+def blocks(content: object, base: Record) -> Iterator[Record]:
+    """Yield the texts, calls and results of a message, a text or Anthropic's blocks, as records like `base`."""
     if isinstance(content, str):
         yield base._replace(text=content)
         return

@@ -148,9 +148,12 @@ class _Session:
         key = turn_key(event)
         if event.turn:
             return key
-        known = self.turns.get(key)
-        if known and known.closed and (event.at - known.ended).total_seconds() > _TWICE_SECONDS:
-            return f"{key}-{len(self.turns)}"
+        given, times = key, 1
+        while (known := self.turns.get(key)) and known.closed:
+            if (event.at - known.ended).total_seconds() <= _TWICE_SECONDS:
+                break
+            times += 1
+            key = f"{given}-{times}"
         return key
 
 

@@ -1,0 +1,135 @@
+"""GitHub Copilot CLI: Claude Code's events in a file of its own, answers without a frame, the reply in its events.
+
+Seen with Copilot CLI 1.0.102. With Claude Code's names of events it gives their payloads, but neither a turn nor the
+id of a tool call. It also runs the hooks of Claude Code's settings in a project that it trusts: the time of an event
+tells which deliveries are the same. What it is told at the start is gone after a compaction, so it is told again then.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, is_below, text_of
+from gitmem.hosts.shim import LATE
+from gitmem.model.session.transcript import Record, Role, Unread, objects, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_TIMEOUT = 10  # seconds
+_BEGUN = '{\n  "version": 1\n}\n'
+_TOOLS = {"bash": "Bash", "create": "Write", "edit": "Edit", "str_replace_editor": "Edit"}
+_EXIT = re.compile(r"<shellId: \S+ completed with exit code (?!0>)-?[0-9]+>\s*$")
+_ADDED = re.compile(r'\n\nTool "[^"\n]*" \w+\. Additional guidance from \w+ hooks:\n.*', re.DOTALL)
+_MOST_CHARACTERS = 1_000_000  # of the first line of a session's events
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import hooks_edit, server_edit
+    from gitmem.hosts.settings.shipped import skills
+
+    own = place.scope is Scope.USER
+    folder = place.folder(".copilot" if own else ".github", "COPILOT_HOME")
+    server = {"type": "local", "command": "gitmem", "args": ["mcp"], "tools": ["*"]}
+    listing = server_edit(os.path.join(folder, "mcp-config.json"), ("mcpServers", "gitmem"), server)
+    return (
+        hooks_edit(os.path.join(folder, "hooks", "gitmem.json"), command_hooks(HOST, _TIMEOUT), begun=_BEGUN),
+        # A project's list is Claude Code's `.mcp.json`, which `gitmem install claude` writes.
+        *([listing] if own else []),
+        *skills(os.path.join(folder, "skills")),
+    )
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with the ids that Copilot does not give, and with its failures."""
+    known = payload | {"prompt": text_of(payload, "prompt").strip()}
+    if payload.get("hook_event_name") != "PostToolUse":
+        return known
+    called = text_of(payload, "tool_input", "command") or text_of(payload, "tool_input", "path")
+    known["tool_use_id"] = f"{text_of(payload, 'timestamp')} {text_of(payload, 'tool_name')} {called}"
+    said = text_of(payload, "tool_result", "text_result_for_llm")
+    if text_of(payload, "tool_result", "result_type") in {"failure", "error"} or _EXIT.search(said):
+        known |= {"hook_event_name": "PostToolUseFailure", "error": _EXIT.sub("", said).strip()}
+    return known
+
+
+def _answer(_event: str, text: str) -> Payload:
+    return {"additionalContext": text}
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a session's events."""
+    session = folder = ""
+
+    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
+        nonlocal session, folder
+        data = item.get("data")
+        if not isinstance(data, dict):
+            return
+        if item.get("type") == "session.start":
+            session, folder = text_of(data, "sessionId"), text_of(data, "context", "cwd")
+        for part in _parts(text_of(item, "type"), data, at):
+            yield part._replace(session=session, cwd=folder)
+
+    yield from records(lines, unread, read)
+
+
+def _parts(kind: str, data: Payload, at: datetime) -> Iterator[Record]:
+    key = text_of(data, "toolCallId")
+    if kind == "user.message":
+        yield Record(Role.USER, at, "", text=text_of(data, "content").strip())
+    elif kind == "assistant.message" and text_of(data, "content"):
+        yield Record(Role.ASSISTANT, at, "", text=text_of(data, "content"), model=text_of(data, "model"))
+    elif kind == "tool.execution_start":
+        name, given = text_of(data, "toolName"), data.get("arguments")
+        known = given if isinstance(given, dict) else {}
+        yield Record(Role.CALL, at, "", tool=_TOOLS.get(name, name), tool_id=key, input=known)
+    elif kind == "tool.execution_complete":
+        text = _ADDED.sub("", text_of(data, "result", "content") or text_of(data, "error", "message"))
+        failed = data.get("success") is False or bool(_EXIT.search(text))
+        yield Record(Role.RESULT, at, "", text=_EXIT.sub("", text).strip(), tool_id=key, failed=failed)
+
+
+def _sessions(place: Place) -> list[str]:
+    """Return the events of a project's sessions; the first line says where each was."""
+    top = os.path.join(place._replace(scope=Scope.USER).folder(".copilot", "COPILOT_HOME"), "session-state")
+    try:
+        paths = [os.path.join(top, name, "events.jsonl") for name in os.listdir(top)]
+    except OSError:
+        return []
+    return [path for path in paths if is_below(_folder_of(path), place.project)]
+
+
+def _folder_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            first = file.readline(_MOST_CHARACTERS)
+    except OSError:
+        return ""
+    return next((text_of(item, "data", "context", "cwd") for item in objects(first)), "")
+
+
+HOST = Host(
+    name="copilot",
+    title="Copilot CLI",
+    label="copilot",
+    folder=".copilot",
+    events={
+        "SessionStart": "SessionStart",
+        "UserPromptSubmit": "UserPromptSubmit",
+        "PostToolUse": "PostToolUse",
+        "Stop": "Stop",
+        "PreCompact": f"PreCompact{LATE}",
+        "SessionEnd": "SessionEnd",
+    },
+    edits=_edits,
+    read=_read,
+    answer=_answer,
+    records=_records,
+    sessions=_sessions,
+)

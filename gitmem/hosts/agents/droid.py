@@ -1,0 +1,97 @@
+"""Factory's droid: Claude Code's events, tools with names of its own, prompts and answers in the transcript.
+
+Seen with droid 0.225.2. `droid exec` has no event for a prompt, and no event has the answer: both are read from the
+transcript. A tool that fails has no event either. In the interactive screen a session ends twice.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, text_of
+from gitmem.model.session.transcript import Record, Role, Unread, blocks, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_TIMEOUT = 10  # seconds
+_TOOLS = {"Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
+_INJECTED = ("<system-reminder>", "<system_reminder>")
+_EXIT = re.compile(r"\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
+_EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import hooks_edit, server_edit
+    from gitmem.hosts.settings.shipped import commands, skills
+
+    folder = place.folder(".factory")
+    server = {"type": "stdio", "command": "gitmem", "args": ["mcp"]}
+    return (
+        hooks_edit(os.path.join(folder, "settings.json"), command_hooks(HOST, _TIMEOUT)),
+        server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
+        *skills(os.path.join(folder, "skills")),
+        *commands(os.path.join(folder, "commands")),
+    )
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's names of tools."""
+    tool = text_of(payload, "tool_name")
+    return payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a session; its first line has the id and the folder."""
+    session = folder = ""
+
+    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
+        nonlocal session, folder
+        message = item.get("message")
+        if item.get("type") == "session_start":
+            session, folder = text_of(item, "id"), text_of(item, "cwd")
+        elif isinstance(message, dict) and message.get("visibility") != "user_only":
+            role = Role.USER if message.get("role") == "user" else Role.ASSISTANT
+            base = Record(role, at, session, cwd=folder, model=text_of(message, "modelId"))
+            for part in blocks(message.get("content"), base):
+                yield _named(part)
+
+    yield from records(lines, unread, read)
+
+
+def _named(part: Record) -> Record:
+    """Return a record with Claude Code's name of the tool, and without what droid adds to texts."""
+    if part.role is Role.USER:
+        return part._replace(text=part.text.strip(), injected=part.text.startswith(_INJECTED))
+    if part.role is Role.RESULT:
+        found = _EXIT.search(part.text)
+        return part._replace(text=_EXIT.sub("", part.text), failed=part.failed or bool(found and found["code"] != "0"))
+    return part._replace(tool=_TOOLS.get(part.tool, part.tool))
+
+
+def _sessions(place: Place) -> list[str]:
+    """Return the transcripts of a project, whose folder is named after its path."""
+    top = place._replace(scope=Scope.USER).folder(".factory")
+    folder = os.path.join(top, "sessions", re.sub(r"[^a-zA-Z0-9]", "-", place.project))
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
+    except OSError:
+        return []
+
+
+HOST = Host(
+    name="droid",
+    title="droid",
+    label="droid",
+    folder=".factory",
+    events={event: event for event in _EVENTS},
+    edits=_edits,
+    read=_read,
+    records=_records,
+    sessions=_sessions,
+)

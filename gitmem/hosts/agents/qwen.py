@@ -1,0 +1,116 @@
+"""Qwen Code: Claude Code's events with Gemini's tools; a prompt that a person submitted is marked.
+
+Seen with Qwen Code 0.24.4. `UserPromptSubmit` comes again after each round of tools, without a prompt. Without a
+terminal a session has no end. The transcript does not have the ids that hooks give to prompts.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, text_of
+from gitmem.model.session.transcript import Record, Role, Unread, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_TIMEOUT = 10  # seconds
+_INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
+_TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
+_DEFERRED = "tool_call"  # a tool that calls another one, whose name and arguments it is given
+_EVENTS = (
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "PreCompact",
+    "SessionEnd",
+)
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import hooks_edit, server_edit
+    from gitmem.hosts.settings.shipped import commands, skills
+
+    folder = place.folder(".qwen")
+    settings = os.path.join(folder, "settings.json")
+    return (
+        hooks_edit(settings, command_hooks(HOST, _TIMEOUT)),
+        server_edit(settings, ("mcpServers", "gitmem"), {"command": "gitmem", "args": ["mcp"]}),
+        *skills(os.path.join(folder, "skills")),
+        *commands(os.path.join(folder, "commands")),
+    )
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's names of tools; None for a prompt that nobody submitted."""
+    if payload.get("hook_event_name") == "UserPromptSubmit" and not text_of(payload, "submitted_prompt"):
+        return None
+    tool = text_of(payload, "tool_name")
+    known = payload | {"tool_name": _TOOLS.get(tool, tool), "prompt_id": ""}
+    if submitted := text_of(payload, "submitted_prompt"):
+        known["prompt"] = submitted.strip()
+    return known
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a chat."""
+
+    def read(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
+        kind, message = text_of(item, "type"), item.get("message")
+        listed = message.get("parts") if isinstance(message, dict) else None
+        parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
+        base = Record(Role.USER, at, session, cwd=text_of(item, "cwd"), model=text_of(item, "model"))
+        said = (text_of(part, "text") for part in parts if part.get("thought") is not True)
+        text = _INJECTED.sub("", "\n".join(filter(None, said))).strip()
+        if text and kind == "user":
+            yield base._replace(text=text, injected=item.get("provenance") != "real_user")
+        elif text and kind == "assistant":
+            yield base._replace(role=Role.ASSISTANT, text=text)
+        for part in parts:
+            yield from _tool(part, base, failed=text_of(item, "toolCallResult", "status") == "error")
+
+    yield from records(lines, unread, read)
+
+
+def _tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
+    call, result = part.get("functionCall"), part.get("functionResponse")
+    if isinstance(call, dict):
+        name, given = text_of(call, "name"), call.get("args")
+        if name == _DEFERRED and isinstance(given, dict):
+            name, given = text_of(given, "name"), given.get("arguments")
+        known = given if isinstance(given, dict) else {}
+        yield base._replace(role=Role.CALL, tool=_TOOLS.get(name, name), tool_id=text_of(call, "id"), input=known)
+    if isinstance(result, dict):
+        text = text_of(result, "response", "error") or text_of(result, "response", "output")
+        yield base._replace(role=Role.RESULT, text=text, tool_id=text_of(result, "id"), failed=failed)
+
+
+def _sessions(place: Place) -> list[str]:
+    """Return the chats of a project, whose folder is named after its path."""
+    top = place._replace(scope=Scope.USER).folder(".qwen")
+    name = re.sub(r"[^a-zA-Z0-9]", "-", place.project)
+    chats = os.path.join(top, "projects", name, "chats")
+    try:
+        return [os.path.join(chats, name) for name in os.listdir(chats) if name.endswith(".jsonl")]
+    except OSError:
+        return []
+
+
+HOST = Host(
+    name="qwen",
+    title="Qwen Code",
+    label="qwen",
+    folder=".qwen",
+    events={event: event for event in _EVENTS},
+    edits=_edits,
+    read=_read,
+    records=_records,
+    sessions=_sessions,
+)

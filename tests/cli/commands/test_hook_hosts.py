@@ -1,0 +1,138 @@
+"""Hooks of all agents in this process: each is answered in its own form, and no payload does any harm."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitmem.cli.commands.hook import hook
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.shim import LATE
+from gitmem.machine.context import Context
+from gitmem.memory.capture.pending import look
+from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.store import Store
+
+RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "payloads"
+MUTATIONS = 1_000
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+
+
+@pytest.fixture
+def project(tmp_path, bare_git, monkeypatch):
+    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    bare_git(folder, "init", "-q")
+    return folder
+
+
+@pytest.fixture
+def run(project, home, environ):
+    """Give a function that runs a hook with these bytes in this process, and returns what it printed."""
+
+    def run(data: bytes, *words: str) -> str:
+        out = io.StringIO()
+        door = Door(environ, str(project), io.TextIOWrapper(io.BytesIO(data)), out, out)
+        assert (main(words[1:], lambda: door) if words[0] == "gitmem" else hook(["hook", *words], door)) == 0
+        return out.getvalue()
+
+    run(b"", "gitmem", "init")
+    run(b"", "gitmem", "save", "--type", "decision", "Decision: we use uv instead of pip.")
+    return run
+
+
+def payload(event: str, **more: object) -> bytes:
+    return json.dumps({"hook_event_name": event, "session_id": "s", **more}).encode()
+
+
+COPILOT = {"timestamp": "2026-11-22T16:26:18.639Z", "source": "new"}
+
+
+@pytest.mark.parametrize("named", ["claude", "copilot"])
+def test_copilot_is_told_the_memory_in_its_own_form_whoevers_hook_it_runs(run, named):
+    answer = json.loads(run(payload("SessionStart", **COPILOT), named, "SessionStart"))
+    assert set(answer) == {"additionalContext"}
+    assert "uv instead of pip" in answer["additionalContext"]
+
+
+@pytest.mark.parametrize("folder", [".qwen/projects/-p/chats", ".factory/sessions/-p", ".claude/projects/-p"])
+def test_others_that_run_claude_codes_hooks_are_told_in_its_form(run, folder):
+    answer = json.loads(run(payload("SessionStart", transcript_path=f"/h/{folder}/s.jsonl"), "claude", "SessionStart"))
+    assert set(answer) == {"hookSpecificOutput"}
+
+
+def test_copilot_is_told_again_after_a_compaction(run):
+    run(payload("PreCompact", **COPILOT), "copilot", "PreCompact")
+    said = run(payload("UserPromptSubmit", prompt="go on", **COPILOT), "copilot", "UserPromptSubmit")
+    assert "uv instead of pip" in said
+    assert not run(payload("UserPromptSubmit", prompt="go on", **COPILOT), "copilot", "UserPromptSubmit")
+
+
+def mutated(value: object, chance: random.Random) -> object:
+    """Return JSON with one of its values replaced by something else, or left out, or repeated."""
+    odd = [
+        None,
+        0,
+        -1,
+        1e308,
+        True,
+        "",
+        "\0",
+        "한글\ud800",
+        "../../x",
+        "x" * 5_000,
+        [],
+        {},
+        [[]],
+        {"a": {}},
+        "/etc/x#y",
+    ]
+    if isinstance(value, dict) and value and chance.random() < 0.8:
+        key = chance.choice(sorted(value))
+        changed = dict(value)
+        changed[key] = mutated(value[key], chance)
+        if chance.random() < 0.1:
+            del changed[key]
+        return changed
+    if isinstance(value, list) and value and chance.random() < 0.8:
+        at = chance.randrange(len(value))
+        return [*value[:at], mutated(value[at], chance), *value[at:]]
+    return chance.choice(odd)
+
+
+def cut(data: bytes, chance: random.Random) -> bytes:
+    """Return now and then a part of the bytes, or with others between them."""
+    at = chance.randrange(len(data) + 1)
+    return chance.choice([data, data, data, data[:at], data[:at] + b"\xff\0{" + data[at:]])
+
+
+@pytest.mark.parametrize("host", NAMES)
+def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, host, home, environ):
+    paths = sorted((RECORDED / host).rglob("[0-9]*.json"))
+    if not paths:
+        pytest.skip(f"no recorded payloads of {host} at {RECORDED}")
+    events = [ours.removesuffix(LATE) for ours in find_host(host).events.values() if ours != "SessionStart"] or [""]
+    chance, seen = random.Random(17), {path for path in project.parent.rglob("*") if ".gitmem" not in path.parts}
+    given = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    spool = HookSpool(str(project / ".gitmem" / ".git" / "gitmem"))
+    accepted = 0
+    for number in range(MUTATIONS):
+        value = mutated(chance.choice(given), chance)
+        if isinstance(value, dict) and value.get("hook_event_name") == "SessionStart":
+            value["hook_event_name"] = "Stop"  # a start opens the store and asks git, which takes its time
+        said = run(cut(json.dumps(value).encode(), chance), host, chance.choice(events))
+        assert said == "" or "gitmem-memory" in said
+        if number % 100 == 99:
+            look(Store(str(project / ".gitmem"), Context(environ, str(home), "here", lambda: NOW)))
+            accepted += len(spool.names())
+            spool.remove(spool.names())
+    assert accepted > 100
+    assert {path for path in project.parent.rglob("*") if ".gitmem" not in path.parts} == seen
