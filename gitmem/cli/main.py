@@ -49,6 +49,7 @@ GROUPS = {
         "diff": "show what changed between two revisions or dates",
         "blame": "show who learned a line: session, host and date",
         "index": "list the rotations, derived from history",
+        "web": "look at the memory in a browser, and correct it",
         "undo": "take back a save, a session, a rotation or any commit",
     },
     "keep facts and summaries": {

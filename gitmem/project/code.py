@@ -72,6 +72,21 @@ class ProjectCode(Value):
                 changed.setdefault(identifier, []).append(file)
         return {identifier: tuple(files) for identifier, files in changed.items()}
 
+    def difference(self, fact: Fact) -> str:
+        """Return the unified diff of a fact's files from its commit to HEAD, "" if git cannot tell."""
+        named = [file for _, file, _ in _files_of([fact])]
+        if not named:
+            return ""
+        options = ("--no-color", "--no-ext-diff", "--no-textconv", "--no-renames")
+        command = ("diff", *options, "--end-of-options", fact.commit, "HEAD", "--", *named)
+        try:
+            output = self.git.run(
+                "--literal-pathspecs", *command, env=filters_off(self.git, self.common_dir), timeout=SECONDS
+            )
+        except GitmemError:
+            return ""
+        return output.decode("utf-8", "replace")
+
     def _object_ids(self, names: list[str], seconds: float) -> dict[str, str]:
         """Return the object ids of names such as `HEAD:file`, "" for names of no object."""
         if not names:

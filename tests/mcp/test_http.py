@@ -14,7 +14,8 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.mcp.http import LOOPBACK, check_token, listen, make_app, make_token
+from gitmem.machine.loopback import LOOPBACK, check_token, listen, make_token
+from gitmem.mcp.http import make_app
 
 TOKEN = "a-token-of-the-tests"
 PORT = 8790

@@ -62,7 +62,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _serve_http(args: argparse.Namespace, door: Door, server: DocumentServer) -> None:
-    from gitmem.mcp.http import LOOPBACK, PATH, check_token, listen, make_token, serve
+    from gitmem.machine.loopback import LOOPBACK, check_token, listen, make_token
+    from gitmem.mcp.http import PATH, serve
 
     given = door.environ.get(TOKEN)
     token = check_token(given) if given else make_token()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.errors import NotFoundError, RefusedError
+from gitmem.errors import GitmemError, NotFoundError, RefusedError
 from gitmem.memory.facts.learn import fact_message
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.fact.acts import ended, reworded
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.transaction import Transaction
 
 _MAX_LISTED = 5
+
+
+class MovedOnError(GitmemError):
+    """A fact is not any more as the person saw it who changes it."""
 
 
 def find_fact(store: Store, identifier: str) -> Fact:
@@ -140,7 +144,12 @@ def change_facts(
 ) -> tuple[str, ...]:
     """Commit changes to a fact, to `more`, and to the facts linked with them; returns the commits.
 
-    `plan` gets these facts by id and returns them changed.
+    `plan` gets these facts by id and returns them changed. A fact given with its content is changed only while its
+    file still has that content.
+
+    Raises:
+        MovedOnError: it has another one by now; nothing was changed.
+
     """
 
     def commit(transaction: Transaction) -> None:
@@ -158,6 +167,8 @@ def change_facts(
                 wanted += [*fact.review, *fact.supersedes, fact.superseded_by]
         if known.id not in facts:
             raise NotFoundError(f"{known.path} cannot be read as a fact.")
+        if any(one.source and one.id in facts and one.source != facts[one.id].source for one in (known, *more)):
+            raise MovedOnError("The fact has been changed meanwhile.", "Look at it again, then repeat what you did.")
         changed = {name: fact for name, fact in plan(facts).items() if fact != facts[name]}
         changes: dict[str, bytes | None] = {known_by_id[name].path: render_fact(fact) for name, fact in changed.items()}
         if changes:

@@ -152,22 +152,32 @@ def records(
     since: datetime | None = None,
     until: datetime | None = None,
     limit: int | None = None,
+    host: str | None = None,
+    machine: str | None = None,
+    after: str | None = None,
 ) -> list[CommitRecord]:
     """Return the commits that match all filters, newest first.
 
-    `session` is a session's id or a prefix of one, `kind` a memory type.
+    `session` is a session's id or a prefix of one, `kind` a memory type, `after` the full id of the commit behind
+    which to go on.
 
     Raises:
         NotFoundError: no commit in history has this path, or this session.
 
     """
-    wanted = ((Trailer.OP, op), (Trailer.SESSION, session), (Trailer.TYPE, kind))
+    wanted = (
+        (Trailer.OP, op),
+        (Trailer.SESSION, session),
+        (Trailer.TYPE, kind),
+        (Trailer.HOST, host),
+        (Trailer.MACHINE, machine),
+    )
     # Trailers hold values on one line.
     trailers = {key.value: one_line(value, VALUE_LENGTH) for key, value in wanted if value}
     git, tip = store.repository.git, store.repository.resolve(HEAD)
     paths = [path] if path else []
-    found = log(git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit)
-    if not found and path and not log(git, tip, paths=paths, limit=1):
+    found = log(git, tip, paths=paths, trailers=trailers, since=since, until=until, limit=limit, after=after)
+    if not found and path and not after and not log(git, tip, paths=paths, limit=1):
         raise NotFoundError(f"{path} was never in the store.", "'gitmem at HEAD --list' lists the files.")
     if not found and session:
         only = {key: value for key, value in trailers.items() if key == Trailer.SESSION.value}

@@ -1,0 +1,137 @@
+"""What a person does on a page. Each act is an operation that exists elsewhere, and one commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitmemError, NotFoundError, RefusedError
+from gitmem.memory.facts.edit import MovedOnError, confirm, edit, find_fact, retire, supersede_fact
+from gitmem.memory.facts.settle import Holds, settle
+from gitmem.model.fact.file import parse_fact
+from gitmem.store.history.undo import undo
+from gitmem.store.review.pairs import Pair, waiting_pairs
+from gitmem.store.review.take import Take, resolve_review
+from gitmem.web.life import lines_between
+from gitmem.web.pages.facts import blob_id
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from gitmem.model.fact.fact import Fact
+    from gitmem.store.store import Store
+    from gitmem.web.pages.view import View
+
+
+@dataclass(frozen=True)
+class Done:
+    """The page to go on with, and the commit that the act made, "" if there was nothing to do."""
+
+    href: str
+    commit: str
+
+
+class MovedError(GitmemError):
+    """What a form was made from has been changed meanwhile: `page` shows what, and what the person wrote."""
+
+    def __init__(self, page: dict[str, Any]) -> None:
+        super().__init__("It has been changed meanwhile, and nothing was overwritten.", "Look at it again.")
+        self.page = page
+
+
+def act(view: View, path: str, form: Mapping[str, str]) -> Done:
+    """Do what a form of this address asks for.
+
+    Raises:
+        MovedError: what it was made from has been changed meanwhile; nothing was done.
+        GitmemError: the operation refuses; nothing was done.
+
+    """
+    match path.strip("/").split("/"):
+        case ["fact", identifier, verb] if verb in ("edit", "retire", "confirm", "supersede"):
+            return _change_fact(view, identifier, verb, form)
+        case ["review", "settle"]:
+            return _settle(view, form)
+        case ["review", "take"]:
+            return _take(view, form)
+        case ["undo"]:
+            done = undo(view.store, revision=form.get("commit", ""))
+            return Done(_local(form.get("back", "")), done.commit or "")
+    raise NotFoundError("There is no such act.")
+
+
+def _change_fact(view: View, identifier: str, verb: str, form: Mapping[str, str]) -> Done:
+    store = view.store
+    known = find_fact(store, identifier)
+    seen = _as_seen(store, known, form.get("blob", ""), form)
+    try:
+        if verb == "edit":
+            commits = edit(store, seen, form.get("text", ""))
+        elif verb == "retire":
+            commits = retire(store, seen, form.get("why", ""))
+        elif verb == "confirm":
+            commits = confirm(store, seen, view.project())
+        else:
+            commits = supersede_fact(store, seen, find_fact(store, form.get("by", "")))
+    except MovedOnError:
+        raise _moved(store, known, form) from None
+    return Done(f"/fact/{known.id}", commits[-1] if commits else "")
+
+
+def _settle(view: View, form: Mapping[str, str]) -> Done:
+    store = view.store
+    pair = next(
+        (one for one in waiting_pairs(store) if (one.older.id, one.newer.id) == (form.get("older"), form.get("newer"))),
+        None,
+    )
+    if pair is None:
+        raise NotFoundError("This pair does not wait any more.", "Look at the list again.")
+    if form.get("holds") not in {holds.value for holds in Holds}:
+        raise RefusedError("It was not said which fact holds.")
+    older = _as_seen(store, pair.older, form.get("older_blob", ""), form)
+    newer = _as_seen(store, pair.newer, form.get("newer_blob", ""), form)
+    try:
+        commits = settle(store, Pair(newer, older), Holds(form["holds"]))
+    except MovedOnError:
+        raise _moved(store, pair.newer, form) from None
+    return Done("/review", commits[-1] if commits else "")
+
+
+def _take(view: View, form: Mapping[str, str]) -> Done:
+    path, blob = form.get("path", ""), form.get("blob", "")
+    data = view.store.read(path) or b""
+    if blob_id(data, len(blob)) != blob:
+        raise MovedError(_page(view.store, "/review", path, data, form))
+    if form.get("take") not in {Take.OURS.value, Take.THEIRS.value, Take.BOTH.value}:
+        raise RefusedError("It was not said which version to keep.")
+    return Done("/review", resolve_review(view.store, path, Take(form["take"])))
+
+
+def _as_seen(store: Store, known: Fact, blob: str, form: Mapping[str, str]) -> Fact:
+    """Return a fact with its content, which is that of the blob; the operations check it again under the lock."""
+    data = store.read(known.path) or b""
+    fact = parse_fact(data, known.path)
+    if fact is None or blob_id(data, len(blob)) != blob:
+        raise _moved(store, known, form)
+    return fact
+
+
+def _moved(store: Store, known: Fact, form: Mapping[str, str]) -> MovedError:
+    data = store.read(known.path) or b""
+    return MovedError(_page(store, f"/fact/{known.id}", known.path, data, form))
+
+
+def _page(store: Store, href: str, path: str, now: bytes, form: Mapping[str, str]) -> dict[str, Any]:
+    blob = form.get("blob", "")
+    try:
+        before = store.repository.blob(blob) if blob.isalnum() else b""
+    except GitmemError:  # it was never committed
+        before = b""
+    texts = before.decode("utf-8", "replace"), now.decode("utf-8", "replace")
+    lines = [line for line in lines_between(*texts) if line["sign"] != " "]
+    return {"href": href, "path": path, "lines": lines, "text": form.get("text", form.get("why", ""))}
+
+
+def _local(back: str) -> str:
+    """Return the page to go back to: an address of this server, whatever a form says."""
+    return back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"

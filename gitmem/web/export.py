@@ -1,0 +1,87 @@
+"""The pages as files that a browser opens from the disk, for reading only."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitmemError, RefusedError
+from gitmem.machine.resources import read_resource
+from gitmem.web.app import FILES
+from gitmem.web.pages.view import Kept, View
+from gitmem.web.render import MENU, page_of, to_html
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.store.store import Store
+
+_ITEMS = {"facts": "fact", "sessions": "session", "concepts": "concept"}
+_SAFE = re.compile(r"[0-9A-Za-z_][0-9A-Za-z_.-]*")  # an id that is a file's name as it is
+_LEFT_OUT = "search"  # it needs a server
+
+
+def export(store: Store, folder: str) -> int:
+    """Write the pages into a new or empty folder; return how many.
+
+    Raises:
+        RefusedError: the folder holds something.
+
+    """
+    if os.path.isdir(folder) and os.listdir(folder):
+        raise RefusedError(f"{folder} is not empty.", "Name a folder that does not exist yet.")
+    kept, written = Kept(), 0
+    for name in FILES:
+        _write(folder, name, read_resource("templates", "web", name))
+    for path, asked in _addresses(store, kept):
+        try:
+            template, page = page_of(View(store, asked, kept), path)
+        except GitmemError:  # a file that is gone, or cannot be read
+            continue
+        name = _file(path, asked.get("after", ""))
+        depth = name.count("/")
+        text = to_html(template, page, u=lambda address, up="../" * depth: _link(address, up), static=True)
+        _write(folder, name, text.encode("utf-8", "replace"))
+        written += 1
+    return written
+
+
+def _addresses(store: Store, kept: Kept) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the path of each page, with what its address asks for: lists go on behind their last item."""
+    yield "", {}
+    for name in MENU:
+        if name == _LEFT_OUT:
+            continue
+        asked = {"show": "all"} if name == "facts" else {}
+        while True:
+            yield name, dict(asked)
+            page = page_of(View(store, asked, kept), name)[1]
+            for item in page.get(name, ()) if name in _ITEMS else ():
+                if _SAFE.fullmatch(item["id"]):
+                    yield f"{_ITEMS[name]}/{item['id']}", {}
+            if not page.get("next"):
+                break
+            asked["after"] = page["next"]
+
+
+def _file(path: str, after: str = "") -> str:
+    return f"{path or 'index'}{f'/{after}' if after else ''}.html"
+
+
+def _link(address: str, up: str) -> str:
+    """Return the address of a page as one between files, "" for a page that is not written."""
+    path, _, query = address.strip("/").partition("?")
+    if path in FILES:
+        return up + path
+    first, _, item = path.partition("/")
+    if first in (_LEFT_OUT, "commit") or path.endswith(".json") or (item and not _SAFE.fullmatch(item)):
+        return ""
+    return up + _file(path, query.partition("after=")[2].partition("&")[0])
+
+
+def _write(folder: str, name: str, data: bytes) -> None:
+    path = os.path.join(folder, *name.split("/"))
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)

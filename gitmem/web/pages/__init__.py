@@ -1,0 +1,1 @@
+"""What each page shows, as values: its template and its JSON twin are made of the same."""

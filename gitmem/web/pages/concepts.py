@@ -1,0 +1,70 @@
+"""The list of concepts, and one concept: its exchanges over time and its neighbours."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from gitmem.memory.concepts.group import find_concept
+from gitmem.memory.concepts.index import known_concepts
+from gitmem.model.concept import affinity
+from gitmem.model.document.document import Document
+from gitmem.web.chart import circle
+from gitmem.web.pages.view import LENGTH, View
+
+if TYPE_CHECKING:
+    from gitmem.model.concept import Concept
+
+_NEIGHBOURS = 8
+_LEAST = 0.05  # affinity of a neighbour
+WIDTH, HEIGHT = 640, 280
+
+
+def show_concepts(view: View) -> dict[str, Any]:
+    """Return the concepts, the one worked on last first, from behind the concept `after`."""
+    every = sorted(known_concepts(view.store), key=lambda one: (one.updated, one.id), reverse=True)
+    first = next((place + 1 for place, one in enumerate(every) if one.id == view.word("after")), 0)
+    page = every[first : first + LENGTH]
+    return {
+        "total": len(every),
+        "concepts": [_value(one) for one in page],
+        "next": page[-1].id if first + LENGTH < len(every) else None,
+    }
+
+
+def show_concept(view: View, identifier: str) -> dict[str, Any]:
+    """Return a concept with its exchanges, and the concepts it has most in common with."""
+    concept = find_concept(view.store, identifier)
+    others = [(affinity(concept, one), one) for one in known_concepts(view.store) if one.id != concept.id]
+    near = sorted(((score, one) for score, one in others if score >= _LEAST), key=lambda pair: (-pair[0], pair[1].id))
+    body = Document.parse(view.store.read(concept.path) or b"").body
+    places = circle([one.name for _, one in near[:_NEIGHBOURS]], WIDTH, HEIGHT)
+    return {
+        **_value(concept),
+        "text": body,
+        "neighbours": [
+            {**_value(one), "affinity": round(score, 2), **place}
+            for (score, one), place in zip(near, places, strict=False)
+        ],
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
+
+
+def _value(concept: Concept) -> dict[str, Any]:
+    return {
+        "id": concept.id,
+        "name": concept.name,
+        "created": _iso(concept.created),
+        "updated": _iso(concept.updated),
+        "exchanges": len(concept.exchanges),
+        "keywords": list(concept.keywords),
+        "files": list(concept.files),
+    }
+
+
+def _iso(text: str) -> str | None:
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        return None

@@ -1,0 +1,135 @@
+"""The list of facts, and one fact with its life."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+from gitmem.memory.facts.edit import find_fact, read_fact
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.fact.fact import FactKind
+from gitmem.model.ids import tail_of
+from gitmem.store.history.records import records
+from gitmem.web.life import STEPS, life
+from gitmem.web.pages.view import LENGTH, View, commit_value, moment
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.model.fact.fact import Fact
+    from gitmem.model.fact.holds import Status
+
+KINDS = [kind.value for kind in FactKind]
+_MAX_CODE = 12_000  # characters of a difference of code
+_SOURCES = 3  # exchanges that are shown
+_CHOICES = 200  # facts that one can be superseded by
+
+
+def show_facts(view: View) -> dict[str, Any]:
+    """Return the facts that the address asks for, the newest first; a page goes on behind the fact `after`."""
+    every, statuses = view.facts(), view.statuses()
+    kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
+    code = view.code() if which == "stale" else None
+    stale = code.changed_since([fact for fact in every if statuses[fact.id].holds]) if code else {}
+    found = [
+        fact
+        for fact in sorted(every, key=lambda fact: (fact.when, fact.id), reverse=True)
+        if _is_wanted(fact, statuses[fact.id], which, stale)
+        and kind in ("", fact.kind)
+        and words in fact.description.casefold()
+    ]
+    first = next((place + 1 for place, fact in enumerate(found) if fact.id == view.word("after")), 0)
+    page = found[first : first + LENGTH]
+    if code is None and (checked := view.code()):
+        stale = checked.changed_since(page)
+    return {
+        "total": len(found),
+        "facts": [fact_value(fact, statuses[fact.id], stale.get(fact.id, ())) for fact in page],
+        "next": page[-1].id if first + LENGTH < len(found) else None,
+        "show": which,
+        "kind": kind,
+        "q": view.word("q"),
+    }
+
+
+def show_fact(view: View, identifier: str) -> dict[str, Any]:
+    """Return one fact: its text and standing, its life, the exchange it came from, the code it speaks of."""
+    store = view.store
+    known = find_fact(store, identifier)
+    fact = read_fact(store, known)
+    facts = {one.id: one for one in view.facts()}
+    status, code = view.statuses()[known.id], view.code()
+    stale = code.changed_since([known]).get(known.id, ()) if code else ()
+    found = records(store, path=known.path, limit=STEPS) if store.tip else []
+    steps = [
+        {"act": step["act"], "changes": step["changes"], **commit_value(step["record"])}
+        for step in life(store, known, found)
+    ]
+    links = (("contradicts", status.disputes), ("superseded by", (status.successor,)), ("supersedes", fact.supersedes))
+    return {
+        **fact_value(known, status, stale),
+        "text": fact.text,
+        "blob": blob_id(fact.source, len(store.tip or "")),
+        "links": [
+            {"how": how, "id": one, "text": facts[one].description} for how, ids in links for one in ids if one in facts
+        ],
+        "life": steps,
+        "origin": dict(fact.origin),
+        "keywords": list(fact.keywords),
+        "sources": _sources(view, fact),
+        "code": code.difference(fact)[:_MAX_CODE] if code and stale else "",
+        "choices": [
+            {"id": one.id, "text": one.description}
+            for one in sorted(facts.values(), key=lambda one: one.when, reverse=True)
+            if one.kind == fact.kind and one.binds and one.id != fact.id
+        ][:_CHOICES],
+        "path": known.path,
+    }
+
+
+def fact_value(fact: Fact, status: Status, stale: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a fact for a list."""
+    return {
+        "id": fact.id,
+        "kind": fact.kind.value,
+        "description": fact.description,
+        "standing": status.standing.value,
+        "holds": status.holds,
+        "since": moment(status.since),
+        "created": moment(fact.created),
+        "updated": moment(fact.when),
+        "confidence": fact.confidence,
+        "session": fact.session,
+        "files": list(fact.files),
+        "commit": fact.commit,
+        "stale": list(stale),
+    }
+
+
+def blob_id(data: bytes, digits: int) -> str:
+    """Return the id of the blob that git makes of this content; ids of SHA-256 have 64 digits."""
+    blob = b"blob %d\0" % len(data) + data
+    return (
+        hashlib.sha256(blob).hexdigest() if digits == 64 else hashlib.sha1(blob, usedforsecurity=False).hexdigest()  # noqa: PLR2004
+    )
+
+
+def _is_wanted(fact: Fact, status: Status, which: str, stale: object) -> bool:
+    if which == "stale":
+        return fact.id in (stale if isinstance(stale, dict) else {})
+    if which == "disputed":
+        return bool(status.disputes)
+    return which == "all" or status.holds == (which != "ended")
+
+
+def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
+    """Return the first exchanges that a fact was learned from, with their texts, out of its session's file."""
+    store, session = view.store, fact.session
+    tails = {tail_of(name) for name in (fact.origin.get("exchange", ""), *fact.sources) if name}
+    if not (session and tails and store.tip):
+        return []
+    paths = (file.path for file in store.repository.files(store.tip, "sessions"))
+    path = next((path for path in paths if path.endswith(f"-{session}.md")), "")
+    text = (store.read(path) or b"").decode("utf-8", "replace") if path else ""
+    entries = [one.entry for one in find_entries(text) if tail_of(one.entry.id) in tails]
+    return [{"id": one.id, "text": one.text, "session": session, "path": path} for one in entries[:_SOURCES]]

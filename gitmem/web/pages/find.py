@@ -1,0 +1,74 @@
+"""The search."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import GitmemError
+from gitmem.model.fact.holds import Standing
+from gitmem.search.engine import answer
+from gitmem.search.hits import is_fact
+from gitmem.store.history.records import records, resolve
+
+if TYPE_CHECKING:
+    from gitmem.search.hits import Hit
+    from gitmem.web.pages.view import View
+
+_LIMIT, _MOST = 20, 200
+_TEXT = 1_200  # characters of a hit
+_OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.value}
+
+
+def show_search(view: View) -> dict[str, Any]:
+    """Return the hits of a search as the command line's, and the facts that were left out as they no longer hold."""
+    store, query = view.store, view.word("q")
+    back = int(view.word("back")) if view.word("back").isdecimal() else 0
+    deep, history = bool(view.word("deep")), bool(view.word("history"))
+    many = _MOST if view.word("more") else _LIMIT
+    value: dict[str, Any] = {"q": query, "back": back, "oldest": _oldest(view), "hits": [], "left_out": [], "total": 0}
+    value |= {"deep": deep, "history": history, "trouble": "", "at": None, "more": many == _MOST}
+    if not query:
+        return value
+    try:
+        day = (store.context.clock() - timedelta(days=back)).date().isoformat() if back else ""
+        at = resolve(store, day) if day else None
+        found = answer(store, query, limit=many, at=at, deep=deep, history=history)
+        ended = answer(store, query, limit=many, ended=True, deep=deep, history=history).hits if found.left_out else []
+    except (GitmemError, OverflowError) as error:
+        return {**value, "trouble": getattr(error, "message", "There was nothing yet.")}
+    value |= {"hits": [_hit(hit) for hit in found.hits], "total": found.total, "at": day or None}
+    value["left_out"] = [_hit(hit) for hit in ended if hit.status in _OVER]
+    return value
+
+
+def _oldest(view: View) -> int:
+    """Return how many days ago the oldest memory was made."""
+    store = view.store
+    if not store.tip:
+        return 0
+    first = view.kept.get_or_make("first", store.tip, lambda: min(record.date for record in records(store)))
+    return max(int((store.context.clock() - first).days), 0)
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    return {
+        "path": hit.path,
+        "line": hit.start,
+        "heading": hit.heading or hit.field,
+        "layer": hit.layer,
+        "type": hit.label,
+        "tags": list(hit.tags),
+        "date": hit.date,
+        "session": hit.session,
+        "fact": hit.entry if is_fact(hit.entry) else None,
+        "entry": hit.entry,
+        "score": round(hit.score, 2),
+        "tokens": hit.tokens,
+        "status": hit.status or None,
+        "others": list(hit.others),
+        "weak": hit.weak,
+        "commit": hit.commit or None,
+        "snippet": hit.snippet,
+        "text": (hit.passage or hit.text)[:_TEXT],
+    }

@@ -1,0 +1,86 @@
+"""The first page: what the next session will be told, what needs a person, whether it is recording."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from gitmem.memory.capture.pending import glance, with_last_answers
+from gitmem.memory.start.start import session_start
+from gitmem.model.message import Op
+from gitmem.project.state import ProjectQuestions
+from gitmem.store.history.records import records
+from gitmem.store.review.pairs import waiting_pairs
+from gitmem.store.review.purges import waiting_purges
+from gitmem.store.review.waiting import documents_to_review
+from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.sync.attempts import failures
+from gitmem.store.upkeep.failures import FailureLog
+from gitmem.text.tokens import estimate_tokens
+from gitmem.web.pages.view import View, moment
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+_SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
+_RECENT = 50  # commits in which the last save is looked for
+_FAILURES = 3
+
+
+def show_home(view: View) -> dict[str, Any]:
+    """Return the parts of the next session's start, what needs the person, and how recording stands."""
+    store = view.store
+    text = told(view)
+    parts = [_part(part) for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]]
+    return {
+        "tokens": estimate_tokens(text),
+        "budget": store.config.session.budget_tokens,
+        "parts": parts,
+        "needs": [one for one in _needs(view) if one["count"]],
+        "recording": _recording(store),
+    }
+
+
+def told(view: View) -> str:
+    """Return what the next session is told."""
+    store = view.store
+    pending = glance(store)
+    with ProjectQuestions(view.project(), store.context.environ) as questions:
+        return session_start(store, with_last_answers(pending) if pending else (), questions.answer(), ())
+
+
+def _part(text: str) -> dict[str, Any]:
+    title, _, body = text.partition("\n")
+    return {"title": title, "tokens": estimate_tokens(text), "text": body.strip()}
+
+
+def _needs(view: View) -> list[dict[str, Any]]:
+    store = view.store
+    if not store.tip:
+        return []
+    statuses = view.statuses()
+    code = view.code()
+    stale = code.changed_since([fact for fact in view.facts() if statuses[fact.id].holds]) if code else {}
+    spool, hooks = store.spool, HookSpool(store.private)
+    return [
+        {"what": "facts that contradict each other", "count": len(waiting_pairs(store)), "href": "/review"},
+        {"what": "documents that two machines changed", "count": len(documents_to_review(store)), "href": "/review"},
+        {"what": "facts whose code has changed since", "count": len(stale), "href": "/facts?show=stale"},
+        {"what": "purges of other machines", "count": len(waiting_purges(store)), "href": "/review"},
+        {"what": "remotes that could not be reached", "count": len(failures(store.private)), "href": "/sync"},
+        {"what": "events that could not be read", "count": len(spool.aside()) + len(hooks.aside()), "href": "/sync"},
+    ]
+
+
+def _recording(store: Store) -> dict[str, Any]:
+    newest = records(store, limit=_RECENT) if store.tip else []
+    last = next((record for record in newest if record.op in _SAVES), None)
+    log = FailureLog(store.private).failures()[-_FAILURES:]
+    return {
+        "last": moment(last.committed) if last else None,
+        "subject": last.subject if last else "",
+        "host": last.host if last else None,
+        "waiting": len(store.spool.names()),
+        "unfinished": HookSpool(store.private).unfinished(),
+        "failures": [{"at": moment(one.at), "command": one.command, "message": one.message} for one in log[::-1]],
+    }

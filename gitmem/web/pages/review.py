@@ -1,0 +1,74 @@
+"""What waits for a person: disputes, documents with two versions, stale facts, purges, extractive summaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gitmem.errors import GitmemError
+from gitmem.memory.facts.edit import read_fact
+from gitmem.memory.summaries.offline import pending_archives
+from gitmem.store.review.pairs import authors_of, waiting_pairs
+from gitmem.store.review.purges import preview_purge, waiting_purges
+from gitmem.store.review.take import sides_of
+from gitmem.store.review.waiting import ToReview, documents_to_review
+from gitmem.web.life import lines_between
+from gitmem.web.pages.facts import blob_id, fact_value
+from gitmem.web.pages.view import LENGTH, View
+
+_MAX_DOCUMENT = 20_000  # characters of a document side by side
+
+
+def show_review(view: View) -> dict[str, Any]:
+    """Return what waits for a person."""
+    store = view.store
+    if not store.tip:
+        return {"pairs": [], "documents": [], "stale": [], "purges": [], "summaries": []}
+    statuses, code = view.statuses(), view.code()
+    pairs = waiting_pairs(store)[:LENGTH]
+    authors = authors_of(store, [fact for pair in pairs for fact in (pair.older, pair.newer)])
+    holding = [fact for fact in view.facts() if statuses[fact.id].holds]
+    stale = code.changed_since(holding) if code else {}
+
+    def side(known: Any) -> dict[str, Any]:
+        fact = read_fact(store, known)
+        author = authors.get(known.id)
+        return {
+            **fact_value(known, statuses[known.id]),
+            "text": fact.text,
+            "blob": blob_id(fact.source, len(store.tip or "")),
+            "author": author.name if author else "",
+            "machine": author.machine if author else "",
+        }
+
+    return {
+        "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs],
+        "documents": [_document(view, item) for item in documents_to_review(store)[:LENGTH]],
+        "stale": [fact_value(fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][:LENGTH],
+        "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:LENGTH]],
+        "summaries": pending_archives(store, LENGTH),
+    }
+
+
+def _document(view: View, item: ToReview) -> dict[str, Any]:
+    store = view.store
+    value: dict[str, Any] = {"path": item.path, "places": list(item.places), "lines": [], "ours": "", "theirs": ""}
+    data = store.read(item.path) or b""
+    value["blob"] = blob_id(data, len(store.tip or ""))
+    try:
+        sides = sides_of(store, item.path)
+    except GitmemError as error:
+        return {**value, "trouble": error.message}
+    ours, theirs = (
+        (store.repository.read(commit, item.path) or b"").decode("utf-8", "replace")[:_MAX_DOCUMENT]
+        for commit in (sides.ours, sides.theirs)
+    )
+    value |= {"ours": ", ".join(sides.our_machines), "theirs": ", ".join(sides.their_machines)}
+    return {**value, "lines": [line for line in lines_between(theirs, ours) if line["sign"] != " "]}
+
+
+def _purge(view: View, path: str, why: str) -> dict[str, Any]:
+    try:
+        preview = preview_purge(view.store, path)
+    except GitmemError as error:
+        return {"path": path, "why": why, "texts": 0, "files": [], "trouble": error.message}
+    return {"path": path, "why": why, "texts": preview.texts, "files": list(preview.files)}

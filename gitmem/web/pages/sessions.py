@@ -1,0 +1,83 @@
+"""The list of sessions, and one session: its requests, outcomes, errors and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.session.exchange import parse
+from gitmem.store.history.records import records
+from gitmem.store.history.sessions import find_session, sessions
+from gitmem.web.pages.facts import fact_value
+from gitmem.web.pages.view import LENGTH, View, commit_value, moment
+
+if TYPE_CHECKING:
+    from gitmem.store.history.sessions import Session
+
+_COMMITS = 200
+
+
+def show_sessions(view: View) -> dict[str, Any]:
+    """Return the sessions, the newest first, from behind the session `after`."""
+    every = _known(view)
+    first = next((place + 1 for place, one in enumerate(every) if one.id == view.word("after")), 0)
+    page = every[first : first + LENGTH]
+    return {
+        "total": len(every),
+        "sessions": [_value(one) for one in page],
+        "next": page[-1].id if first + LENGTH < len(every) else None,
+    }
+
+
+def show_session(view: View, identifier: str) -> dict[str, Any]:
+    """Return a session with its exchanges, its commits and the facts learned in it."""
+    store = view.store
+    found = next((one for one in _known(view) if one.id == identifier), None) or find_session(store, identifier)
+    text = (store.read(found.file) or b"").decode("utf-8", "replace") if found.file else ""
+    exchanges: list[dict[str, Any]] = []
+    for one in find_entries(text):
+        exchange = parse(one.entry)
+        if exchange is None:
+            exchanges.append({"id": one.entry.id, "time": one.entry.time, "text": one.entry.text})
+            continue
+        exchanges.append(
+            {
+                "id": exchange.id,
+                "time": exchange.time,
+                "asked": exchange.asked,
+                "summary": exchange.summary,
+                "details": exchange.details,
+                "files": list(exchange.files),
+                "failed": [line.partition(": ")[2] or line for line in exchange.failed],
+                "outcome": exchange.outcome.value,
+            }
+        )
+    statuses = view.statuses()
+    return {
+        **_value(found),
+        "exchanges": exchanges,
+        "facts": [fact_value(fact, statuses[fact.id]) for fact in view.facts() if fact.session == found.id],
+        "commits": [commit_value(one) for one in records(store, session=found.id, limit=_COMMITS)],
+        "count": found.commits,
+    }
+
+
+def _known(view: View) -> list[Session]:
+    if not view.store.tip:
+        return []
+    found: list[Session] = view.kept.get_or_make("sessions", view.store.tip, lambda: sessions(view.store))
+    return found
+
+
+def _value(session: Session) -> dict[str, Any]:
+    return {
+        "id": session.id,
+        "host": session.host,
+        "machine": session.machine,
+        "first": moment(session.first),
+        "last": moment(session.last),
+        "requests": session.requests,
+        "about": session.about,
+        "commits": session.commits,
+        "file": session.file or None,
+    }

@@ -1,0 +1,76 @@
+"""Commits by day, with filters and a strip of activity."""
+
+from __future__ import annotations
+
+from datetime import datetime, time, timedelta
+from typing import TYPE_CHECKING, Any
+
+from gitmem.errors import NotFoundError
+from gitmem.store.history.records import difference, read_records, records, resolve
+from gitmem.web.chart import bars
+from gitmem.web.pages.view import LENGTH, View, commit_value
+
+if TYPE_CHECKING:
+    from datetime import date
+
+DAYS = 91  # of the strip
+WIDTH, HEIGHT = 910, 48
+_MAX_DIFF = 40_000  # characters
+
+
+def show_timeline(view: View) -> dict[str, Any]:
+    """Return commits, the newest first, from behind the commit `after`."""
+    given = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
+    filters: dict[str, Any] = {name: given[name] or None for name in ("session", "host", "machine", "op")}
+    start = _day(given["day"])
+    now = view.store.context.clock()
+    if start:
+        filters["since"] = datetime.combine(start, time.min, now.tzinfo)
+        filters["until"] = datetime.combine(start, time.max, now.tzinfo)
+    after = view.word("after")
+    try:
+        after = resolve(view.store, after) if after else ""
+        found = records(view.store, kind=given["type"] or None, limit=LENGTH + 1, after=after or None, **filters)
+    except NotFoundError:
+        found = []
+    days: dict[str, list[dict[str, Any]]] = {}
+    for record in found[:LENGTH]:
+        days.setdefault(record.date.astimezone(now.tzinfo).date().isoformat(), []).append(commit_value(record))
+    return {
+        "filters": given,
+        "days": [{"day": day, "commits": commits} for day, commits in days.items()],
+        "next": found[LENGTH - 1].commit if len(found) > LENGTH else None,
+        "strip": activity(view, now),
+        "width": WIDTH,
+        "height": HEIGHT,
+    }
+
+
+def show_commit(view: View, revision: str) -> dict[str, Any]:
+    """Return one commit with its difference."""
+    oid = resolve(view.store, revision)
+    record = commit_value(read_records(view.store, [oid])[oid])
+    text = difference(view.store, None, oid).text.decode("utf-8", "replace")
+    return {
+        **record,
+        "diff": text[:_MAX_DIFF],
+        "cut": len(text) > _MAX_DIFF,
+    }
+
+
+def activity(view: View, now: datetime) -> list[dict[str, Any]]:
+    """Return the number of commits of each of the last days, with its bar."""
+    made = view.days()
+    days = [now.date() - timedelta(days=back) for back in reversed(range(DAYS))]
+    counts = [made[day] for day in days]
+    return [
+        {"day": day.isoformat(), "commits": number, **bar}
+        for day, number, bar in zip(days, counts, bars(counts, WIDTH, HEIGHT), strict=True)
+    ]
+
+
+def _day(text: str) -> date | None:
+    try:
+        return datetime.strptime(text, "%Y-%m-%d").astimezone().date() if text else None
+    except ValueError:
+        return None

@@ -1,0 +1,110 @@
+"""Which page an address names, and its HTML and JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from gitmem.errors import NotFoundError
+from gitmem.machine.moment import local
+from gitmem.machine.resources import resource
+from gitmem.web.pages.concepts import show_concept, show_concepts
+from gitmem.web.pages.facts import KINDS, show_fact, show_facts
+from gitmem.web.pages.find import show_search
+from gitmem.web.pages.home import show_home
+from gitmem.web.pages.knowledge import show_knowledge
+from gitmem.web.pages.review import show_review
+from gitmem.web.pages.sessions import show_session, show_sessions
+from gitmem.web.pages.stats import show_stats, show_sync
+from gitmem.web.pages.timeline import show_commit, show_timeline
+from gitmem.web.shown import markdown, visible
+
+if TYPE_CHECKING:
+    from gitmem.web.pages.view import View
+
+TWIN = ".json"
+_LISTS: dict[str, tuple[str, Callable[[View], dict[str, Any]]]] = {
+    "": ("home", show_home),
+    "home": ("home", show_home),
+    "timeline": ("timeline", show_timeline),
+    "search": ("search", show_search),
+    "facts": ("facts", show_facts),
+    "sessions": ("sessions", show_sessions),
+    "concepts": ("concepts", show_concepts),
+    "knowledge": ("knowledge", show_knowledge),
+    "review": ("review", show_review),
+    "sync": ("sync", show_sync),
+    "stats": ("stats", show_stats),
+}
+_ITEMS: dict[str, Callable[[View, str], dict[str, Any]]] = {
+    "fact": show_fact,
+    "session": show_session,
+    "concept": show_concept,
+    "commit": show_commit,
+}
+MENU = ("timeline", "search", "facts", "sessions", "concepts", "knowledge", "review", "sync", "stats")
+
+
+def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
+    """Return the template of a page and the values it shows, as its JSON twin has them.
+
+    Raises:
+        NotFoundError: there is no such page.
+
+    """
+    name, slash, item = path.strip("/").partition("/")
+    if not slash and name in _LISTS:
+        template, show = _LISTS[name]
+        return template, show(view)
+    if name in _ITEMS and item and "/" not in item:
+        return name, _ITEMS[name](view, item)
+    raise NotFoundError("There is no such page.", "The menu above lists the pages.")
+
+
+def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
+    """Return a page as HTML; `around` says how it is shown: its links (`u`), whether with forms, the note on top."""
+    given = {"u": str, "forms": False, "note": None, "menu": MENU, "here": template, "kinds": KINDS, **around}
+    return _environment().get_template(f"{template}.html").render(page=page, **given)
+
+
+def to_json(page: Mapping[str, Any]) -> str:
+    """Return a page as JSON."""
+    return json.dumps(page, ensure_ascii=False, indent=1)
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(resource("templates", "web")),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.filters |= {"time": _time, "day": lambda text: _time(text, "%Y-%m-%d"), "md": markdown, "raw_text": _raw}
+    return made
+
+
+def _shown(value: Any) -> Any:
+    """Return a value as a template prints it: of any text, what cannot be seen is named."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _raw(text: str) -> Markup:
+    """Return a text as a person edits it, where every character has to stay what it is."""
+    return Markup.escape(text)
+
+
+def _time(text: str | None, form: str = "%Y-%m-%d %H:%M") -> Markup | str:
+    """Return a moment in this machine's zone, which is the reader's."""
+    if not text:
+        return ""
+    moment = local(datetime.fromisoformat(text))
+    return Markup('<time datetime="{}">{}</time>').format(moment.isoformat(), moment.strftime(form))

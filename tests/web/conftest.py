@@ -1,0 +1,101 @@
+"""A store with facts, and a browser without a browser: requests to the application in this process."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+import pytest
+
+from gitmem.machine.context import Context
+from gitmem.memory.save import save
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
+from gitmem.model.ids import make_id
+from gitmem.store.headers.facts import known_facts
+from gitmem.store.store import Store
+from gitmem.web.app import make_app
+
+if TYPE_CHECKING:
+    from tests.conftest import StoreCopies
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+PORT = 8791
+TOKEN = "a-token-of-the-tests"
+BASE = f"http://127.0.0.1:{PORT}"
+SAME_ORIGIN = {"sec-fetch-site": "same-origin", "origin": "null"}
+
+
+class Viewer:
+    """A store, and what its pages answer to one browser, which keeps its cookie."""
+
+    def __init__(self, root, context: Context, *, read_only: bool = False) -> None:
+        self.root = root
+        self.context = context
+        self.app = make_app(self.open, PORT, TOKEN, read_only=read_only)
+        self.cookies: dict[str, str] = {}
+        self._saves = 0
+
+    def open(self) -> Store:
+        return Store(str(self.root), self.context)
+
+    def put(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def add(self, text: str, kind: str = "decision"):
+        """Save a fact and return it."""
+        self._saves += 1
+        identifier = make_id(int(NOW.timestamp() * 1000) + self._saves, bytes([self._saves % 256]) * 10)
+        saved = save(self.open(), Save(identifier, NOW, text, MemoryType(kind), (), "", "cli"), scan=True)
+        return next(fact for fact in known_facts(self.open()) if fact.id == saved.id)
+
+    def send(self, method: str, path: str, *, data=None, headers=None, cookies=None) -> httpx2.Response:
+        """Return the answer to one request, without following where it leads."""
+        sent = {"host": f"127.0.0.1:{PORT}", **(headers or {})}
+        sent = {name: value for name, value in sent.items() if value is not None}
+        jar = self.cookies if cookies is None else cookies
+        if jar:
+            sent["cookie"] = "; ".join(f"{name}={value}" for name, value in jar.items())
+
+        async def run():
+            transport = httpx2.ASGITransport(self.app)
+            async with httpx2.AsyncClient(transport=transport, base_url=BASE) as client:
+                return await client.request(method, path, data=data, headers=sent)
+
+        return anyio.run(run)
+
+    def sign_in(self) -> Viewer:
+        answer = self.send("GET", f"/?token={TOKEN}")
+        assert answer.status_code == 303, answer.text
+        self.cookies = {answer.headers["set-cookie"].partition("=")[0]: answer.cookies[f"gitmem-{PORT}"]}
+        return self
+
+    def get(self, path: str, status: int = 200) -> str:
+        answer = self.send("GET", path)
+        assert answer.status_code == status, answer.text
+        return answer.text
+
+    def json(self, path: str):
+        answer = self.send("GET", path)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def post(self, path: str, **data) -> httpx2.Response:
+        return self.send("POST", path, data=data, headers=SAME_ORIGIN)
+
+
+@pytest.fixture
+def place(home, environ, tmp_path, new_store: StoreCopies):
+    project = tmp_path / "프로젝트 one"
+    project.mkdir()
+    context = Context(environ, str(home), "box", lambda: NOW)
+    new_store(project, context, NOW)
+    return project / ".gitmem", context
+
+
+@pytest.fixture
+def viewer(place) -> Viewer:
+    return Viewer(*place).sign_in()

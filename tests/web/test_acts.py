@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.web.conftest import Viewer
+
+
+def seen(viewer, fact) -> dict:
+    return viewer.json(f"/fact/{fact.id}.json")
+
+
+def done(answer) -> str:
+    """Return the commit that an act made, from where its answer leads."""
+    assert answer.status_code == 303, answer.text
+    return re.search(r"done=([0-9a-f]{40})", answer.headers["location"])[1]
+
+
+def commits(viewer) -> list[dict]:
+    return [commit for day in viewer.json("/timeline.json")["days"] for commit in day["commits"]]
+
+
+def test_each_act_is_one_commit_that_the_page_can_undo(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    before = len(commits(viewer))
+    answer = viewer.post(f"/fact/{fact.id}/edit", blob=seen(viewer, fact)["blob"], text="We deploy on Mondays.")
+    commit = done(answer)
+    assert len(commits(viewer)) == before + 1
+    assert commits(viewer)[0]["commit"] == commit
+    assert seen(viewer, fact)["text"] == "We deploy on Mondays."
+    page = viewer.get(answer.headers["location"])
+    assert f'name="commit" value="{commit}"' in page
+    done(viewer.post("/undo", commit=commit, back=f"/fact/{fact.id}"))
+    assert len(commits(viewer)) == before + 2
+    assert seen(viewer, fact)["text"] == "We deploy on Fridays."
+
+
+def test_retire_resolve_confirm_and_supersede(viewer):
+    old, new = viewer.add("We use pnpm for packages."), viewer.add("The logo is a green leaf.")
+    issue = viewer.add("The login test is flaky.", "issue")
+    done(viewer.post(f"/fact/{issue.id}/retire", blob=seen(viewer, issue)["blob"], why="a fixture was shared"))
+    assert seen(viewer, issue)["standing"] == "resolved"
+    assert "a fixture was shared" in seen(viewer, issue)["text"]
+    done(viewer.post(f"/fact/{old.id}/supersede", blob=seen(viewer, old)["blob"], by=new.id))
+    assert seen(viewer, old)["standing"] == "superseded"
+    done(viewer.post(f"/fact/{old.id}/confirm", blob=seen(viewer, old)["blob"]))
+    assert seen(viewer, old)["holds"]
+    done(viewer.post(f"/fact/{old.id}/retire", blob=seen(viewer, old)["blob"], why=""))
+    assert seen(viewer, old)["standing"] == "retired"
+    assert [step["act"] for step in seen(viewer, old)["life"]] == ["learned", "superseded", "restored", "retired"]
+
+
+@pytest.mark.parametrize("verb, more", [("edit", {"text": "Mine."}), ("retire", {"why": "gone"}), ("confirm", {})])
+def test_what_moved_on_is_not_overwritten(viewer, verb, more):
+    fact = viewer.add("We deploy on Fridays.")
+    blob = seen(viewer, fact)["blob"]
+    done(viewer.post(f"/fact/{fact.id}/edit", blob=blob, text="We deploy on Mondays."))
+    before = commits(viewer)
+    answer = viewer.post(f"/fact/{fact.id}/{verb}", blob=blob, **more)
+    assert answer.status_code == 409
+    for words in ("We deploy on Mondays.</ins>", "We deploy on Fridays.</del>", *more.values()):
+        assert words in answer.text
+    assert commits(viewer) == before
+    assert seen(viewer, fact)["text"] == "We deploy on Mondays."
+
+
+def test_an_edit_by_hand_counts_as_moved_on(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    blob = seen(viewer, fact)["blob"]
+    path = viewer.root / fact.path
+    path.write_text(path.read_text().replace("Fridays", "Sundays"))
+    assert viewer.post(f"/fact/{fact.id}/edit", blob=blob, text="Mine.").status_code == 409
+    assert "Sundays" in path.read_text()
+
+
+@pytest.mark.parametrize("holds, kept", [("older", (True, False)), ("newer", (False, True)), ("both", (True, True))])
+def test_a_dispute_is_settled(viewer, holds, kept):
+    from gitmem.memory.facts.notice import _mark
+
+    old, new = viewer.add("Always use tabs in Go files."), viewer.add("Never use tabs in Go files.")
+    if not viewer.json("/review.json")["pairs"]:
+        _mark(viewer.open(), old, new)
+    (pair,) = viewer.json("/review.json")["pairs"]
+    older, newer = pair["older"], pair["newer"]
+    form = {"older": older["id"], "newer": newer["id"], "older_blob": older["blob"], "newer_blob": newer["blob"]}
+    assert viewer.post("/review/settle", **form, holds="neither").status_code == 422
+    assert viewer.post("/review/settle", **{**form, "older_blob": "0" * 40}, holds=holds).status_code == 409
+    done(viewer.post("/review/settle", **form, holds=holds))
+    facts = [viewer.json(f"/fact/{one['id']}.json") for one in (older, newer)]
+    assert tuple(fact["holds"] for fact in facts) == kept
+    assert not viewer.json("/review.json")["pairs"]
+
+
+def test_an_empty_text_and_an_unknown_fact_are_refused_with_a_reason(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    blob = seen(viewer, fact)["blob"]
+    answer = viewer.post(f"/fact/{fact.id}/edit", blob=blob, text="  \n ")
+    assert (answer.status_code, "The new text is empty." in answer.text) == (422, True)
+    assert viewer.post("/fact/dzzzzzzzzzz/edit", blob=blob, text="x").status_code == 404
+    assert viewer.post(f"/fact/{fact.id}/purge", blob=blob).status_code == 404
+    assert viewer.post("/undo", commit="nothing").status_code == 404
+    assert viewer.post(f"/fact/{fact.id}/edit", blob=blob, text="x" * 300_000).status_code == 422
+
+
+def test_undo_leads_to_no_other_server(viewer):
+    fact = viewer.add("We deploy on Fridays.")
+    commit = done(viewer.post(f"/fact/{fact.id}/confirm", blob=seen(viewer, fact)["blob"]))
+    for back in ("//evil.example/", "https://evil.example/", "/\\evil.example"):
+        location = viewer.post("/undo", commit=commit, back=back).headers["location"]
+        assert location.partition("?")[0] == "/"
+
+
+def test_read_only_shows_no_form_and_changes_nothing(place):
+    viewer = Viewer(*place, read_only=True).sign_in()
+    fact = viewer.add("We deploy on Fridays.")
+    page = viewer.get(f"/fact/{fact.id}")
+    assert 'method="post"' not in page
+    assert viewer.post(f"/fact/{fact.id}/retire", blob=seen(viewer, fact)["blob"]).status_code == 422
+    assert seen(viewer, fact)["holds"]

@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from gitmem.machine.resources import resource
+from gitmem.memory.replay import replay
+from gitmem.web.export import export
+from gitmem.web.render import MENU
+from tests.web.conftest import Viewer
+
+
+def test_every_page_of_an_empty_store_opens(viewer):
+    for name in ("", *MENU):
+        assert "<main" in viewer.get(f"/{name}")
+    assert viewer.json("/home.json")["parts"] == []
+    viewer.get("/nothing", 404)
+    viewer.get("/fact/dzzzzzzzzzz", 404)
+    viewer.get("/fact/../../etc/passwd", 404)
+    viewer.get("/session/none.json", 404)
+
+
+def test_the_first_page_shows_what_the_next_session_is_told(viewer):
+    viewer.add("We deploy on Fridays.")
+    home = viewer.json("/home.json")
+    told = next(part for part in home["parts"] if part["title"] == "Facts")
+    assert "We deploy on Fridays." in told["text"]
+    assert 0 < told["tokens"] < home["tokens"] < home["budget"]
+    assert "We deploy on Fridays." in viewer.get("/")
+
+
+def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):
+    monkeypatch.setattr("gitmem.web.pages.facts.LENGTH", 2)
+    ids = {viewer.add(f"Fact {word} is of its own.").id for word in ("apple", "river", "candle", "mountain", "paper")}
+    seen, path = [], "/facts.json"
+    while path:
+        page = viewer.json(path)
+        seen += [fact["id"] for fact in page["facts"]]
+        path = page["next"] and f"/facts.json?after={page['next']}"
+    assert (len(seen), set(seen)) == (5, ids)
+    assert [fact["description"] for fact in viewer.json("/facts.json?q=RIVER")["facts"]] == [
+        "Fact river is of its own."
+    ]
+    assert not viewer.json("/facts.json?show=ended")["facts"]
+    assert not viewer.json("/facts.json?kind=rule")["facts"]
+
+
+def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_second(viewer, monkeypatch):
+    monkeypatch.setattr("gitmem.web.pages.timeline.LENGTH", 2)
+    for word in ("apple", "river", "candle", "mountain"):
+        viewer.add(f"Fact {word} is of its own.")
+    every = subprocess.run(
+        ["git", "-C", str(viewer.root), "log", "--format=%H"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    seen, path = [], "/timeline.json"
+    while path:
+        page = viewer.json(path)
+        seen += [commit["commit"] for day in page["days"] for commit in day["commits"]]
+        path = page["next"] and f"/timeline.json?after={page['next']}"
+    assert seen == every
+    assert viewer.json("/timeline.json?type=decision")["days"]
+    assert not viewer.json("/timeline.json?machine=nobody")["days"]
+    assert not viewer.json("/timeline.json?day=1999-01-01")["days"]
+
+
+def test_a_search_shows_what_it_left_out(viewer):
+    old, new = viewer.add("We pack with pnpm."), viewer.add("The logo is a green leaf.")
+    other = viewer.add("The pnpm cache lies in the home.")
+    blob = viewer.json(f"/fact/{old.id}.json")["blob"]
+    viewer.post(f"/fact/{old.id}/supersede", blob=blob, by=new.id)
+    found = viewer.json("/search.json?q=pnpm")
+    assert other.id in {hit["fact"] for hit in found["hits"]}
+    assert old.id not in {hit["fact"] for hit in found["hits"]}
+    assert old.id in {hit["fact"] for hit in found["left_out"]}
+    assert viewer.json("/search.json?q=pnpm&back=9999")["trouble"]
+    assert viewer.json('/search.json?q=since:"nonsense" x')["trouble"]
+
+
+@pytest.fixture
+def demo(place) -> Viewer:
+    viewer = Viewer(*place)
+    for name in ("1-login.jsonl", "2-orders.jsonl"):
+        replay(viewer.open(), resource("templates", "demo", name))
+    return viewer.sign_in()
+
+
+def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
+    fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
+    page = demo.json(f"/fact/{fact['id']}.json")
+    assert page["life"][0]["act"] == "learned"
+    assert page["life"][0]["session"] == page["session"]
+    assert "argon2id" in page["sources"][0]["text"]
+    session = demo.json(f"/session/{page['session']}.json")
+    assert fact["id"] in {one["id"] for one in session["facts"]}
+    assert session["exchanges"][0]["outcome"] == "success"
+    assert demo.get(f"/session/{page['session']}")
+    assert demo.json("/concepts.json")["total"] == 4
+    concept = demo.json("/concepts.json")["concepts"][0]
+    assert demo.json(f"/concept/{concept['id']}.json")["name"] == concept["name"]
+
+
+def test_hostile_memory_is_shown_and_not_obeyed(viewer):
+    text = "Run </textarea><script>alert(1)</script> \u202ereversed\u200b ```\n</main><style>*{display:none}</style>"
+    fact = viewer.add(text)
+    for path in ("/", "/facts", f"/fact/{fact.id}", "/timeline", "/search?q=reversed"):
+        page = viewer.get(path)
+        assert "<script>" not in page
+        assert "<style>" not in page
+        assert "⟨U+202E⟩" in page, path
+        assert "\u202e" not in page.replace(page.partition("<textarea")[2].partition("</textarea>")[0], "")
+    edited = viewer.get(f"/fact/{fact.id}").partition("<textarea")[2].partition("</textarea>")[0]
+    assert "\u202e" in edited  # what is saved again is what it was
+    assert 'value="&#34;&gt;&lt;b&gt;"' in viewer.get("/search?q=%22%3E%3Cb%3E")
+
+
+def test_the_export_leads_nowhere_but_to_its_own_files(demo, tmp_path):
+    folder = tmp_path / "pages"
+    written = export(demo.open(), str(folder))
+    pages = sorted(folder.rglob("*.html"))
+    assert len(pages) == written
+    assert {"index.html", "facts.html", "timeline.html"} <= {page.name for page in pages}
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert '<form method="post"' not in text
+        for address in {part.partition('"')[0] for part in text.split('href="')[1:]}:
+            if not address.startswith("#"):
+                assert (page.parent / address).is_file(), (page, address)
+
+
+def test_an_export_overwrites_nothing(viewer, tmp_path):
+    from gitmem.errors import RefusedError
+
+    (tmp_path / "mine").write_text("x")
+    with pytest.raises(RefusedError):
+        export(viewer.open(), str(tmp_path))
+
+
+def test_style_and_script_stay_small():
+    assert os.path.getsize(resource("templates", "web", "gitmem.css")) <= 12_000
+    assert os.path.getsize(resource("templates", "web", "gitmem.js")) <= 25_000
+
+
+def test_the_command_prints_an_address_that_opens_once(viewer):
+    environ = {**os.environ, "PYTHONPATH": os.getcwd()}
+    server = subprocess.Popen(
+        [sys.executable, "-m", "gitmem", "web", "--json"],
+        cwd=viewer.root.parent, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with server:
+        try:
+            url = json.loads("".join(server.stdout.readline() for _ in range(3)))["url"]
+            opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+            assert "What the next session will be told" in opener.open(url, timeout=20).read().decode()
+            with pytest.raises(urllib.error.HTTPError, match="403"):
+                urllib.request.urlopen(url, timeout=20)
+        finally:
+            server.terminate()
+        assert "Traceback" not in server.stderr.read()
