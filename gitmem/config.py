@@ -147,6 +147,13 @@ class KnowledgeConfig(Value):
     people: bool = False
 
 
+class RecallConfig(Value):
+    """What an agent is told without asking: at a prompt that speaks of something remembered, at an error it had."""
+
+    prompt: bool = True
+    error: bool = True
+
+
 class Origin(Value):
     """Where a setting comes from, unless it is a default.
 
@@ -187,6 +194,7 @@ class Config(Value):
     transcripts: TranscriptConfig = TranscriptConfig()
     capture: CaptureConfig = CaptureConfig()
     knowledge: KnowledgeConfig = KnowledgeConfig()
+    recall: RecallConfig = RecallConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -270,6 +278,8 @@ RULES = {
     ),
     "knowledge.automatic": Rule("learn once a day what the project's files and history say of it"),
     "knowledge.people": Rule("learn from git which authors changed which folders most"),
+    "recall.prompt": Rule("tell an agent what is remembered of its prompt, where that is clear"),
+    "recall.error": Rule("tell an agent what mended an error that came before"),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }

@@ -47,6 +47,8 @@ DEFAULTS = {
     "capture.answer_chars": 6_000,
     "knowledge.automatic": True,
     "knowledge.people": False,
+    "recall.prompt": True,
+    "recall.error": True,
     "transcripts.enabled": True,
     "transcripts.tool_result_chars": 2_000,
     "search.layer_percent": 3,

@@ -16,7 +16,7 @@ from gitmem.search.standing import holding, marked, standings
 from gitmem.search.units.cut import HEADING
 from gitmem.search.units.past import is_told_again
 from gitmem.search.units.units import FRAME
-from gitmem.search.worth import weak_ones
+from gitmem.search.worth import worths
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -59,12 +59,13 @@ def answer(
     history: bool = False,
     ended: bool = False,
     at: str | None = None,
+    vectors: bool = True,
     scanner: Scanner | None = None,
 ) -> Answer:
     """Return at most `limit` hits for a query, the best first; all with 0.
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
-    are searched instead of the working tree, without vectors. Facts that no longer hold are left out, unless nothing
+    are searched instead of the working tree, without `vectors`. Facts that no longer hold are left out, unless nothing
     else is found, or `ended`, `history` or `at` is given.
 
     Raises:
@@ -73,7 +74,7 @@ def answer(
     """
     query = parse_query(text)
     filters = read_filters(store, query)
-    similar = _begin_vectors(store, query) if at is None else None
+    similar = _begin_vectors(store, query) if vectors and at is None else None
 
     def search(query: Query) -> tuple[list[Ranked], Answer]:
         pools = _pools(store, query, filters, at=at, deep=deep, history=history, scanner=scanner)
@@ -93,8 +94,10 @@ def answer(
         statuses = standings(store, matches)
         kept = matches if ended or history or at else holding(matches, statuses)
         top = best(store, kept, query, limit)
-        weak = weak_ones(top, query)
-        hits = [marked(make_hit(item)._replace(weak=one), statuses) for item, one in zip(top, weak, strict=True)]
+        hits = [
+            marked(make_hit(item)._replace(worth=worth, weak=worth.weak), statuses)
+            for item, worth in zip(top, worths(top, query), strict=True)
+        ]
         complete = len(matches) != most and all(pool.complete for pool in pools)
         problem = similar.problem if similar else ""
         return top, Answer(hits, problem, len(kept), complete, len(matches) - len(kept))

@@ -29,19 +29,28 @@ class Word(Value):
     terms: tuple[tuple[int, float], ...]
 
 
-def weak_ones(hits: Sequence[Ranked], query: Query) -> list[bool]:
-    """Return for each hit, the best first, whether it is weak; for a query without words none is."""
+class Worth(Value):
+    """The share of a query's words that a hit has, the weight of these words, how many they are, whether it is weak."""
+
+    share: float = 0.0
+    weight: float = 0.0
+    words: int = 0
+    weak: bool = False
+
+
+def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
+    """Return what each hit, the best first, is worth; for a query without words none is weak."""
     if not query.terms:
-        return [False] * len(hits)
+        return [Worth()] * len(hits)
     words: list[Word] | None = None
-    good = []
+    found = []
     for hit in hits:
         if words is None and hit.says:
             words = _words(query, hit.says)
-        covered = _coverage(hit, words) if words else 0.0
-        good.append(covered >= LEAST_COVERAGE or hit.near >= LEAST_NEAR)
+        found.append(_worth(hit, words or ()))
+    good = [one.share >= LEAST_COVERAGE or hit.near >= LEAST_NEAR for one, hit in zip(found, hits, strict=True)]
     some = any(good[:_FIRST])
-    return [not (some and one) for one in good]
+    return [one._replace(weak=not (some and fine)) for one, fine in zip(found, good, strict=True)]
 
 
 def _words(query: Query, says: Sequence[float]) -> list[Word]:
@@ -54,10 +63,12 @@ def _words(query: Query, says: Sequence[float]) -> list[Word]:
     return [Word(weight, tuple(groups[group])) for group, weight in weights.items()]
 
 
-def _coverage(hit: Ranked, words: Sequence[Word]) -> float:
+def _worth(hit: Ranked, words: Sequence[Word]) -> Worth:
     whole = sum(word.weight for word in words)
     counts = hit.found.counts
-    there = sum(
+    there = [
         word.weight * max(value * min(counts.get(number, 0.0), 1.0) for number, value in word.terms) for word in words
-    )
-    return there / whole if whole else 1.0
+    ]
+    weight = sum(there)
+    share = weight / whole if whole else float(bool(words))
+    return Worth(share, weight, sum(1 for one in there if one))

@@ -384,6 +384,7 @@ def test_at_these_events_what_is_there_is_drained_in_the_background(host, projec
 @pytest.mark.parametrize("event", ["PostToolUse", "PostToolUseFailure"])
 def test_of_five_events_of_tools_one_drains(host, project, spool, event):
     host.install_gitmem()
+    (spool / "off-PostToolUseFailure").touch()
     for _ in range(11):
         host.run(project, event)
     assert _waited(host, 2) == [f"/|-C|{project}/|hook|claude|--drain|"] * 2
@@ -392,9 +393,36 @@ def test_of_five_events_of_tools_one_drains(host, project, spool, event):
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "SubagentStop", "PostCompact"])
 def test_other_events_only_wait(host, project, spool, event):
     host.install_gitmem()
+    (spool / "off-UserPromptSubmit").touch()
     for _ in range(5):
         host.run(project, event)
     assert _waited(host, 1, seconds=0.3) == []
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "PostToolUseFailure"])
+def test_a_prompt_and_an_error_are_delivered_and_answered_unless_that_is_off(host, project, spool, event):
+    assert host.run(project, event) == b""
+    assert delivered(spool) == [PAYLOAD]
+    host.install_gitmem()
+    assert host.run(project, event) == b"answered\n"
+    (call,) = host.called()
+    start, _, path = call.rpartition("--delivered|")
+    assert start == f"/|-C|{project}/|hook|claude|{event}|"
+    assert Path(path.removesuffix("|")).read_bytes() == PAYLOAD
+    (spool / f"off-{event}").touch()
+    assert host.run(project, event) == b""
+    assert len(host.called()) == 1
+
+
+def test_a_host_without_an_event_for_failures_says_them_in_the_result(host, project, spool):
+    host.install_gitmem()
+    (host.bin / "grep").symlink_to(shutil.which("grep"))
+    failed = json.dumps({"tool_response": {"llmContent": "no\nExit Code: 2"}}).encode()
+    assert host.run(project, "PostToolUse", host="gemini") == b""
+    assert host.run(project, "PostToolUse", failed) == b""
+    assert host.run(project, "PostToolUse", failed, host="gemini") == b"answered\n"
+    (spool / "off-PostToolUseFailure").touch()
+    assert host.run(project, "PostToolUse", failed.replace(b"2", b"3"), host="gemini") == b""
 
 
 def _waited(host: Host, number: int, seconds: float = 5.0) -> list[str]:
@@ -426,6 +454,7 @@ def test_other_hosts_are_named_in_the_file_and_to_gitmem(host, project, spool):
 
 def test_a_host_that_is_told_later_is_answered_at_its_next_prompt_only(host, project, spool):
     host.install_gitmem()
+    (spool / "off-UserPromptSubmit").touch()
     assert host.run(project, "UserPromptSubmit", host="gemini") == b""
     assert host.run(project, f"SessionStart{LATE}", host="gemini") == b""
     mark = spool / f"tell-{os.getpid()}"
@@ -435,7 +464,7 @@ def test_a_host_that_is_told_later_is_answered_at_its_next_prompt_only(host, pro
     mark.unlink()  # as gitmem does
     assert host.run(project, "UserPromptSubmit", host="gemini") == b""
     assert len(host.called()) == 1
-    assert len(delivered(spool)) == 4
+    assert len(list(spool.glob("*.json")) + list(spool.glob("tell-*"))) == 4
 
 
 def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started(host, project, spool):

@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 SECONDS = 0.6  # after which a session's start skips what it has not read yet
 LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
+TOLD_SECONDS = 2.0  # after which a prompt or an error gets no answer
 BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the next one
 OFF = "GITMEM_HOOKS"  # "off" disables hooks: gitmem asks models in sessions that are not to be remembered
 TENDING_SECONDS = 60.0  # after which no further step of the daily work begins
 _ANSWERED = "SessionStart"
 _PROMPT = "UserPromptSubmit"
+_TOLD = (_PROMPT, "PostToolUseFailure")
 _LAST = "SessionEnd"
 _SETTLED_AFTER = ("Stop", "PreCompact", "SessionEnd")
 _LOOK_EVERY = 5  # events, as in hooks/hook.sh; whether a long turn is saved then, `save.interval` says
@@ -41,12 +43,27 @@ _GOES_ON = (*_STILL_KNOWN, "compact")
 
 
 class Call(Value):
-    """The command line of a hook; `event` is gitmem's name of the event, "" if it is not given."""
+    """The command line of a hook; `event` is gitmem's name of the event, "" if it is not given.
+
+    `delivered` is the file that the script has put the payload into, "" if it is on standard input.
+    """
 
     host: str
     event: str
     drain: bool
     directory: str
+    delivered: str = ""
+
+
+class Event(Value):
+    """A payload that was taken: gitmem's name of its event, the host's process, its bytes, as it is and as read."""
+
+    name: str
+    owner: int
+    data: bytes
+    payload: dict[str, object]
+    read: dict[str, object]
+    started: float
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -84,24 +101,29 @@ def hook(argv: Sequence[str], door: Door) -> int:
 def parse_call(argv: Sequence[str]) -> Call:
     """Parse a hook's command line and ignore unknown words."""
     words = list(argv)
-    directory = ""
-    if "-C" in words[:-1]:
-        at = words.index("-C")
-        directory = words[at + 1]
-        del words[at : at + 2]
+    directory, delivered = _taken(words, "-C"), _taken(words, "--delivered")
     named = [word for word in words if not word.startswith("-") and word != "hook"]
     host, event, *_ = (*named, "claude", "") if len(named) != 1 else (*named, "")
-    return Call(host, event, "--drain" in words, directory)
+    return Call(host, event, "--drain" in words, directory, delivered)
+
+
+def _taken(words: list[str], option: str) -> str:
+    """Remove an option with its value from the words, and return the value, "" if it is not there."""
+    if option not in words[:-1]:
+        return ""
+    at = words.index(option)
+    _, value = words[at : at + 2]
+    del words[at : at + 2]
+    return value
 
 
 def _take(door: Door, call: Call) -> None:
-    """Put a payload into the spool, and answer a session's start, or the prompt after it."""
-    from gitmem.hosts.all import caller, find_host, read_payload
+    """Put a payload into the spool unless it is there, and answer a session's start, a prompt or an error."""
+    from gitmem.hosts.all import read_payload
     from gitmem.store.spool.hooks import parse
-    from gitmem.store.spool.spool import MAX_EVENT_BYTES
 
     started = time.monotonic()
-    data = door.stdin.buffer.read(MAX_EVENT_BYTES + 1)
+    data = _payload(door, call)
     payload = parse(data)
     if payload is None:
         if data.strip():
@@ -121,24 +143,54 @@ def _take(door: Door, call: Call) -> None:
 
         hold(door.home(), root, name, owner, data)
         return
-    spool.accept(name, owner, data, call.host)
-    host = find_host(caller(payload, call.host))
+    if not call.delivered:
+        spool.accept(name, owner, data, call.host)
+    _respond(door, call, root, spool, Event(name, owner, data, payload, read, started))
+
+
+def _payload(door: Door, call: Call) -> bytes:
+    """Return the payload: from standard input, or from the file that the script has made of it."""
+    from gitmem.store.spool.spool import MAX_EVENT_BYTES
+
+    if not call.delivered:
+        return door.stdin.buffer.read(MAX_EVENT_BYTES + 1)
+    with contextlib.suppress(OSError), open(call.delivered, "rb") as file:
+        return file.read(MAX_EVENT_BYTES + 1)
+    return b""  # it was committed meanwhile
+
+
+def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) -> None:
+    """Answer an event if the host is to be told something now, else see whether the spool is to be committed."""
+    from gitmem.hosts.all import caller, find_host
+
+    host, name, owner = find_host(caller(event.payload, call.host)), event.name, event.owner
     if host.tells_later(name):
         spool.owe(owner)
     if name == _ANSWERED and host.tells_later(name):
         return
-    if name == _ANSWERED or (name == _PROMPT and spool.is_owed(owner)):
-        from gitmem.store.spool.answered import may_answer
+    starts = name == _ANSWERED or (name == _PROMPT and spool.is_owed(owner))
+    if not (starts or name in _TOLD):
+        if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
+            _settle_later(_open(door, root))
+        return
+    from gitmem.store.spool.answered import may_answer
 
+    if starts:
         spool.pay(owner)
-        if not may_answer(_private(door, root), owner, data):
-            return
-        given = payload.get("hook_event_name")
-        answer = partial(host.answer, given if isinstance(given, str) else name)
-        with _time_limit(LONGEST_SECONDS, lambda: _log(door, f"{_ANSWERED} was ended after {LONGEST_SECONDS:g} s")):
-            _answer_start(door, root, read, answer, lambda: time.monotonic() - started > SECONDS)
-    elif name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
-        _settle_later(_open(door, root))
+    if not may_answer(_private(door, root), owner, event.data):
+        return
+    given = event.payload.get("hook_event_name")
+    answer = partial(host.answer, given if isinstance(given, str) else name)
+    seconds = LONGEST_SECONDS if starts else TOLD_SECONDS
+    with _time_limit(seconds, lambda: _log(door, f"{name} was ended after {seconds:g} s")):
+        if starts:
+            _answer_start(door, root, event.read, answer, lambda: time.monotonic() - event.started > SECONDS)
+        else:
+            from gitmem.cli.need import follow_settings, tell
+
+            store = _open(door, root)
+            tell(store, door.out, name, event.read, answer)
+            follow_settings(store, spool)
 
 
 def _answer_start(
@@ -218,10 +270,12 @@ def _drain(door: Door) -> None:
             os.setsid()
     root = _find(door, (door.cwd,))
     if root is not None:
+        from gitmem.cli.need import follow_settings
         from gitmem.memory.background import settle, tend
 
         store, started = _open(door, root), time.monotonic()
         ended = any(name.startswith(_LAST) for name in _spool(door, root).names())
+        follow_settings(store, _spool(door, root))
         with _time_limit(
             BACKGROUND_SECONDS, lambda: _log(door, f"the work behind a hook was ended after {BACKGROUND_SECONDS:g} s")
         ):

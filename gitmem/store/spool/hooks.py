@@ -29,6 +29,7 @@ _NAME = re.compile(r"(?P<event>[A-Za-z]{1,40})(?:\.(?P<host>[a-z]{1,20}))?-(?P<o
 _NOT_LETTERS = re.compile(r"[^A-Za-z]")
 _SESSION_START = ("SessionStart-", "SessionStart.")
 _TELL = "tell-"  # begins the name of a mark: the host of this process is told its memory with the next prompt
+_OFF = "off-"  # begins the name of a mark: this event is not answered
 _FIRST_HOST = "claude"  # whose name the files leave out
 _MAX_TRIES = 1_000
 _MAX_RETRIES = 20  # of a listing that another process changes
@@ -93,6 +94,19 @@ class HookSpool(Spool):
         """Note that the host of this process was told its memory."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._mark(owner))
+
+    def silence(self, event: str, *, silent: bool) -> None:
+        """Note whether this event is delivered only, and not answered (hooks/hook.sh)."""
+        mark = os.path.join(self.folder, f"{_OFF}{event}")
+        if silent == os.path.exists(mark):
+            return
+        with contextlib.suppress(OSError):
+            if silent:
+                self.make()
+                with open(mark, "wb"):
+                    pass
+            else:
+                os.unlink(mark)
 
     def _mark(self, owner: int) -> str:
         return os.path.join(self.folder, f"{_TELL}{owner}")

@@ -355,6 +355,63 @@ def test_a_session_starts_with_what_earlier_ones_left(host):
     assert " ^0" not in text
 
 
+def answer_to(host: Host, *args: str, data: bytes = b"") -> dict[str, str]:
+    out = host.run("hook", "claude", *args, stdin=data)
+    return json.loads(out)["hookSpecificOutput"] if out else {}
+
+
+def payload(host: Host, kind: str, **more: str) -> bytes:
+    return json.dumps({"hook_event_name": kind, "session_id": "sess-9", "cwd": str(host.project)} | more).encode()
+
+
+def test_a_prompt_that_speaks_of_something_remembered_is_told_it(host):
+    host.run("save", "The nightly export to the warehouse runs on port 5439 of bastion7", "--type", "decision")
+    for number in range(12):
+        host.run("save", f"Module m{number} was renamed to n{number}")
+    asked = payload(host, "UserPromptSubmit", prompt="Which port of the bastion does the nightly export use?")
+    answer = answer_to(host, data=asked)
+    assert answer["hookEventName"] == "UserPromptSubmit"
+    assert "port 5439 of bastion7" in answer["additionalContext"]
+    assert len(host.spool.names()) == 1
+    # The script has delivered it: it is not put into the spool again, and told once in a session.
+    name = host.spool.names()[0]
+    path = os.path.join(host.spool.folder, name)
+    Path(path).write_bytes(asked.replace(b"sess-9", b"sess-10"))
+    assert answer_to(host, "UserPromptSubmit", "--delivered", path)["additionalContext"] == answer["additionalContext"]
+    assert answer_to(host, data=asked.replace(b"?", b" ?")) == {}
+    assert answer_to(host, "UserPromptSubmit", "--delivered", f"{path}-gone") == {}
+    assert FailureLog(str(host.private)).failures() == []
+
+
+def test_an_error_that_came_before_is_told_with_what_mended_it(host):
+    error = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
+    run = {"tool_name": "Bash"}
+    host.deliver("UserPromptSubmit", "p-1", prompt="Run the tests of the parser, please")
+    host.deliver("PostToolUseFailure", "p-1", error=error, tool_input={"command": "pytest -q"}, **run)
+    for command in ("uv sync --extra yaml", "pytest -q"):
+        more = run | {"tool_input": {"command": command}, "tool_response": {"stdout": "ok"}}
+        host.deliver("PostToolUse", "p-1", **more)
+    host.deliver("Stop", "p-1", last_assistant_message="All tests of the parser pass now.")
+    host.deliver("SessionEnd", reason="other")
+    host.drain()
+    again = payload(host, "PostToolUseFailure", error=error.replace("code 1", "code 2"), tool_name="Bash")
+    answer = answer_to(host, data=again)
+    assert answer["hookEventName"] == "PostToolUseFailure"
+    assert "mended by `uv sync --extra yaml`" in answer["additionalContext"]
+
+
+def test_settings_turn_it_off_and_the_script_is_told_so(host):
+    host.run("save", "The nightly export to the warehouse runs on port 5439 of bastion7", "--type", "decision")
+    host.run("config", "recall.prompt", "off")
+    asked = payload(host, "UserPromptSubmit", prompt="Which port of the bastion does the nightly export use?")
+    assert answer_to(host, data=asked) == {}
+    marks = Path(host.spool.folder)
+    assert [path.name for path in marks.glob("off-*")] == ["off-UserPromptSubmit"]
+    host.run("config", "recall.prompt", "on")
+    host.drain()
+    assert list(marks.glob("off-*")) == []
+
+
 def test_the_turns_of_a_killed_session_are_told_at_once_and_saved_behind(host):
     host.deliver("SessionStart", source="startup")
     host.deliver("UserPromptSubmit", "p-1", prompt=f"Use {TOKEN} <private>PRIVATE</private> for the CRLF parser")

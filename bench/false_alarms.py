@@ -1,0 +1,91 @@
+"""How often a prompt is told something without asking, where nothing that it needs is remembered.
+
+| row | |
+| --- | --- |
+| another project | the prompts of recorded transcripts, put to a store of another project: all need nothing |
+| earlier sessions | each prompt, put to a store that holds the sessions before: some rightly are told something |
+
+    python bench/false_alarms.py [--list]
+
+The target is nothing on nine of ten prompts of the first row.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from usefulness import DATA, Gitmem, Session, devmembench
+
+from gitmem.cli.door import real_door
+from gitmem.memory.capture.session_end import read_records
+from gitmem.memory.guide.prompt import remembered
+from gitmem.model.session.noise import human_text
+from gitmem.model.session.replay import hook_events
+from gitmem.model.session.turns import Turn, fold
+from gitmem.store.store import Store
+
+MOST = 0.1
+
+
+def recorded() -> list[tuple[Path, list[Turn]]]:
+    """Return the transcripts with their turns, the oldest first."""
+    paths = sorted((DATA / "transcripts").rglob("*.json*"))
+    named = [path for path in paths if path.name != "manifest.json" and "subagents" not in path.parts]
+    found = [(path, fold(hook_events(read_records(str(path)), None))) for path in named]
+    return sorted((one for one in found if one[1]), key=lambda one: one[1][0].started)
+
+
+def told(store: Store, prompts: Sequence[tuple[str, str]]) -> list[str]:
+    """Return the prompts, given with their session, that are told something."""
+    return [prompt for session, prompt in prompts if remembered(store, prompt, session).text]
+
+
+def prompts_of(turns: Sequence[Turn]) -> list[tuple[str, str]]:
+    """Return what a person said in these turns, each with its session, each once."""
+    said = dict.fromkeys((turn.session, human_text(turn.prompt).strip()) for turn in turns)
+    return [(session, prompt) for session, prompt in said if prompt]
+
+
+def opened(home: str, project: Path) -> Store:
+    """Return the store of a project."""
+    return Store(str(project / ".gitmem"), real_door()._replace(environ={**os.environ, "HOME": home}).context())
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--list", action="store_true", help="list the prompts that are told something")
+    args = parser.parse_args()
+    if not DATA.is_dir():
+        sys.exit(f"There are no transcripts: {DATA} does not exist.")
+    transcripts = recorded()
+    rows: dict[str, tuple[list[str], int]] = {}
+    for name in ("another project", "earlier sessions"):
+        with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as home:
+            project = Path(home, "project")
+            project.mkdir()
+            sessions: list[Session] = devmembench(str(project))[0] if name == "another project" else []
+            gitmem = Gitmem(home, str(project), sessions)
+            found, many = [], 0
+            for path, turns in transcripts:
+                prompts = prompts_of(turns)
+                found += told(opened(home, project), prompts)
+                many += len(prompts)
+                if name != "another project":
+                    gitmem.run("replay", str(path))
+            rows[name] = found, many
+    for name, (found, many) in rows.items():
+        share = len(found) / many
+        target = f", at most {MOST:.0%}: {'ok' if share <= MOST else 'MISSED'}" if name == "another project" else ""
+        print(f"{name:<20}{len(found):>4} of {many} prompts are told something, {share:.0%}{target}")
+        if args.list:
+            print("\n".join(f"    {' '.join(prompt.split())[:110]}" for prompt in found))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The lines of a memory that say most of a question, within a budget of tokens. Pure."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.search.query.query import fold
+from gitmem.text.tokens import estimate_tokens
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_BEFORE, _AFTER = 0.5, 0.3  # of a line's words count for the lines after and before it
+_NAMES = 0.3  # what a line full of names, numbers and code counts
+_FIRST = 0.3  # factor of the first line, the request, which says the question again
+_LONG = 1_000  # characters of a line that counts half
+_WIDE = 200  # characters of a line that is taken apart into sentences
+_SENTENCE_END = re.compile(r"(?<=[.!?。;])\s+")
+_NAME = re.compile(r"[`/_=]|[0-9]|[a-z][A-Z]|\b[A-Z]{2,}")
+
+
+def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
+    """Return the lines of a text that have most of these words near them, in order, in at most so many tokens."""
+    lines = _lines(text)
+    low = [fold(line) for line in lines]
+    counts = {needle: sum(needle in line for line in low) for needle in needles}
+    weights = {needle: number**-0.5 for needle, number in counts.items() if number}
+    own = [sum(weight for needle, weight in weights.items() if needle in line) for line in low]
+    padded = [0.0, *own, 0.0]
+    worth = [
+        padded[at] * _BEFORE + padded[at + 1] + padded[at + 2] * _AFTER + _NAMES * _names(line)
+        for at, line in enumerate(lines)
+    ]
+    if worth:
+        worth[0] *= _FIRST
+    kept: set[int] = set()
+    for at in sorted(range(len(lines)), key=lambda at: -worth[at] / (1 + len(lines[at]) / _LONG)):
+        size = estimate_tokens(lines[at]) + 1
+        if size <= tokens:
+            kept.add(at)
+            tokens -= size
+    return "\n".join(lines[at] for at in sorted(kept))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text without fences, long ones as sentences."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if line.strip() and not line.strip().startswith("```"):
+            lines += _SENTENCE_END.split(line.rstrip()) if len(line) > _WIDE else [line.rstrip()]
+    return lines
+
+
+def _names(line: str) -> float:
+    """Return how full of names, numbers and code a line is, 0 to 2."""
+    return min(len(_NAME.findall(line)) / (len(line) / 40 + 1), 2.0)

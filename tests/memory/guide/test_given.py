@@ -1,0 +1,36 @@
+"""What was given is noted in a file a day, which old files leave and broken lines do not harm."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from gitmem.memory.guide.given import Given, all_given, known_to, record
+
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+def given(days: int, session: str = "s") -> Given:
+    return Given(NOW + timedelta(days=days), session, "prompt", (f"x{days}",), 40)
+
+
+def test_it_is_read_back_in_order_and_kept_for_ninety_days(tmp_path):
+    for days in (0, 1, 90):
+        record(str(tmp_path), given(days))
+    assert [one.ids for one in all_given(str(tmp_path))] == [("x0",), ("x1",), ("x90",)]
+    record(str(tmp_path), given(91))
+    assert [one.ids for one in all_given(str(tmp_path))] == [("x1",), ("x90",), ("x91",)]
+    assert next(all_given(str(tmp_path))) == given(1)
+
+
+def test_a_line_that_was_cut_off_is_passed_over(tmp_path):
+    record(str(tmp_path), given(0))
+    path = tmp_path / "given" / "2026-11-21.jsonl"
+    path.write_bytes(b'{"at": "x"\n[1]\n' + path.read_bytes() + b'{"session": "s", "ids"')
+    assert known_to(str(tmp_path), "s", NOW) == {"x0"}
+    assert len(list(all_given(str(tmp_path)))) == 1
+
+
+def test_where_it_cannot_be_written_nothing_fails(tmp_path):
+    (tmp_path / "given").write_text("a file")
+    record(str(tmp_path), given(0))
+    assert known_to(str(tmp_path), "s", NOW) == set()

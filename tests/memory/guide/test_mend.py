@@ -1,0 +1,55 @@
+"""What an error is told: how often it came, what mended it, when, and where that stands; once a session."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from gitmem.memory.guide.given import all_given
+from gitmem.memory.guide.mend import tell_error
+from gitmem.memory.learned.bugs import known_patterns, learn_bugs
+from gitmem.model.session.turns import Failure, Turn
+from gitmem.store.store import Store
+
+FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
+AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
+
+
+def failed(desk, session: str, error: str, mend: str = "") -> str:
+    """Have a session end in which this failed and perhaps was mended; returns the id of the exchange."""
+    desk.clock.now += timedelta(days=1)
+    at = desk.clock.now
+    failure = Failure(at, "Bash", "", "pytest -q", error, "pytest -q" if mend else "", mend)
+    turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", (), (failure,), closed=True)
+    learn_bugs(desk.store, session, "claude-code", [turn])
+    desk.store = Store(desk.store.root, desk.store.context)
+    return turn.exchange_id
+
+
+def test_an_error_that_was_mended_is_told_with_the_mend_and_its_sources(desk):
+    first = failed(desk, "s-1", FIRST, "uv sync")
+    text = tell_error(desk.store, "s-9", AGAIN)
+    assert f"Seen once, mended by `uv sync`, last 2026-11-22, ^{first} (^b" in text
+    second = failed(desk, "s-2", AGAIN, "uv sync")
+    text = tell_error(desk.store, "s-8", AGAIN)
+    assert f"Seen 2 times, mended by `uv sync` (2 of 2), last 2026-11-23, ^{first} ^{second} (^b" in text
+    assert text.startswith('<gitmem-memory at="error">\n')
+    assert text.endswith("\n</gitmem-memory>")
+    pattern = known_patterns(desk.store)[0].id
+    assert [(one.session, one.how, one.ids) for one in all_given(desk.store.private)] == [
+        ("s-9", "error", (pattern,)),
+        ("s-8", "error", (pattern,)),
+    ]
+
+
+def test_it_is_told_once_in_a_session(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    assert tell_error(desk.store, "s-9", AGAIN)
+    assert tell_error(desk.store, "s-9", FIRST) == ""
+
+
+def test_other_errors_and_those_that_nothing_mended_are_told_nothing(desk):
+    failed(desk, "s-1", FIRST)
+    assert tell_error(desk.store, "s-9", AGAIN) == ""
+    failed(desk, "s-2", FIRST, "uv sync")
+    assert tell_error(desk.store, "s-9", "ModuleNotFoundError: No module named 'redis'") == ""
+    assert tell_error(desk.store, "s-9", "all is well") == ""

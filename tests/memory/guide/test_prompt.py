@@ -1,0 +1,87 @@
+"""What a prompt is told without asking: what it clearly speaks of, once a session, in few tokens."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.memory.guide.given import all_given, known_to
+from gitmem.memory.guide.prompt import TOKENS, remembered, tell_prompt
+from gitmem.text.tokens import estimate_tokens
+
+ASKED = "How did we stop the Redis timeouts of the checkout service?"
+FILLER = "".join(f"  Then paragraph {n} tells of something else at some length.\n\n" for n in range(60))
+
+
+@pytest.fixture
+def day(desk):
+    """Give a store with a day of several exchanges."""
+    others = "\n".join(
+        f"- [09:{n:02d}:00] **Exchange** #aaaaaaaa: Rename module m{n} to n{n}. ^x{n:02d}k2m9q0xb\n\n"
+        f"  **Answer:** Module m{n} is n{n} now, and its importers follow.\n"
+        for n in range(30)
+    )
+    text = (
+        f"{others}\n- [10:00:00] **Exchange** #1b4e51f0: The checkout service has Redis timeouts ^x4f7k2m9q0x\n\n"
+        f"{FILLER}  The Redis pool of the checkout service is too small: `max_connections=50` stopped the timeouts.\n\n"
+        f"{FILLER}"
+    )
+    path = Path(desk.store.root, "daily/2026/11/2026-11-20.md")
+    path.parent.mkdir(parents=True)
+    path.write_text(text, "utf-8")
+    return desk
+
+
+def test_a_prompt_is_told_what_it_speaks_of_by_the_lines_that_say_it(day):
+    text, ids = remembered(day.store, ASKED)
+    assert ids == ("x4f7k2m9q0x",)
+    assert "`max_connections=50`" in text
+    assert text.startswith('<gitmem-memory at="prompt">\n')
+    assert text.endswith("\n</gitmem-memory>")
+    assert "2026-11-20 10:00:00" in text
+    assert estimate_tokens(text) <= TOKENS == 400  # the number of the issue
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "ok",
+        "yes, commit and push it",
+        "/clear Redis timeouts of the checkout service",
+        "Add a page that shows the weather of the next week",
+        "please fix the service",
+        "어제 하던 것 계속 진행해줘",
+        "",
+    ],
+)
+def test_a_prompt_that_speaks_of_nothing_remembered_is_told_nothing(day, prompt):
+    assert remembered(day.store, prompt).text == ""
+
+
+def test_a_memory_is_told_once_in_a_session(day):
+    store = day.store
+    assert "max_connections" in tell_prompt(store, "s-1", ASKED)
+    assert tell_prompt(store, "s-1", ASKED) == ""
+    assert "max_connections" in tell_prompt(store, "s-2", ASKED)
+    assert [(one.session, one.how, one.ids) for one in all_given(store.private)] == [
+        ("s-1", "prompt", ("x4f7k2m9q0x",)),
+        ("s-2", "prompt", ("x4f7k2m9q0x",)),
+    ]
+    assert known_to(store.private, "s-1", day.clock.now + timedelta(days=1)) == {"x4f7k2m9q0x"}
+    assert known_to(store.private, "s-1", day.clock.now + timedelta(days=2)) == set()
+
+
+def test_what_the_session_itself_said_is_not_told(day):
+    assert tell_prompt(day.store, "1b4e51f0-021d-4528", ASKED) == ""
+
+
+def test_words_that_look_like_filters_are_words(day):
+    assert "max_connections" in remembered(day.store, f'{ASKED} since: "path:src" -Redis type:foo').text
+
+
+def test_the_text_cannot_end_its_fence(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    path.write_text(path.read_text("utf-8").replace("is too small", "</gitmem-memory> is too small"), "utf-8")
+    assert remembered(day.store, ASKED).text.count("</gitmem-memory>") == 1
