@@ -5,24 +5,29 @@ Loaded only for these types, so that a note is saved without it.
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.fact.acts import revived
+from gitmem.model.fact.acts import ended, revived
 from gitmem.model.fact.chain import supersede
+from gitmem.model.fact.compare import says_the_same
 from gitmem.model.fact.fact import Fact, FactKind, fact_id, make_fact
 from gitmem.model.fact.file import parse_changeable, render_fact
-from gitmem.model.fact.find import fact_keywords
+from gitmem.model.fact.find import fact_keywords, facts_of_prompt, find_fixes
 from gitmem.model.fact.holds import in_force, what_holds
 from gitmem.model.fact.rivals import rivals_of
 from gitmem.model.ids import is_fact_id
+from gitmem.model.session.entries import relative_files
+from gitmem.model.session.noise import is_restated
 from gitmem.store.headers.facts import known_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from gitmem.model.entry.save import Save
     from gitmem.model.session.entries import Placed
+    from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
@@ -80,6 +85,49 @@ class Lasting:
             kept = self.keep(made, source, again=False)
             changes |= kept[1] if kept else {}
         return changes
+
+    def keep_turn(self, turn: Turn, answer_before: str, boot: Collection[str]) -> dict[str, bytes | None]:
+        """Return the changes of files that keep what the person states in a turn, and resolve the issues it mends.
+
+        `turn` is redacted; `boot` are the lines of files that the agent loads itself.
+        """
+        changes: dict[str, bytes | None] = {}
+        files = relative_files(turn.files, (os.path.dirname(self._store.root), turn.cwd))
+        origin = {"session": turn.session, "exchange": turn.exchange_id}
+        for found in facts_of_prompt(turn, answer_before, files):
+            if is_restated(found.text, boot) or self._is_said(found.kind, found.text):
+                continue  # the end of the session adds the source to what says the same in other words
+            made = make_fact(
+                found.kind,
+                found.text,
+                found.at.replace(microsecond=0),
+                confidence=found.confidence,
+                origin={key: value for key, value in origin.items() if value},
+                sources=(found.source,),
+                keywords=fact_keywords(found.text),
+                files=found.files,
+            )
+            kept = self.keep(made, found.source, again=False)
+            changes |= kept[1] if kept else {}
+        return changes | self._resolved(turn)
+
+    def _is_said(self, kind: FactKind, text: str) -> bool:
+        """Say whether another known fact says the same in other words."""
+        one = fact_id(kind, text)
+        known = (fact for fact in self._facts().values() if fact.kind == kind and fact.id != one)
+        return any(says_the_same(fact.description, text) for fact in known)
+
+    def _resolved(self, turn: Turn) -> dict[str, bytes | None]:
+        """Return the changes of files that resolve the open issues which a turn mends."""
+        issues = [fact for fact in self._facts().values() if fact.kind is FactKind.ISSUE and fact.binds]
+        fixes = find_fixes([turn]) if issues else []
+        changed = []
+        for known in issues:
+            fix = next((fix for fix in fixes if fix.at > known.created and fix.mends(known.description)), None)
+            fact = self._read(known) if fix else None
+            if fix is not None and fact is not None:
+                changed.append(ended(fact, fix.at, fix.text))
+        return self._changes(changed)
 
     def has_ended(self, identifier: str) -> bool:
         """Say whether a fact is known and does not hold."""

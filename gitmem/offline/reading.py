@@ -15,6 +15,7 @@ from gitmem.model.entry.log import sections
 from gitmem.model.session import cue_patterns
 from gitmem.model.session.cues import Cue, find_cues
 from gitmem.model.session.fields import split_fields
+from gitmem.model.tiers.choice import without_count
 from gitmem.model.tiers.rotation import KEPT_SECTIONS
 from gitmem.text.sentences import Kind, blocks, sentences_of, split
 from gitmem.values import Value
@@ -89,7 +90,7 @@ class Reading(Value):
 
 def read(text: str) -> Reading:
     """Parse an archive; never raises."""
-    body = Document.parse(text.encode("utf-8", "replace")).body
+    body = without_count(Document.parse(text.encode("utf-8", "replace")).body)
     if len(body) > MOST_CHARACTERS:
         half = MOST_CHARACTERS // 2
         body = f"{body[:half]}\n\n{body[-half:]}"

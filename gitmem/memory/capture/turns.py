@@ -17,7 +17,7 @@ from gitmem.memory.entries import day_log, memory_of, new_daily
 from gitmem.memory.lasting import Lasting, with_fact_id
 from gitmem.memory.save import rotate_if_full
 from gitmem.model.document.document import Document
-from gitmem.model.entry.entry import clean_text, find_by_digest
+from gitmem.model.entry.entry import clean_text, find_by_digest, find_entries
 from gitmem.model.entry.kinds import CURRENT_STATE
 from gitmem.model.entry.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
 from gitmem.model.ids import tail_of
@@ -31,6 +31,7 @@ from gitmem.model.session.entries import (
     earlier_tails,
     joined_exchange,
     remember,
+    session_tag,
 )
 from gitmem.model.session.fields import Fields, join_fields, render_fields, split_fields
 from gitmem.model.session.noise import BOOT_FILES, content_lines
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 
 BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH = 200  # turns of one transaction
+_LONGEST_PICK = 400  # characters of a prompt
 _BOOT_BYTES = 262_144
 
 
@@ -168,7 +170,9 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
         path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
     }
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
-    changes |= lasting.keep_said(remembered.memory, turn.session, turn.entry_id())
+    changes |= lasting.keep_said(remembered.memory, turn.session, turn.exchange_id)
+    if turn.prompt:
+        changes |= lasting.keep_turn(clean, _answer_before(transaction, store, turn), boot)
     placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
     entries = dict.fromkeys(one.entry.id for one in placed)
     trailers = (
@@ -309,6 +313,24 @@ def _saved_before(transaction: Transaction, store: Store, turn: Turn, remembered
 def _near(path: str, at: datetime) -> tuple[str, ...]:
     """Return a daily log and its neighbours, where a delivery after midnight or from another time zone would be."""
     return (path, *(daily_path((at + timedelta(days=days)).strftime("%Y-%m-%d")) for days in (-1, 1)))
+
+
+def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
+    """Return the answer of the session's exchange before this one, of the same day; "" if none, or a long prompt.
+
+    A person who picks one of its options does so in few words.
+    """
+    if len(turn.prompt) > _LONGEST_PICK:
+        return ""
+    log = day_log(store, transaction, daily_path(turn.started.strftime("%Y-%m-%d"))) or b""
+    tag, own = session_tag(turn.session), tail_of(turn.exchange_id)
+    before = ""
+    for found in find_entries(log.decode("utf-8", "surrogateescape")):
+        if tail_of(found.entry.id) == own:
+            break
+        if found.entry.label == EXCHANGE and found.entry.tags == tag:
+            before = found.entry.text
+    return split_fields(before).answer
 
 
 def _with(data: bytes, entries: Iterable[Placed]) -> bytes:

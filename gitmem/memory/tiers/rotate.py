@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 
 from gitmem.model.document.document import Document
+from gitmem.model.fact.fact import is_fact_path
+from gitmem.model.fact.file import parse_fact
 from gitmem.model.fact.holds import in_force
 from gitmem.model.fact.lines import SECTIONS, TOLD
 from gitmem.model.fact.marks import marks_of, without_ended
@@ -20,6 +22,7 @@ from gitmem.values import Value
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gitmem.config import RotationConfig
+    from gitmem.model.fact.fact import Fact
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
@@ -57,7 +60,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
         stamp=transaction.now.strftime(_STAMP),
         taken={f"{ARCHIVE}/{name}" for name in transaction.names(ARCHIVE)},
         limits=limits,
-        uses=_uses(store),
+        uses=_uses(store, transaction),
     )
     if plan is None:
         return Check(tokens, limits.threshold, None)
@@ -66,20 +69,32 @@ def rotate(transaction: Transaction, store: Store) -> Check:
         f"Rotate memory.md into {name} ({plan.tokens:,} tokens)",
         ((Trailer.OP.value, Op.ROTATE.value), (Trailer.ARCHIVE.value, plan.archive)),
     )
-    transaction.commit(message, {plan.archive: data, MEMORY: _holding(store, plan.remaining)})
+    transaction.commit(message, {plan.archive: data, MEMORY: _holding(store, transaction, plan.remaining)})
     _summarize(transaction, plan.archive, text)
     return Check(tokens, limits.threshold, plan.archive, retain(transaction, config))
 
 
-def _holding(store: Store, text: str) -> bytes:
+def _holding(store: Store, transaction: Transaction, text: str) -> bytes:
     """Return what stays without lines of before there were ids of facts that tell what does not hold."""
-    return without_ended(text, marks_of(known_facts(store))).encode("utf-8", "surrogateescape")
+    return without_ended(text, marks_of(_facts(store, transaction))).encode("utf-8", "surrogateescape")
 
 
-def _uses(store: Store) -> dict[str, dict[str, int]]:
+def _facts(store: Store, transaction: Transaction) -> list[Fact]:
+    """Return the facts as of the last planned commit, most of them without their texts."""
+    facts = {fact.path: fact for fact in known_facts(store)}
+    for path in {path for draft in transaction.drafts for path in draft.changes if is_fact_path(path)}:
+        data = transaction.read(path)
+        fact = parse_fact(data, path) if data is not None else None
+        facts.pop(path, None)
+        if fact is not None:
+            facts[path] = fact
+    return [*facts.values()]
+
+
+def _uses(store: Store, transaction: Transaction) -> dict[str, dict[str, int]]:
     """Return how often each fact that has a line in a section, or may have one, was said."""
     uses: dict[str, dict[str, int]] = {}
-    for fact in in_force(known_facts(store)):
+    for fact in in_force(_facts(store, transaction)):
         if fact.kind in TOLD and not fact.adopted:
             uses.setdefault(SECTIONS[fact.kind], {})[fact.id] = len(fact.sources)
     return uses

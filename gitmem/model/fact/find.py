@@ -41,6 +41,8 @@ _FEWEST_KEYWORDS = 2  # of the description of an error
 _PROBLEM = 240  # characters
 _LONGEST = 300  # characters of a sentence
 _MOST_STEPS = 3  # sentences that say how a problem was solved
+_FEWEST_NAMED = 2  # files and numbers that an issue and a mended failure share
+_NUMBER = re.compile(r"(?<![\w.])[0-9]{3,}(?![\w.]*[0-9])")
 _FEWEST_MENDED = 3  # words of an issue that its fix has
 _OF_AN_ANSWER = {MemoryType.DECISION: (FactKind.DECISION, 0.6), MemoryType.ISSUE: (FactKind.ISSUE, 0.6)}
 _PICKED = 0.9
@@ -72,7 +74,7 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
         files = relative_files(turn.files, (*roots, turn.cwd))
         before = _neighbour(turns, turn, range(index - 1, -1, -1))
         after = _neighbour(turns, turn, range(index + 1, len(turns)))
-        of_prompt = _of_prompt(turn, before.answer if before else "", files)
+        of_prompt = facts_of_prompt(turn, before.answer if before else "", files)
         for finding in (*of_prompt, *_of_answer(turn, human_text(after.prompt) if after else "", files)):
             if not is_restated(finding.text, boot_lines):
                 found.setdefault((finding.kind, finding.text.casefold()), finding)
@@ -85,27 +87,40 @@ def find_facts(turns: Sequence[Turn], roots: Sequence[str], boot_lines: Collecti
 
 
 class Fix(Value):
-    """A fix that an answer reports."""
+    """A fix that an answer reports; `named` are files and numbers of the command that failed before and then worked."""
 
     text: str
     at: datetime
     about: frozenset[str]
+    named: frozenset[str] = frozenset()
 
     def mends(self, issue: str) -> bool:
-        """Say whether the fix has most of the words of an issue."""
+        """Say whether the fix has most of the words of an issue, or its failure the same file and number."""
         words = stems_of(issue)
-        return len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
+        said = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
+        return said or len(_named(issue) & self.named) >= _FEWEST_NAMED
 
 
 def find_fixes(turns: Sequence[Turn]) -> list[Fix]:
     """Return the fixes that the answers of a session report."""
-    return [
-        Fix(as_statement(sentence), turn.ended, stems_of(sentence))
-        for turn in turns
-        for block in blocks(human_text(turn.answer))
-        for sentence in sentences_of(block)
-        if is_resolved(sentence)
-    ]
+    return [fix for turn in turns for fix in _fixes_of(turn)]
+
+
+def _fixes_of(turn: Turn) -> Iterator[Fix]:
+    """Yield what an answer says to be fixed; of a failure that was mended, its words say what was wrong."""
+    sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
+    fixed = [sentence for sentence in sentences if is_resolved(sentence)]
+    for sentence in fixed:
+        yield Fix(as_statement(sentence), turn.ended, stems_of(sentence))
+    for failure in turn.failures:
+        if fixed and failure.fixed_by:
+            wrong = f"{failure.command} {failure.error}"
+            yield Fix(as_statement(fixed[0]), turn.ended, stems_of(wrong), _named(wrong))
+
+
+def _named(text: str) -> frozenset[str]:
+    """Return the files that a text names, and its numbers of three digits or more: a port, an error code."""
+    return frozenset((*(match[0] for match in _FILE_NAME.finditer(text)), *_NUMBER.findall(text)))
 
 
 def fact_keywords(text: str) -> tuple[str, ...]:
@@ -140,7 +155,7 @@ def _is_inside(file: str) -> bool:
     return not file.startswith(("/", "~", "../")) and file[1:2] != ":"
 
 
-def _of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
+def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
     """Yield the facts that a person states, and the options of the answer before that the person picks."""
     prompt, entry = human_text(turn.prompt), turn.exchange_id
     for picked in picks_of(prompt, answer_before):

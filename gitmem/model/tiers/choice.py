@@ -14,7 +14,7 @@ from gitmem.text.tokens import BYTES_PER_TOKEN, utf8_size
 
 SESSIONS = 3  # whose exchanges stay
 MORE_TOKENS = 30  # that the line of `with_more` takes at most
-_MORE = re.compile(r"(?m)^(?P<count>[0-9]+) more (?:is a fact|are facts): `gitmem facts list`\.(?:\r?\n){0,2}")
+_MORE = re.compile(r"(?m)^- (?P<count>[0-9]+) more (?:is a fact|are facts): `gitmem facts list`\.(?:\r?\n)?")
 
 
 def most_useful(pieces: Sequence[str], tokens: int, uses: Mapping[str, int]) -> str:
@@ -62,8 +62,13 @@ def with_more(text: str, known: Collection[str], before: str, newline: str) -> s
     if not more:
         return text
     head, _, rest = text.partition("\n")
-    words = f"{more} more {'is a fact' if more == 1 else 'are facts'}: `gitmem facts list`."
-    return f"{head}\n{newline}{words}{newline}{newline}" + rest.lstrip("\r\n")
+    words = f"- {more} more {'is a fact' if more == 1 else 'are facts'}: `gitmem facts list`."
+    return f"{head}\n{newline}{words}{newline}" + (rest.lstrip("\r\n") or newline)
+
+
+def without_count(text: str) -> str:
+    """Return a text without the lines that count facts."""
+    return _MORE.sub("", text) if ": `gitmem facts list`." in text else text
 
 
 def counted_down(body: str, start: int, end: int, ended: int) -> str:

@@ -13,8 +13,12 @@ from gitmem.memory.background import settle
 from gitmem.memory.save import save
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.fact.fact import FactKind
+from gitmem.model.fact.holds import what_holds
 from gitmem.model.ids import tail_of
 from gitmem.model.session.fields import split_fields
+from gitmem.store.headers.facts import known_facts
+from gitmem.store.history.origin import find_entry
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 from gitmem.store.upkeep.failures import FailureLog
@@ -629,3 +633,53 @@ def test_a_turn_that_cannot_be_saved_now_holds_up_no_other(host, memory, tmp_pat
         "Exchange: Mend the parser for yesterday",
     ]
     assert memory.waiting() == []
+
+
+# What a person states
+
+
+def test_what_a_person_states_is_a_fact_in_the_commit_of_the_turn(desk, host, memory):
+    host.prompt("Always run the linter before committing, because CI fails otherwise. Fix the parser now.")
+    host.stop("The parser reads CRLF now.")
+    memory.drain()
+    [rule] = [fact for fact in known_facts(desk.store) if fact.kind is FactKind.RULE]
+    changed = memory.git("show", "--name-only", "--format=%s", memory.git("log", "-1", "--format=%H", "--", rule.path))
+    assert changed.splitlines()[0].startswith("Exchange")
+    assert "memory.md" in changed
+    [line] = [entry for entry in memory.entries() if entry.id == rule.id]
+    assert line.label == "Rule"
+    assert rule.origin["exchange"] in {entry.id for entry in memory.entries(TODAY)}
+
+
+def test_a_pick_is_resolved_against_the_answer_before(desk, host, memory):
+    host.prompt("How should we cache sessions?")
+    host.stop("Two options:\n\n1. Use Redis for the session cache.\n2. Use Memcached for the session cache.")
+    memory.drain()
+    host.prompt("option 2", "t-2", 10)
+    host.stop("Memcached it is.", "t-2", 12)
+    memory.drain()
+    [fact] = [fact for fact in known_facts(desk.store) if fact.kind is FactKind.DECISION]
+    assert "Memcached" in fact.description
+
+
+def test_an_issue_that_a_turn_mends_is_not_open_any_more(desk, host, memory):
+    issue = save(desk.store, desk.save("`tests/test_orders.py` fails when port 5432 is in use", MemoryType.ISSUE))
+    desk.clock.now += timedelta(minutes=5)
+    host.prompt("Fix it.")
+    host.fail("pytest tests/test_orders.py", "OSError: port 5432: Address already in use")
+    host.edit("tests/conftest.py", second=2)
+    host.tool("t", second=3, command="pytest tests/test_orders.py")
+    host.stop("해결했습니다: 빈 포트를 고르게 했습니다 (테스트 통과).", second=4)
+    memory.drain()
+    assert issue.id not in {entry.id for entry in memory.entries()}
+    assert not what_holds(known_facts(desk.store))[issue.id].holds
+
+
+def test_a_fact_names_an_exchange_that_is_there(desk, host, memory):
+    host.prompt("Look at the cache.")
+    host.stop("We decided to use Redis for the session cache instead of Memcached.")
+    memory.drain()
+    [fact] = [fact for fact in known_facts(desk.store) if fact.kind is FactKind.DECISION]
+    assert set(fact.sources) <= {entry.id for entry in memory.entries(TODAY)}
+    for source in (*fact.sources, fact.origin["exchange"]):
+        assert find_entry(desk.store, source).places

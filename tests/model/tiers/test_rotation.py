@@ -261,7 +261,7 @@ def test_the_newest_and_most_used_decisions_stay_and_a_line_counts_the_others():
     assert kept[0] == 50
     assert kept[1:] == list(range(kept[1], 700))
     assert remaining.startswith(
-        f"# Memory\n\n## Core Decisions\n\n{700 - len(kept)} more are facts: `gitmem facts list`.\n\n- [2026"
+        f"# Memory\n\n## Core Decisions\n\n- {700 - len(kept)} more are facts: `gitmem facts list`.\n- [2026"
     )
     assert estimate_tokens(section_text(remaining, CORE_DECISIONS)) <= 11_875
 
@@ -272,8 +272,8 @@ def test_the_count_is_taken_anew_and_kept_where_facts_are_not_known():
     shown = len(find_entries(once))
     assert f"{1000 - shown} more are facts" in once
     again = fill(once, RECENT_CONTEXT, range(600))
-    assert plan(again, uses=uses).remaining.count(f"\n{1000 - shown} more are facts") == 1
-    assert f"\n{1000 - shown} more are facts" in plan(again).remaining
+    assert plan(again, uses=uses).remaining.count(f"\n- {1000 - shown} more are facts") == 1
+    assert f"\n- {1000 - shown} more are facts" in plan(again).remaining
     none = {CORE_DECISIONS: {found.entry.id: 1 for found in find_entries(once)}}
     assert "more are facts" not in plan(again, uses=none).remaining
 
