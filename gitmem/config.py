@@ -173,6 +173,15 @@ class Untrusted(Value):
     file: str
 
 
+class PromptsConfig(Value):
+    """What a model is told to do, in place of the text that ships in `templates/prompts`; empty: that text."""
+
+    summary: str = ""
+    exchanges: str = ""
+    concept: str = ""
+    contradiction: str = ""
+
+
 class Config(Value):
     """All settings, in groups.
 
@@ -195,6 +204,7 @@ class Config(Value):
     capture: CaptureConfig = CaptureConfig()
     knowledge: KnowledgeConfig = KnowledgeConfig()
     recall: RecallConfig = RecallConfig()
+    prompts: PromptsConfig = PromptsConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -273,6 +283,10 @@ RULES = {
     "summary.seconds_per_day": Rule("how long a model may work for a store in a day, 0 for any time"),
     "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any"),
     "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any"),
+    "prompts.summary": Rule("what a model that sums up an archive is told; empty: the text that ships with gitmem"),
+    "prompts.exchanges": Rule("what one that retells the exchanges of a session is told"),
+    "prompts.concept": Rule("what one that names a concept is told"),
+    "prompts.contradiction": Rule("what one that weighs two facts is told"),
     "capture.answer_chars": Rule(
         "how much of an answer the day's log keeps", minimum=500, maximum=100_000, tracked=(1_000, 20_000)
     ),

@@ -19,6 +19,7 @@ from gitmem.llm.models import make_model
 from gitmem.llm.protocol import cost_of, fenced
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.machine.beneath import read_text
+from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ledger import Asking, DayLimits, Ledger, Spent, SpentError, day_of
 from gitmem.redact.redact import redact
 from gitmem.store.headers.cache import FOLDER
@@ -76,6 +77,15 @@ def is_worth_asking(store: Store, subject: str) -> bool:
     if last.ended is None:
         return now - last.at > timedelta(seconds=config.timeout_seconds)
     return not last.failure or now - last.ended > _COOL_DOWN
+
+
+def instructions_for(store: Store, purpose: str) -> str:
+    """Return what a model is told to do for a purpose: the text that the settings have in place of the shipped one.
+
+    A store's tracked file can set it only with the person's consent ("Settings"): it is behaviour, not data.
+    """
+    own = getattr(store.config.prompts, purpose)
+    return own or read_resource("templates", "prompts", f"{purpose}.md").decode()
 
 
 def ask(

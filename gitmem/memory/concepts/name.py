@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError
-from gitmem.machine.resources import read_resource
-from gitmem.memory.ask.ask import Settled, ask, is_worth_asking, without_secrets
+from gitmem.memory.ask.ask import Settled, ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.memory.concepts.group import merge, rename
 from gitmem.memory.concepts.index import known_concepts
 from gitmem.model.concept import affinity, has_own_name, lines_of
@@ -74,7 +73,7 @@ def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None
         if concept is None or not is_worth_asking(store, subject):
             continue
         candidates = _candidates(concept, known.values())
-        instructions = read_resource("templates", "prompts", "concept.md").decode()
+        instructions = instructions_for(store, "concept")
         question = Question("concept", instructions, _material(store, concept, candidates), SCHEMA, most_tokens=400)
         asked = ask(store, question, subject, partial(_read, store, candidates), tries)
         if asked.value is None:

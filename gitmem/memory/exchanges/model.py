@@ -18,8 +18,7 @@ from typing import cast
 from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError
 from gitmem.machine.beneath import read_text
-from gitmem.machine.resources import read_resource
-from gitmem.memory.ask.ask import ask, is_worth_asking, without_secrets
+from gitmem.memory.ask.ask import ask, instructions_for, is_worth_asking, without_secrets
 from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.exchanges.offline import Made, exchanges_of, put_exchanges, turns_of
 from gitmem.memory.facts.learn import learn_told
@@ -95,7 +94,7 @@ def reword_session(store: Store, session: str, host: str, transcript: str, tries
     """
     turns = turns_of(read_records(transcript), session, host)
     made = exchanges_of(store, turns)
-    instructions = read_resource("templates", "prompts", "exchanges.md").decode()
+    instructions = instructions_for(store, "exchanges")
     for start in range(0, len(made), _AT_ONCE):
         batch = made[start : start + _AT_ONCE]
         question = Question("exchanges", instructions, _material(batch), _ASKED, most_tokens=10_000)

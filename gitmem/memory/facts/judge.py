@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.llm.protocol import Question, Size
 from gitmem.llm.replies import ReplyError
-from gitmem.machine.resources import read_resource
-from gitmem.memory.ask.ask import Settled, ask, is_worth_asking
+from gitmem.memory.ask.ask import Settled, ask, instructions_for, is_worth_asking
 from gitmem.memory.facts.edit import change_facts
 from gitmem.memory.facts.near import near_pairs
 from gitmem.model.fact.chain import part, supersede
@@ -71,7 +70,7 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
         if late() or not is_worth_asking(store, subject):
             break
         text = "\n\n".join(_description(word, fact) for word, fact in (("Older", old), ("Newer", new)))
-        instructions = read_resource("templates", "prompts", "contradiction.md").decode()
+        instructions = instructions_for(store, "contradiction")
         question = Question("contradiction", instructions, text, SCHEMA, Size.LARGE, most_tokens=600)
         asked = ask(store, question, subject, _read, tries)
         if asked.value is None:

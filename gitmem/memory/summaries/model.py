@@ -8,8 +8,7 @@ from __future__ import annotations
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError, parse_reply
-from gitmem.machine.resources import read_resource
-from gitmem.memory.ask.ask import ask, without_secrets
+from gitmem.memory.ask.ask import ask, instructions_for, without_secrets
 from gitmem.memory.summaries.offline import method_of, offline_summary, put_summary, summarize_archive
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.message import Message, Op, Trailer
@@ -54,7 +53,7 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
 
     """
     text = _text_of(store, archive)
-    question = Question("summary", read_resource("templates", "prompts", "summary.md").decode(), text, SCHEMA)
+    question = Question("summary", instructions_for(store, "summary"), text, SCHEMA)
     asked = ask(store, question, archive, lambda given: read_answer(store, archive, text, given, ""), tries)
     if asked.value is not None:
         summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=asked.dollars)

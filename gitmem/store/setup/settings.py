@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
-from gitmem.config import HERE, RULES, is_harmless, parse_value, settings
+from gitmem.config import HERE, RULES, Config, is_harmless, parse_value, settings, value_of
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.model.document.edit import YamlTextError, remove_value, set_value
 from gitmem.model.document.scalars import flow
@@ -26,7 +26,7 @@ from gitmem.store.transaction.transact import transact
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gitmem.config import Config, Untrusted
+    from gitmem.config import Untrusted
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
@@ -97,6 +97,8 @@ def read_value(key: str, text: str) -> object:
     import yaml
 
     check_key(key)
+    if "\n" in text and isinstance(value_of(Config(), key), str):  # YAML would join the lines
+        return parse_value(key, text)
     readings: list[object] = [text]  # fallback for `*.test` or `12:30`, to which YAML gives another meaning
     with contextlib.suppress(yaml.YAMLError, RecursionError, ValueError):
         readings.insert(0, yaml.safe_load(text))

@@ -225,3 +225,13 @@ def test_as_much_of_the_memory_as_makes_it_rotate_is_not_kept(gitmem, file):
         code, _, err = gitmem("config", *more, "rotation.carryover_tokens", "25000" if more else "10000")
         assert code == 8
         assert "has to be below rotation.threshold_tokens" in err
+
+
+def test_instructions_for_a_model_keep_their_lines_and_are_in_no_store(gitmem, git, own):
+    before = git("rev-parse", "HEAD")
+    text = "Sum up: in verse.\n\n- No more than ten lines."
+    assert gitmem("config", "prompts.summary", text)[0] == 0
+    assert gitmem.json("config", "prompts.summary")["value"] == text
+    assert git("rev-parse", "HEAD") == before
+    assert gitmem("config", "prompts.summary", "--unset")[0] == 0
+    assert gitmem.json("config", "prompts.summary")["value"] == ""

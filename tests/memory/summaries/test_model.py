@@ -107,6 +107,14 @@ def test_a_model_sums_up_an_archive_in_a_commit_that_says_so(asking, bare_git):
     assert "cost: 0.000000" in data if summary.provider == "openai" else "cost:" not in data
 
 
+def test_a_person_s_own_instructions_take_the_place_of_the_shipped_ones(asking, model_server):
+    prompts = asking.store.config.prompts._replace(summary="Sum it up in verse.")
+    asking.store.config = asking.store.config._replace(prompts=prompts)
+    assert improve(asking.store, asking.archive).why == ""
+    assert "Sum it up in verse." in material(model_server)
+    assert "You sum up one archive" not in material(model_server)
+
+
 @pytest.mark.parametrize(
     "behave, why, requests",
     [
