@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 50
+_LISTS = "concepts/"  # lists of links to exchanges, in words of theirs
 _DECLARED = "keywords"  # the field of a fact's header
 # What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
 _LABELS = re.compile(
@@ -62,6 +63,8 @@ def _memories(store: Store) -> Iterator[str]:
     """Yield the text of each memory once, of those that several files show from the first; facts first."""
     seen: set[str] = set()
     for file in sorted(list_files(store.root), key=lambda file: not file.path.startswith(f"{FACTS}/")):
+        if file.path.startswith(_LISTS):
+            continue
         units = load(store.root, file)
         if file.path.startswith(f"{FACTS}/"):
             seen.add(file.path.rpartition("/")[2].partition("-")[0])

@@ -45,6 +45,7 @@ def test_labels_and_marks_of_secrets_are_no_keywords(gitmem):
         "exchange",
     }
     assert not words & {"요청", "파일", "실패", "키워드", "결과", "성공", "일부"}
+    assert not words & {"exchanges", "md"}, "links of concepts"
     assert {"argon2id", "jwt", "환불", "포트"} <= words
 
 
