@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.memory.learned.bugs import known_patterns
+from gitmem.memory.learned.stale import mark_stale
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.knowledge.commands import (
     Command,
@@ -95,6 +96,8 @@ def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn])
 def learn_project(store: Store) -> str | None:
     """Learn what the project's files, its git and the store say of it; returns the commit, None if nothing changed.
 
+    Mark bug patterns whose files changed a lot, too, in a commit of its own.
+
     Raises:
         GitmemError: it could not be committed.
 
@@ -106,6 +109,7 @@ def learn_project(store: Store) -> str | None:
     if code is not None and code.root != os.path.realpath(root):
         code = None  # the project is a folder of some other repository
     past = read_past(code) if code is not None else Past()
+    mark_stale(store, past)
     found = [known for known in _read_project(store, os.path.realpath(root), past) if known.lines]
 
     def plan(transaction: Transaction) -> bool:

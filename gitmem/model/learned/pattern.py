@@ -51,7 +51,10 @@ class Solution(Value):
 
 
 class BugPattern(Value):
-    """An error that is known, with the ids of the exchanges in which it came; `updated` is when it last did."""
+    """An error that is known, with the ids of the exchanges in which it came; `updated` is when it last did.
+
+    `stale` says that its files changed a lot since then.
+    """
 
     id: str
     error: ErrorSignature
@@ -61,6 +64,7 @@ class BugPattern(Value):
     commands: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     solutions: tuple[Solution, ...] = ()
+    stale: bool = False
     source: bytes = b""  # the file it was read from
 
     @property
@@ -107,6 +111,7 @@ def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
         commands=_joined(pattern.commands, filter(None, (sight.command,)), _MAX_COMMANDS),
         files=_joined(pattern.files, sight.files, _MAX_FILES),
         solutions=solutions[:MAX_SOLUTIONS],
+        stale=pattern.stale and sight.at <= pattern.updated,
     )
 
 
@@ -132,6 +137,7 @@ def parse_pattern(data: bytes) -> BugPattern | None:
         commands=_texts(given, "commands"),
         files=_texts(given, "files"),
         solutions=solutions,
+        stale=given.get("stale") is True,
         source=data,
     )
 
@@ -153,6 +159,8 @@ def render_pattern(pattern: BugPattern) -> bytes:
     for key, value in fields.items():
         if value != known.get(key):
             document = document.set(key, value)
+    if "stale" in known and "stale" not in fields:
+        document = document.remove("stale")
     lines = document.body.splitlines()
     more = [line for line in _body(pattern) if line.startswith("- ") and line not in lines]
     return document.with_body(document.newline.join([document.body.rstrip(), *more, ""])).render()
@@ -173,6 +181,7 @@ def _fields(pattern: BugPattern) -> dict[str, object]:
             {key: value for key, value in one._asdict().items() if value}  # without empty lists
             for one in pattern.solutions
         ],
+        "stale": pattern.stale,
     }
     return {key: plain_value(value) for key, value in fields.items() if value or key == "error"}
 
