@@ -56,6 +56,8 @@ GROUPS = {
         "facts": "list, show, add, edit, retire and confirm facts",
         "resolve": "mark an issue as resolved",
         "concepts": "list, show, merge and split groups of exchanges",
+        "patterns": "list errors that came, and what mended them",
+        "knowledge": "print what was learned of the project",
         "summary": "show the summaries of archives, and which are pending",
         "summarize": "have a model sum up archives",
         "review": "settle what two machines changed differently",

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gitmem.search.units.cut import Span
 
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
-# A document that is one memory: a fact or a concept, with its id in its name.
-_NAMED = r"(?:facts|concepts)/(?:[^/]+/)?(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
+# A document that is one memory: a fact, a concept or a bug pattern, with its id in its name.
+_NAMED = r"(?:facts|concepts|patterns)/(?:[^/]+/)?(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
