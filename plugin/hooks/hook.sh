@@ -7,9 +7,9 @@
 #
 # $gitmem is the event in gitmem's word for it and, for all agents but Claude Code, the agent: PostToolUse.codex. A third
 # word, SessionStart.gemini.late, says that the agent is told its memory with the next prompt. Standard input is the event,
-# as JSON. It becomes a file in the store's spool. No Python starts, and no process but `cat`. The line reads this file
-# into its own shell, since `sh hook.sh` would cost one more process. It runs in dash, bash, busybox's ash and zsh as
-# sh: POSIX, and `-ef` and `-O`, which all of them have.
+# as JSON. It becomes a file in the store's spool, by `cat` alone: no Python starts but for what is answered, a start, a
+# prompt, an error. The line reads this file into its own shell, since `sh hook.sh` would cost one more process. It runs
+# in dash, bash, busybox's ash and zsh as sh: POSIX, and `-ef` and `-O`, which all of them have.
 #
 # Whatever happens, the exit code is 0 and nothing but an answer is printed: 2 would block the agent. That is why no
 # special built-in (`exec`, `:`) is redirected: where that fails, dash ends with 2. Where gitmem takes over, it is by
@@ -115,6 +115,14 @@ if [ "$d" ]; then
         find_gitmem && "$g" -C "$p/" hook "$a" --drain </dev/null >/dev/null &
         ;;
     esac
+    # What a prompt speaks of and what mended an error, gitmem tells, unless the settings say no: `off-…`. Of a tool that
+    # failed, Claude Code has an event of its own; others say so in the result.
+    case $gitmem in
+    UserPromptSubmit*) [ -e "$d/off-UserPromptSubmit" ] || h=tell ;;
+    PostToolUseFailure*) [ -e "$d/off-PostToolUseFailure" ] || h=tell ;;
+    PostToolUse.*) [ -e "$d/off-PostToolUseFailure" ] || ! grep -q 'Exit [Cc]ode: [1-9]' "$f" || h=tell ;;
+    esac
+    [ "$h" = tell ] && find_gitmem && exec "$g" -C "$p/" hook "$a" "$e" --delivered "$f"
 elif [ "$ask" ]; then
     find_gitmem && exec "$g" -C "$p" hook "$a" "$e"
 fi
