@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 LIMIT = 10
 _WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
 _BARE_HEADING = 0.5  # factor for a heading without text below it
+_LINKS = 0.5  # factor for a concept: a list of links to exchanges, which say more
 
 
 class Answer(Value):
@@ -91,11 +92,11 @@ def answer(
         # To count all hits, filters that need the text of a unit would have to read every unit.
         most = limit + _WEIGHED if limit and _needs_text(query, filters) else None
         matches = list(islice(fitting, most))
-        statuses = standings(store, matches)
-        kept = matches if ended or history or at else holding(matches, statuses)
+        facts = standings(store, matches)
+        kept = matches if ended or history or at else holding(matches, facts)
         top = best(store, kept, query, limit)
         hits = [
-            marked(make_hit(item)._replace(worth=worth, weak=worth.weak), statuses)
+            marked(make_hit(item)._replace(worth=worth, weak=worth.weak), facts)
             for item, worth in zip(top, worths(top, query), strict=True)
         ]
         complete = len(matches) != most and all(pool.complete for pool in pools)
@@ -207,7 +208,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         dropped = excluded(query, units)
         for index, score in score_file(units, of_file, says, corpus.average).items():
             if index not in dropped:
-                factor = _BARE_HEADING if units.kind(index) == HEADING else 1.0
+                factor = _BARE_HEADING if units.kind(index) == HEADING else _LINKS if units.is_links else 1.0
                 ranked.append(Ranked(score.value * factor, units, index, of_file[index], says, score.part))
     return ranked
 

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 
 from gitmem.model.entry.entry import without_ids
-from gitmem.model.paths import FACTS
+from gitmem.model.paths import ARCHIVE, FACTS, summary_path
 from gitmem.search.files import list_files
 from gitmem.search.sources import load
 from gitmem.search.units.cut import FIELD, HEADING
@@ -60,20 +60,25 @@ def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
 
 
 def _memories(store: Store) -> Iterator[str]:
-    """Yield the text of each memory once, of those that several files show from the first; facts first."""
+    """Yield the text of each memory once, of those that several files show from the first; facts first.
+
+    Concepts, and summaries of archives that are there, tell again what is counted.
+    """
     seen: set[str] = set()
-    for file in sorted(list_files(store.root), key=lambda file: not file.path.startswith(f"{FACTS}/")):
-        if file.path.startswith(_LISTS):
+    files = sorted(list_files(store.root), key=lambda file: not file.path.startswith(f"{FACTS}/"))
+    again = {summary_path(file.path) for file in files if file.path.startswith(f"{ARCHIVE}/")}
+    for file in files:
+        if file.path.startswith(_LISTS) or file.path in again:
             continue
         units = load(store.root, file)
         if file.path.startswith(f"{FACTS}/"):
-            seen.add(file.path.rpartition("/")[2].partition("-")[0])
+            seen.update({units.named} - {""})
             yield "\n".join(_texts(units, fields=(_DECLARED,)))
             continue
         for index in range(len(units)):
-            identifier = units.entry_id(index)
-            if identifier not in seen and units.kind(index) not in {HEADING, FIELD}:
-                seen.update({identifier} - {""})
+            memory = units.memory(index)
+            if memory not in seen and units.kind(index) not in {HEADING, FIELD}:
+                seen.update({memory} - {""})
                 yield _text(units, index)
 
 

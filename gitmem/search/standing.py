@@ -6,6 +6,7 @@ Tested through `tests/search/test_standing.py`.
 from __future__ import annotations
 
 from gitmem.search.hits import is_fact
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -17,27 +18,38 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-def standings(store: Store, hits: Sequence[Ranked]) -> Mapping[str, Status]:
-    """Return the status of each fact of the store by its id; none where no hit is a fact."""
+class Facts(Value):
+    """What is known of a store's facts, by their ids: the status, and the session in which it was first learned."""
+
+    statuses: Mapping[str, Status] = {}  # never changed
+    sessions: Mapping[str, str] = {}  # never changed
+
+
+def standings(store: Store, hits: Sequence[Ranked]) -> Facts:
+    """Return what is known of the facts of a store; nothing where no hit is a fact."""
     if not any(is_fact(hit.units.memory(hit.index)) for hit in hits):
-        return {}
+        return Facts()
     from gitmem.model.fact.holds import what_holds
     from gitmem.store.headers.facts import known_facts
 
-    return what_holds(known_facts(store))
+    facts = known_facts(store)
+    return Facts(what_holds(facts), {fact.id: fact.origin.get("session", "") for fact in facts})
 
 
-def holding(hits: list[Ranked], statuses: Mapping[str, Status]) -> list[Ranked]:
+def holding(hits: list[Ranked], facts: Facts) -> list[Ranked]:
     """Return the hits that hold, or are no facts; all where none is."""
-    if not statuses:
+    if not facts.statuses:
         return hits
-    kept = [hit for hit in hits if (status := statuses.get(hit.units.memory(hit.index))) is None or status.holds]
+    known = facts.statuses
+    kept = [hit for hit in hits if (status := known.get(hit.units.memory(hit.index))) is None or status.holds]
     return kept or hits
 
 
-def marked(hit: Hit, statuses: Mapping[str, Status]) -> Hit:
-    """Return a hit with its status, where that is worth a word, and what took its place or contradicts it."""
-    status = statuses.get(hit.entry)
+def marked(hit: Hit, facts: Facts) -> Hit:
+    """Return a hit with the session of its fact, and its status, where that is worth a word: its successor or rival."""
+    if not hit.session and (session := facts.sessions.get(hit.entry)):
+        hit = hit._replace(session=session)
+    status = facts.statuses.get(hit.entry)
     if status is None or (status.holds and not status.disputes):
         return hit
     others = status.disputes or (status.successor,)

@@ -192,6 +192,27 @@ def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(she
     assert shelf.paths("RabbitMQ") == ["facts/decision/d4f7k2m9q0x-queue.md"]
 
 
+def test_an_exchange_stands_before_the_concept_that_links_to_it(shelf):
+    said = "Took RabbitMQ for invoices."
+    shelf.put("memory.md", f"- [2026-11-20 10:01:00] **Exchange** #1b4e51f0: {said} {'It is. ' * 60}^x4f7k2m9q0x\n")
+    shelf.put(
+        "concepts/k4f7k2m9q0x-invoices.md",
+        f"---\nid: k4f7k2m9q0x\n---\n# Invoices\n\n## Exchanges\n\n- 2026-11-20 [{said}](../a.md) x4f7k2m9q0x\n",
+    )
+
+    assert shelf.paths("RabbitMQ invoices") == ["memory.md", "concepts/k4f7k2m9q0x-invoices.md"]
+
+
+def test_keywords_in_the_header_of_a_summary_are_no_hit_but_help_to_find_what_it_says(shelf):
+    shelf.put(
+        "summaries/memory_20261101_000000.summary.md",
+        "---\nkeywords: [walrus]\nkey_decisions:\n  - decision: Use uv.\n---\n# Summary\n\nThe loader is faster.\n",
+    )
+
+    assert [hit.field for hit in shelf.search("walrus")] == ["key_decisions"]
+    assert [hit.field for hit in shelf.search("uv")] == ["key_decisions"]
+
+
 def test_a_long_exchange_is_told_by_its_request_and_its_best_part(shelf):
     filler = "".join(f"  Paragraph {n} tells of wood and stone and water at some length.\n\n" for n in range(60))
     shelf.put(

@@ -52,3 +52,9 @@ def test_what_is_disputed_is_found_with_what_contradicts_it(shelf):
         "disputed with ^d000000000a",
         "disputed with ^d000000000b",
     }
+
+
+def test_a_fact_names_the_session_in_which_it_was_learned(shelf):
+    put(shelf, "d000000000a", "Use Redis for the session cache.", more="origin: {session: 1b4e51f0-5f0c}\n")
+
+    assert [hit.session for hit in shelf.search("redis")] == ["1b4e51f0-5f0c"]

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact, a concept or a bug pattern, with its id in its name.
 _NAMED = r"(?:facts|concepts|patterns)/(?:[^/]+/)?(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
+_CONCEPTS = "concepts/"
+_NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
@@ -120,7 +122,8 @@ class Units:
 
     def _is_head(self, index: int) -> bool:
         kind = self.kind(index)
-        return kind == HEADING or (kind == FIELD and not is_summary(self.path))
+        says = kind == FIELD and is_summary(self.path) and not self.text.startswith(_NO_SENTENCES, self.starts[index])
+        return kind == HEADING or (kind == FIELD and not says)
 
     def parts(self, index: int) -> Parts:
         """Return the parts of a unit."""
@@ -169,6 +172,11 @@ class Units:
         """The id of the fact or concept that the file is, or ""."""
         named = re.fullmatch(_NAMED, self.path)
         return named["id"] if named else ""
+
+    @property
+    def is_links(self) -> bool:
+        """Whether the file is a concept, which links to exchanges."""
+        return self.path.startswith(_CONCEPTS)
 
     def entry_id(self, index: int) -> str:
         """Return the id at the end of an entry's first line, or ""."""

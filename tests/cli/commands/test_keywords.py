@@ -9,11 +9,13 @@ from tests.cli.commands.project import ROOT
 def test_keywords_are_derived_from_what_there_is_now(filled):
     counts = {item["word"]: item["count"] for item in filled.json("keywords")}
 
-    assert counts["zebra"] == 3
+    assert counts["zebra"] == 2
     assert "the" not in counts
     assert len(filled.json("keywords", "zebra")) == 4
     (filled.root / "archive" / "memory_20261101_000000.md").unlink()
-    assert {item["word"]: item["count"] for item in filled.json("keywords", "-n", "0")}["zebra"] == 2
+    for summary in (filled.root / "summaries").iterdir():
+        summary.unlink()
+    assert {item["word"]: item["count"] for item in filled.json("keywords", "-n", "0")}["zebra"] == 1
 
 
 def test_the_ids_of_entries_are_no_keywords(gitmem):
@@ -65,3 +67,15 @@ def test_a_number_with_its_counter_is_no_keyword(gitmem):
     assert "회로" in words
     gitmem("save", "재시도는 3단계로 줄인다")
     assert "단계" not in {word["word"] for word in gitmem.json("keywords", "-n", "0")}
+
+
+def test_a_memory_counts_once_however_many_documents_tell_it(gitmem):
+    gitmem("save", "The walrus swims")
+    for path in ("concepts/k4f7k2m9q0x-walrus.md", "summaries/memory_20261101_000000.summary.md"):
+        (gitmem.root / path).parent.mkdir(exist_ok=True)
+        (gitmem.root / path).write_text("# A\n\nThe walrus swims.\n", encoding="utf-8")
+    (gitmem.root / "archive").mkdir(exist_ok=True)
+    entry = next(line for line in (gitmem.root / "memory.md").read_text("utf-8").split("\n") if "walrus" in line)
+    (gitmem.root / "archive" / "memory_20261101_000000.md").write_text(f"## Notes\n\n{entry}\n", encoding="utf-8")
+
+    assert {word["word"]: word["count"] for word in gitmem.json("keywords", "-n", "0")}["walrus"] == 1
