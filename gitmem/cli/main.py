@@ -40,6 +40,7 @@ GROUPS = {
         "keywords": "list keywords, and the entries that bear them",
     },
     "work on a task": {
+        "guide": "say what memory advises for a task or an error",
         "task": "show what a running session is at, and add to it",
     },
     "look into history": {

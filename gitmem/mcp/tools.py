@@ -16,7 +16,7 @@ from mcp.server.mcpserver import Context  # noqa: TC002  # the SDK reads the sig
 from mcp.types import TextContent, ToolAnnotations
 from pydantic import Field
 
-from gitmem.mcp import history, read, save, search
+from gitmem.mcp import guide, history, read, save, search
 from gitmem.mcp import update as facts
 from gitmem.mcp.calls import Memory, run
 from gitmem.model.entry.kinds import MemoryType  # noqa: TC001  # as above
@@ -45,6 +45,7 @@ def add_tools(server: MCPServer[None], memory: Memory) -> None:
     _add_reads(server, memory)
     _add_save(server, memory)
     _add_update(server, memory)
+    _add_guide(server, memory)
 
 
 def _add(
@@ -193,3 +194,39 @@ def _add_update(server: MCPServer[None], memory: Memory) -> None:
         return await run(memory, context, "Updating", work, "memory_search names the ids there are.")
 
     _add(server, memory_update, "Update memory", _CHANGES)
+
+
+def _add_guide(server: MCPServer[None], memory: Memory) -> None:
+    async def memory_guide(
+        context: Context[None],
+        *,
+        task: Annotated[str, Field(max_length=8_000, description="a task or a question, in words")] = "",
+        error: Annotated[str, Field(max_length=200_000, description="what a failed command printed")] = "",
+    ) -> str:
+        """Tell what earlier sessions teach for a task or an error: what to try, avoid and expect, with sources.
+
+        Ask before a task, and when a command fails in a way you do not know.
+        """
+        work = partial(guide.advise, task=task, error=error, session=memory.session)
+        return await run(memory, context, "Looking for advice", work)
+
+    async def memory_task(
+        context: Context[None],
+        *,
+        act: guide.Act,
+        text: Annotated[
+            str,
+            Field(max_length=2_000, description="to confirm or reject: the hypothesis's id"),
+        ] = "",
+        steps: Annotated[list[str], Field(max_length=50, description="of the plan, in order")] = [],  # noqa: B006  # never changed
+        confidence: Annotated[float, Field(ge=0, le=1, description="of a hypothesis")] = 0.0,
+        why: Annotated[str, Field(max_length=2_000, description="evidence or reason")] = "",
+    ) -> str:
+        """Note what this session is at: you are told it again after a compaction."""
+        work = partial(
+            guide.work, act=act, text=text, steps=steps, confidence=confidence, why=why, session=memory.session
+        )
+        return await run(memory, context, "Noting", work)
+
+    _add(server, memory_guide, "Ask memory for advice", _READS)
+    _add(server, memory_task, "Note the task at hand", _ADDS)

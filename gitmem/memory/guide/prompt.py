@@ -80,7 +80,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str
     said = human_text(prompt).strip()[:_MAX_READ]
     if not said or said.startswith("/") or is_trivial(said) or follows_up(said):
         return Told("", ())
-    query = _MINUS.sub("", _FILTER.sub(r"\1 ", said.replace('"', " ")))
+    query = plain_query(said)
     hits = answer(store, query, limit=_CANDIDATES, vectors=False).hits
     least = ASKED if classify(said) is TaskType.QUESTION or _REMIND.search(said) else ORDERED
     if not hits or not _reaches(hits[0], least):
@@ -95,6 +95,11 @@ def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str
     pieces = list(_pieces(fit[:_MEMORIES], query))
     text = "\n".join([_LEAD, *(piece for _, piece in pieces), _CLOSE]) if pieces else ""
     return Told(text, tuple(_handle(hit) for hit, _ in pieces))
+
+
+def plain_query(said: str) -> str:
+    """Return what somebody said as a query of words alone: what looks like a filter or a phrase is words, too."""
+    return _MINUS.sub("", _FILTER.sub(r"\1 ", said[:_MAX_READ].replace('"', " ")))
 
 
 def _reaches(hit: Hit, least: Least) -> bool:

@@ -1,0 +1,71 @@
+"""`gitmem guide`: what memory advises for a task, a question or an error."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.text.terminal import plain
+
+if TYPE_CHECKING:
+    import argparse
+
+    from gitmem.cli.door import Door
+
+_MAX_CHARACTERS = 400_000  # of an error's output
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `gitmem guide`."""
+    parser.add_argument("task", nargs="*", metavar="TASK", help="a task or a question, in words")
+    parser.add_argument("--error", metavar="FILE", help="what a failed command printed; - reads standard input")
+    parser.add_argument("--session", default="", metavar="ID", help="for this running session (default: the newest)")
+    parser.add_argument("--json", action="store_true", help="print the result as JSON")
+
+
+def run(args: argparse.Namespace, door: Door) -> int:
+    """Say what memory advises for a task or an error: what was done, what to try and to avoid, what to expect.
+
+    It asks what the running session has found out, then exchanges, then facts and bug patterns. Each line names the
+    memory it comes from ('gitmem get ^ID' shows it). Where nothing clearly fits, nothing is said.
+
+    With --json: {kind, lines: [{part, text, sources, confidence}], complexity, confidence}. kind is similar_error,
+    how_to, convention, past_approach or general; part is approach, try, avoid or challenge.
+
+    Examples:
+      gitmem guide "add retries to the importer"
+      pytest 2>&1 | gitmem guide --error -
+      gitmem guide --error build.log "make the release build pass"
+
+    """
+    from gitmem.memory.guide.guide import as_text, guide
+
+    task, error = " ".join(args.task), _error(args, door)
+    if not (task.strip() or error.strip()):
+        raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
+    found = guide(door.settled(args), task, error=error, session=args.session)
+    door.answer(args, asdict(found), plain(as_text(found)))
+    if not found.lines and not args.json:
+        door.notices(("Nothing remembered clearly fits.",))
+    return ExitCode.OK
+
+
+def _error(args: argparse.Namespace, door: Door) -> str:
+    """Return the output that `--error` names.
+
+    Raises:
+        NotFoundError: the file cannot be read.
+
+    """
+    import os
+
+    if args.error is None:
+        return ""
+    if args.error == "-":
+        return door.stdin.read(_MAX_CHARACTERS)
+    try:
+        with open(os.path.join(door.folder(args), args.error), encoding="utf-8", errors="replace") as file:
+            return file.read(_MAX_CHARACTERS)
+    except OSError as error:
+        raise NotFoundError(f"{args.error} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None

@@ -1,0 +1,185 @@
+"""Guidance for a task, a question or an error: from working memory, then exchanges, then facts and patterns (spec M4).
+
+Each line names what it comes from; what does not clearly fit is left out, and no line is a good answer, too.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from gitmem.memory.guide.excerpt import excerpt
+from gitmem.memory.guide.given import Given, record
+from gitmem.memory.guide.mend import mend_line
+from gitmem.memory.guide.prompt import ASKED, plain_query
+from gitmem.memory.learned.bugs import match
+from gitmem.memory.task.working import running
+from gitmem.model.learned.task import TaskStatus
+from gitmem.model.session.fields import MENDED, split_fields
+from gitmem.search.engine import answer
+from gitmem.search.query.query import parse_query
+from gitmem.search.units.bare import bare_text
+from gitmem.text.tokens import estimate_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitmem.search.hits import Hit
+    from gitmem.store.store import Store
+
+_HITS = 12
+_LINES = 4  # of a kind
+_TOKENS = 60  # of a line
+_GUIDE = "guide"
+_FEW_FILES, _MANY_FILES = 3, 6  # from which a task like it was of medium, of high complexity
+_CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
+_CONCEPT = "k"
+_KINDS = {
+    "convention": r"\b(?:conventions?|style|format(?:ting)?|naming|lint\w*)\b|관례|규칙|스타일",
+    "past_approach": r"\b(?:did we|have we|had we|last time|before|previously|earlier)\b|전에|지난번|예전",
+    "how_to": r"^how\b|\bhow (?:do|to|can|should)\b|어떻게",
+}
+
+
+class Part(StrEnum):
+    """What a line of guidance is for."""
+
+    APPROACH = "approach"
+    TRY = "try"
+    AVOID = "avoid"
+    CHALLENGE = "challenge"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A piece of advice, the ids it comes from, and how sure it is, 0 to 1."""
+
+    part: Part
+    text: str
+    sources: tuple[str, ...]
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Guidance:
+    """What memory says of a situation; `complexity` is "" where nothing like it is remembered."""
+
+    kind: str
+    lines: tuple[Line, ...]
+    complexity: str
+    confidence: float
+
+
+def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
+    """Return what memory says of a task or question, or of an error in an output, and note that it was given."""
+    hits = _fitting(store, task) if task.strip() else []
+    lines = [*_of_work(store, session), *_of_error(store, error), *_of_hits(hits, task)]
+    kept: list[Line] = []
+    for line in lines:
+        if sum(one.part is line.part for one in kept) < _LINES and line.text not in {one.text for one in kept}:
+            kept.append(line)
+    found = Guidance(
+        kind_of(task, error),
+        tuple(kept),
+        _complexity(hits),
+        round(max((line.confidence for line in kept), default=0.0), 2),
+    )
+    if kept:
+        ids = tuple(dict.fromkeys(source for line in kept for source in line.sources))
+        tokens = sum(estimate_tokens(line.text) for line in kept)
+        record(store.private, Given(store.context.clock(), session, _GUIDE, ids, tokens))
+    return found
+
+
+def kind_of(task: str, error: str = "") -> str:
+    """Return which kind of guidance is asked for."""
+    if error:
+        return "similar_error"
+    low = task.casefold()
+    return next((kind for kind, words in _KINDS.items() if re.search(words, low)), "general")
+
+
+def _fitting(store: Store, task: str) -> list[Hit]:
+    """Return the memories that clearly speak of a task."""
+    hits = answer(store, plain_query(task), limit=_HITS).hits
+    if not hits or hits[0].worth.share < ASKED.share or hits[0].worth.weight < ASKED.weight:
+        return []
+    return [hit for hit in hits if hit.worth.share >= ASKED.share and not hit.weak]
+
+
+def _of_work(store: Store, session: str) -> Iterator[Line]:
+    """Yield what the running session has found out: suppositions still open, and what failed and was not mended."""
+    for memory in running(store):
+        if session not in {"", memory.session} or memory.task is None or memory.task.status is not TaskStatus.ACTIVE:
+            continue
+        for one in memory.hypotheses:
+            yield Line(Part.TRY, f"Open: {one.text}", (f"{memory.session[:8]}/{one.id}",), round(one.confidence, 2))
+        for error in memory.errors:
+            if not error.mended_by:
+                yield Line(Part.CHALLENGE, f"`{error.command}` failed: {error.message}", (memory.session[:8],), 1.0)
+        return
+
+
+def _of_error(store: Store, error: str) -> Iterator[Line]:
+    """Yield what mended the error, and what did not."""
+    for found in match(store, error) if error else []:
+        if found.solution:
+            sure = round(found.score * found.solution.confidence, 2)
+            yield Line(Part.TRY, mend_line(found), (found.pattern.id, *found.solution.worked[-_LINES:]), sure)
+        for other in found.pattern.solutions:
+            if other.failed and not other.worked:
+                text = f"{other.text} did not help against {found.pattern.title}"
+                yield Line(Part.AVOID, text, (found.pattern.id, *other.failed[-_LINES:]), round(found.score, 2))
+
+
+def _of_hits(hits: Sequence[Hit], task: str) -> Iterator[Line]:
+    """Yield what exchanges and facts say: how it was done, what failed, what is open."""
+    needles = [needle.text for term in parse_query(plain_query(task)).terms for needle in term.needles]
+    for hit in hits:
+        sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
+        text = " ".join(excerpt(bare_text(hit.text), needles, _TOKENS).split())
+        if hit.fact:
+            part = Part.CHALLENGE if hit.entry.startswith(_CHALLENGES) else Part.APPROACH
+            yield Line(part, text, sources, sure)
+            continue
+        fields = split_fields(bare_text(hit.text))
+        if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
+            continue  # a list of exchanges, and a request that nothing came of
+        yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
+        for error in fields.errors:
+            said = " ".join(error.split())
+            mended = MENDED.strip() in said
+            yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
+
+
+def _complexity(hits: Sequence[Hit]) -> str:
+    """Return how much a task like it took, by the files that were changed for those that are remembered."""
+    counts = [len(split_fields(bare_text(hit.text)).files) for hit in hits if not hit.fact]
+    if not counts:
+        return ""
+    files = max(counts)
+    return "high" if files >= _MANY_FILES else "medium" if files >= _FEW_FILES else "low"
+
+
+def as_text(found: Guidance) -> str:
+    """Return guidance as a few headed lines, "" where there is none."""
+    if not found.lines:
+        return ""
+    titles = {
+        Part.APPROACH: "What was done and decided",
+        Part.TRY: "Try",
+        Part.AVOID: "Avoid",
+        Part.CHALLENGE: "Expect",
+    }
+    said = []
+    for part, title in titles.items():
+        own = [line for line in found.lines if line.part is part]
+        said += [f"{title}:", *(f"- {line.text} ({_sources(line)})" for line in own)] if own else []
+    about = [f"complexity: {found.complexity}"] if found.complexity else []
+    return "\n".join([*said, ", ".join([*about, f"confidence: {found.confidence:.2f}"])])
+
+
+def _sources(line: Line) -> str:
+    return " ".join(source if "/" in source or ":" in source else f"^{source}" for source in line.sources)

@@ -1,0 +1,27 @@
+"""`memory_guide` and `memory_task` as a client calls them."""
+
+from __future__ import annotations
+
+
+def test_a_task_is_begun_planned_and_ended(memory):
+    assert memory.call("memory_task", act="show").is_error
+    memory.text("memory_task", act="start", text="Fix the loader, it crashes")
+    memory.text("memory_task", act="plan", steps=["write a test", "mend it"])
+    memory.text("memory_task", act="note", text="empty files are read as none")
+    said = memory.text("memory_task", act="hypothesis", text="The cache is stale", confidence=0.6, why="dates differ")
+    assert "Hypothesis h1 (open, 0.6): The cache is stale" in said
+    assert memory.call("memory_task", act="confirm", text="h9").is_error
+    memory.text("memory_task", act="confirm", text="h1", confidence=0.95)
+    memory.text("memory_task", act="decide", text="Drop the cache", why="it is stale")
+    said = memory.text("memory_task", act="complete")
+    assert "Task (bug_fix, completed): Fix the loader, it crashes" in said
+
+
+def test_what_is_missing_is_said(memory):
+    for arguments in ({"act": "start"}, {"act": "plan"}):
+        assert memory.call("memory_task", **arguments).is_error
+    assert memory.call("memory_guide").is_error
+
+
+def test_advice_is_asked_for(memory):
+    assert memory.text("memory_guide", task="Paint the fence") == "Nothing remembered clearly fits."
