@@ -181,13 +181,14 @@ class _Steps:
             pass
 
     def close(self, session: Session) -> None:
-        """Save a finished session's transcript (spec R14), exchanges (V1, V2), facts (V4), concepts (V3), bugs (M3)."""
+        """Save a finished session's transcript (spec R14), exchanges (V1), facts (V4), concepts (V3), episodes (M2)."""
         from gitmem.memory.capture.recorded import capture_recorded, logged_turns
         from gitmem.memory.capture.session_end import keep_transcript, read_records
         from gitmem.memory.concepts.group import group
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
         from gitmem.memory.facts.learn import learn
         from gitmem.memory.learned.bugs import learn_bugs
+        from gitmem.memory.learned.episodes import save_episodes
         from gitmem.memory.learned.knowledge import learn_commands
         from gitmem.memory.task.working import forget_working
 
@@ -204,6 +205,8 @@ class _Steps:
         group(self._store, session.name, session.host, turns)
         learn_bugs(self._store, session.name, session.host, turns)
         learn_commands(self._store, session.name, session.host, turns)
+        records = read_records(session.transcript) if turns and not turns[0].logged else ()
+        save_episodes(self._store, session.name, session.host, turns, records)
         if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
             from gitmem.memory.exchanges.model import request_rewording
 

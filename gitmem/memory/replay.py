@@ -11,6 +11,7 @@ from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.episodes import save_episodes
 from gitmem.memory.learned.knowledge import learn_commands
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
@@ -67,7 +68,8 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
         GitmemError: it could not be committed.
 
     """
-    turns, unread = _turns(path, name or writer(path, read_lines))
+    name = name or writer(path, read_lines)
+    turns, unread = _turns(path, name)
     if since is not None:
         turns = [turn for turn in turns if turn.started >= since]
         if not turns:
@@ -80,6 +82,8 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
         group(store, session, own[0].host, own)
         learn_bugs(store, session, own[0].host, own)
         learn_commands(store, session, own[0].host, own)
+        records = (one for one in read_records(path, None, name) if one.session in {session, ""})
+        save_episodes(store, session, own[0].host, own, records)
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))

@@ -39,7 +39,12 @@ def make_id(milliseconds: int, tail: bytes) -> str:
 
 def exchange_id(session: str, turn: str) -> str:
     """Return the id of an exchange, which follows from the session and the host's name of the turn alone."""
-    return EXCHANGE_LETTER + _base32(int.from_bytes(digest(session, turn)[:TAIL_BYTES], "big"), TAIL_LENGTH)
+    return kind_id(EXCHANGE_LETTER, session, turn)
+
+
+def kind_id(letter: str, *content: str) -> str:
+    """Return the id, of the kind that a letter stands for, of what these texts name."""
+    return letter + _base32(int.from_bytes(digest(*content)[:TAIL_BYTES], "big"), TAIL_LENGTH)
 
 
 def digest(*content: str) -> bytes:

@@ -29,6 +29,7 @@ class Op(StrEnum):
     FACT = "fact"
     CONCEPT = "concept"
     PATTERN = "pattern"
+    EPISODE = "episode"
     ADOPT = "adopt"
     EDIT = "edit"
     UNDO = "undo"
@@ -64,6 +65,7 @@ class Trailer(StrEnum):
     FACT = "Gitmem-Fact"
     CONCEPT = "Gitmem-Concept"
     PATTERN = "Gitmem-Pattern"
+    EPISODE = "Gitmem-Episode"
 
 
 def one_line(text: str, length: int) -> str:

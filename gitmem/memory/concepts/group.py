@@ -5,9 +5,8 @@ Merging and splitting concepts moves their links to exchanges; none is lost.
 
 from __future__ import annotations
 
-from datetime import UTC
-
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.memory.capture.session_file import exchanges_in, find_session_file
 from gitmem.memory.concepts.index import known_concepts
 from gitmem.model.concept import (
     Concept,
@@ -24,11 +23,8 @@ from gitmem.model.concept import (
     render_new,
 )
 from gitmem.model.document.document import Document
-from gitmem.model.entry.entry import find_entries
 from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
-from gitmem.model.paths import session_path
-from gitmem.model.session.exchange import parse as parse_exchange
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
@@ -60,13 +56,13 @@ def group(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
         return None
 
     def plan(transaction: Transaction) -> bool:
-        path = _session_file(transaction, session, turns)
+        path = find_session_file(transaction, session, turns[0].started)
         data = transaction.read(path) if path else None
         if path is None or data is None:
             return False
         known = {concept.id: concept for concept in known_concepts(store)}
         times = {turn.exchange_id: turn.ended for turn in turns}
-        exchanges = [one._replace(at=times.get(one.id)) for one in _exchanges(data)]
+        exchanges = [one._replace(at=times.get(one.id)) for one in exchanges_in(data)]
         grouped = sort_in(known, exchanges, path)
         changes = {one.concept.path: _rendered(transaction, one) for one in grouped if one.concept.path or one.lines}
         if not changes:
@@ -197,21 +193,6 @@ def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str,
 
 def _stem(concept: Concept) -> str:
     return concept.path.rpartition("/")[2].removesuffix(".md").casefold()
-
-
-def _session_file(transaction: Transaction, session: str, turns: Sequence[Turn]) -> str | None:
-    """Return the file of a session, as `gitmem.memory.exchanges.offline` names it."""
-    from gitmem.store.transcripts.transcripts import file_name
-
-    name = file_name(session)
-    folder = session_path(turns[0].started.astimezone(UTC).strftime("%Y%m%d_%H%M%S"), name).rpartition("/")[0]
-    names = sorted(other for other in transaction.names(folder) if other.endswith(f"-{name}.md"))
-    return f"{folder}/{names[0]}" if names else None
-
-
-def _exchanges(data: bytes) -> list[Exchange]:
-    entries = find_entries(data.decode("utf-8", "replace"))
-    return [exchange for found in entries if (exchange := parse_exchange(found.entry)) is not None]
 
 
 def _rendered(transaction: Transaction, one: Grouped) -> bytes:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from gitmem.model.document.document import Document
 from gitmem.model.document.scalars import flow, plain_value
-from gitmem.model.ids import TAIL_BYTES, digest, make_id, tail_of
+from gitmem.model.ids import kind_id
 from gitmem.model.learned.error import ErrorSignature, names_in
 from gitmem.model.learned.sight import is_for
 from gitmem.values import Value
@@ -86,7 +86,7 @@ class BugPattern(Value):
 
 def pattern_id(error: ErrorSignature) -> str:
     """Return the id of the pattern of an error; it follows from the error's type and masked message."""
-    return LETTER + tail_of(make_id(0, digest(KIND, error.type, error.message)[:TAIL_BYTES]))
+    return kind_id(LETTER, KIND, error.type, error.message)
 
 
 def begun(sight: Sight) -> BugPattern:

@@ -19,6 +19,7 @@ from gitmem.model.message import one_line
 from gitmem.model.session.cues import find_cues
 from gitmem.model.session.events import HookEvent, HookKind
 from gitmem.model.session.noise import human_text, is_trivial
+from gitmem.model.session.turns import turn_key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -165,6 +166,17 @@ def begin(event: HookEvent) -> WorkingMemory:
     return WorkingMemory(event.session, event.at.isoformat())
 
 
+def working_of(events: Iterable[HookEvent]) -> list[WorkingMemory]:
+    """Return the working memory of a session as it was at the end of each of its tasks."""
+    found: list[WorkingMemory] = []
+    memory: WorkingMemory | None = None
+    for event in events:
+        before, memory = memory, apply(memory or begin(event), event)
+        if before is not None and before.task is not None and memory.task is not None:
+            found += [before] if before.task.turn != memory.task.turn else []
+    return [*found, memory] if memory is not None else found
+
+
 def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     """Return the memory after one more event of its session; those of subagents change no task."""
     if event.kind is HookKind.PROMPT and not event.agent:
@@ -271,7 +283,7 @@ def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     if not said or is_trivial(said):
         return counted
     goes_on = counted.task is not None and counted.task.status is TaskStatus.ACTIVE and follows_up(said)
-    return counted if goes_on else start_task(counted, said, event.at.isoformat(), turn=event.turn)
+    return counted if goes_on else start_task(counted, said, event.at.isoformat(), turn=turn_key(event))
 
 
 def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:

@@ -88,15 +88,25 @@ def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
     What the person says counts first: that it is wrong or the same request again, then a doubt, then thanks. Then tests
     and releases, an answer that gives up, and errors that nothing mended.
     """
-    said = " ".join(next_prompt[:_READ].split())
-    if said and (_REJECTED.search(said) or _is_repeated(turn, next_prompt) or _fails_as_told(turn, said)):
-        return Outcome.FAILED
+    reaction = reaction_of(turn, next_prompt)
+    if reaction is Outcome.FAILED:
+        return reaction
     mended = all(one.fixed_by or one.explained for one in turn.failures if told_error(one.error))
     changed = bool(turn.files) or any(not run.failed for run in turn.runs)
     ended = outcome_of(verdict_of(turn.runs), turn.answer, changed=changed, mended=mended, interrupted=turn.interrupted)
-    if ended is Outcome.SUCCESS and _DOUBTED.search(said):
+    if reaction is Outcome.PARTIAL and ended is Outcome.SUCCESS:
+        return reaction
+    return Outcome.SUCCESS if reaction is Outcome.SUCCESS and ended is Outcome.PARTIAL else ended
+
+
+def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
+    """Return what the next request says of a turn: that it is wrong, that something is missing, thanks; or None."""
+    said = " ".join(next_prompt[:_READ].split())
+    if said and (_REJECTED.search(said) or _is_repeated(turn, next_prompt) or _fails_as_told(turn, said)):
+        return Outcome.FAILED
+    if _DOUBTED.search(said):
         return Outcome.PARTIAL
-    return Outcome.SUCCESS if ended is Outcome.PARTIAL and _THANKED.search(said[:_FIRST].partition(". ")[0]) else ended
+    return Outcome.SUCCESS if _THANKED.search(said[:_FIRST].partition(". ")[0]) else None
 
 
 def _is_repeated(turn: Turn, next_prompt: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gitmem.model.session.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, changed_files, target_of
+from gitmem.model.session.events import MAX_DETAIL, MAX_TEXT, HookEvent, HookKind, changed_files, plan_steps, target_of
 from gitmem.model.session.noise import INTERRUPTION, human_text
 from gitmem.model.session.transcript import Record, Role
 
@@ -63,6 +63,7 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
         command=command[:MAX_DETAIL] if isinstance(command, str) else "",
         target=target_of(given),
         files=changed_files(call.tool, given),
+        steps=plan_steps(call.tool, given),
         agent="sidechain" if call.sidechain else "",
     )
 

@@ -14,6 +14,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from datetime import datetime
+    from typing import Any
 
 _TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
 _MAX_FAILURES = 20  # of a turn, listed one by one
@@ -50,8 +51,8 @@ class Turn(Value):
     """A prompt, its answer, and the tool calls between them.
 
     `closed` says that it was answered, or that the next prompt came; `interrupted` that the person broke it off. `said`
-    is what the agent said between its tool calls, where a transcript tells. `sources` are the names of its events,
-    `logged` is the id of the entry that it was read back from.
+    is what the agent said between its tool calls, where a transcript tells; `used` are the tools of its
+    calls, in order. `sources` are the names of its events, `logged` is the id of the entry that it was read back from.
     """
 
     session: str
@@ -69,6 +70,7 @@ class Turn(Value):
     sources: tuple[str, ...] = ()
     runs: tuple[Run, ...] = ()
     said: tuple[str, ...] = ()
+    used: tuple[str, ...] = ()
     interrupted: bool = False
     logged: str = ""
 
@@ -164,13 +166,17 @@ def _with_prompt(turn: Turn, event: HookEvent) -> Turn:
 def _with_tool(turn: Turn, event: HookEvent) -> Turn:
     files = dict.fromkeys((*turn.files, *event.files))
     failures = tuple(_after(failure, event) for failure in turn.failures)
-    return turn._replace(files=tuple(files), failures=failures, tools=turn.tools + 1, runs=_runs(turn, event))
+    return turn._replace(files=tuple(files), failures=failures, **_called(turn, event))
 
 
 def _with_failure(turn: Turn, event: HookEvent) -> Turn:
     failure = Failure(event.at, event.tool, event.tool_id, _what(event) or _call(event), event.text)
     failures = (*turn.failures, failure)[:_MAX_FAILURES]
-    return turn._replace(failures=failures, tools=turn.tools + 1, runs=_runs(turn, event))
+    return turn._replace(failures=failures, **_called(turn, event))
+
+
+def _called(turn: Turn, event: HookEvent) -> dict[str, Any]:
+    return {"tools": turn.tools + 1, "used": (*turn.used, event.tool), "runs": _runs(turn, event)}
 
 
 def _runs(turn: Turn, event: HookEvent) -> tuple[Run, ...]:

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from gitmem.search.units.cut import Span
 
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
-# A document that is one memory: a fact, a concept or a bug pattern, with its id in its name.
-_NAMED = r"(?:facts|concepts|patterns)/(?:[^/]+/)?(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
+# A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
+_NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
 _CONCEPTS = "concepts/"
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")

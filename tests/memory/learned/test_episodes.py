@@ -1,0 +1,90 @@
+"""A finished session's tasks become episodes, each a view of its exchanges (spec M2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gitmem.memory.capture.session_end import read_records
+from gitmem.memory.exchanges.offline import turns_of
+from gitmem.memory.learned.episodes import read_episode, save_episodes
+from gitmem.memory.replay import replay
+from gitmem.model.learned.task import TaskType
+from gitmem.model.session.outcome import Outcome
+from gitmem.store.history.undo import undo
+
+
+def paths_of(desk) -> list[str]:
+    root = Path(desk.store.root)
+    return sorted(path.relative_to(root).as_posix() for path in root.glob("episodes/*/*/*.md"))
+
+
+def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder, bare_git):
+    recorder.turn(4, "Rename the reader everywhere", "It is called source now.")
+    replay(desk.store, recorder.write())
+    paths = paths_of(desk)
+    assert len(paths) == 2
+    assert all(path.startswith("episodes/2026/10/e") for path in paths)
+    first = next(one for path in paths if (one := read_episode(desk.store, path)).task.startswith("CRLF"))
+    assert first.type is TaskType.FEATURE
+    assert first.outcome is Outcome.SUCCESS
+    assert first.session == "s-rec"
+    assert first.files == ("f1.py", "f2.py", "f3.py")
+    assert len(first.exchanges) == 3  # "And write its docs" goes on with it
+    assert dict(first.tools)["Bash"] >= 2
+    assert [error.message for error in first.errors] == ["it broke"]
+    assert first.gotchas == ("the index breaks on NFS.",)
+    assert any("change `f1.py` mended it" in tip for tip in first.tips)
+    sessions = desk.text(next(Path(desk.store.root).glob("sessions/*/*/*.md")).relative_to(desk.store.root).as_posix())
+    assert all(f"^{identifier}" in sessions for identifier in first.exchanges)
+    root = Path(desk.store.root)
+    assert bare_git(root, "status", "--porcelain") == ""
+    ops = bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
+    assert ops.count("episode") == 1
+
+
+def test_links_of_an_episode_lead_to_the_sessions_file(desk, recorder):
+    replay(desk.store, recorder.write())
+    path = Path(desk.store.root) / paths_of(desk)[0]
+    link = path.read_text("utf-8").rpartition("](")[2].partition(")")[0]
+    assert (path.parent / link).resolve().is_file()
+
+
+def test_a_second_telling_and_one_after_an_undo_add_nothing(desk, recorder, bare_git):
+    transcript = recorder.write()
+    replay(desk.store, transcript)
+    root = Path(desk.store.root)
+    tip = bare_git(root, "rev-parse", "HEAD")
+    turns = turns_of(read_records(transcript), "s-rec")
+    assert save_episodes(desk.store, "s-rec", "claude-code", turns) is None
+    assert bare_git(root, "rev-parse", "HEAD") == tip
+    undo(desk.store, session="s-rec")
+    assert paths_of(desk) == []
+    replay(desk.store, transcript)
+    assert paths_of(desk) == []
+
+
+def test_a_task_that_goes_on_keeps_its_episode_unless_a_person_changed_it(desk, recorder, bare_git):
+    replay(desk.store, recorder.write())
+    [path] = paths_of(desk)
+    recorder.turn(4, "and make it faster", "It is twice as fast now, as it reads blocks.")
+    replay(desk.store, recorder.write())
+    assert paths_of(desk) == [path]
+    longer = read_episode(desk.store, path)
+    assert len(longer.exchanges) == 4
+    assert longer.task.startswith("CRLF")
+    file = Path(desk.store.root) / path
+    file.write_text(file.read_text("utf-8").replace("## Solution\n", "## Solution\n\nBy hand.\n"), "utf-8")
+    recorder.turn(5, "and now its tests", "It has tests of an empty file.")
+    replay(desk.store, recorder.write())
+    assert "By hand." in file.read_text("utf-8")
+    assert read_episode(desk.store, path).exchanges == longer.exchanges
+
+
+def test_a_secret_of_the_session_is_in_no_episode(desk, recorder):
+    token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    recorder.turn(4, f"Deploy it with {token} <private>and my birthday</private>", f"Deployed with {token}, it works.")
+    replay(desk.store, recorder.write())
+    told = "".join(desk.text(path) for path in paths_of(desk))
+    assert "Deploy it" in told
+    assert token not in told
+    assert "birthday" not in told

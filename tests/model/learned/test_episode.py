@@ -1,0 +1,99 @@
+"""Tasks of a session, what they taught, and the file of an episode."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from gitmem.model.learned.episode import episode_id, episodes_of, tasks_in
+from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
+from gitmem.model.learned.task import TaskType
+from gitmem.model.learned.working import Step, WorkingMemory, decide, note, set_plan, start_task
+from gitmem.model.session.exchange import Exchange
+from gitmem.model.session.outcome import Outcome
+from gitmem.model.session.turns import Failure, Run, Turn
+
+AT = datetime(2026, 11, 18, 9, 12, 40, tzinfo=UTC)
+LINK = "sessions/2026/11/20261118_091240-s.md"
+
+
+def turn(number: int, prompt: str, answer: str = "Changed the loader so that it reads blocks.", **more) -> Turn:
+    at = AT + timedelta(minutes=number)
+    return Turn("s", "claude-code", f"t{number}", at, at, prompt, answer, tools=1, closed=True, **more)
+
+
+def told(turns: list[Turn], **more):
+    own = [Exchange(one.exchange_id, "2026-11-18 09:16:48", (), one.answer, files=one.files) for one in turns]
+    return episodes_of(turns, own, LINK, **more)
+
+
+def test_follow_ups_are_of_the_task_before_them():
+    turns = [turn(1, "Fix the loader"), turn(2, "still broken"), turn(3, "ok"), turn(4, "Write a README for the API")]
+    assert [len(task) for task in tasks_in(turns)] == [3, 1]
+    assert tasks_in([turn(1, "still broken")]) == [[turn(1, "still broken")]]
+
+
+def test_what_the_person_says_next_is_the_outcome_and_a_change_of_course():
+    turns = [
+        turn(1, "Fix the loader of empty files", "Added a check to `parse_file`."),
+        turn(2, "그거 아니야, 로그인이야", "Fixed `login` for empty passwords."),
+        turn(3, "perfect", "Good."),
+    ]
+    [episode] = told(turns[:2] + turns[2:])
+    assert episode.type is TaskType.BUG_FIX
+    assert episode.changes == ("그거 아니야, 로그인이야",)
+    assert episode.gotchas == ("Did not do: Added a check to `parse_file`.",)
+    assert set(episode.symbols) == {"parse_file", "login"}
+    [failed] = told([turns[0], turn(2, "still broken", "", interrupted=True)])
+    assert (failed.outcome, failed.solution) == (Outcome.FAILED, "")
+
+
+def test_errors_are_told_with_what_mended_them_and_what_did_not():
+    error = "Exit code 1\nModuleNotFoundError: No module named 'yaml'"
+    failures = (
+        Failure(AT, "Bash", "a", "pytest", error, "pytest", "uv sync"),
+        Failure(AT, "Bash", "b", "npm test", "npm ERR! code ENOENT"),
+    )
+    runs = (
+        Run("pytest", error, failed=True),
+        Run("uv sync", "", failed=False),
+        Run("pytest", "3 passed", failed=False),
+    )
+    [episode] = told([turn(1, "Run the tests", failures=failures, runs=runs, used=("Bash", "Bash", "Edit"))])
+    assert [one.type for one in episode.errors] == ["ModuleNotFoundError", "ENOENT"]
+    assert episode.problem == "ModuleNotFoundError: No module named 'yaml'"
+    assert episode.tips[0].endswith("`uv sync` mended it")
+    assert episode.gotchas[0].endswith("nothing mended it")
+    assert episode.tests == "passed"
+    assert episode.tools == (("Bash", 2), ("Edit", 1))
+    assert parse_episode(render_episode(episode)) == episode
+
+
+def test_the_working_memory_of_its_task_flows_into_an_episode():
+    memory = start_task(WorkingMemory("s", AT.isoformat()), "Fix the loader", AT.isoformat(), turn="t1")
+    memory = set_plan(memory, [Step("read it", "completed"), Step("mend it")])
+    memory = note(decide(memory, "Use mmap", AT.isoformat(), "files are large"), "The file has a BOM")
+    other = set_plan(start_task(memory, "Write docs", AT.isoformat(), turn="t9"), [Step("other")])
+    [episode] = told([turn(1, "Fix the loader")], working=[memory, other])
+    assert episode.plan == ("[x] read it", "[ ] mend it")
+    assert episode.decisions == ("Use mmap (files are large)",)
+    assert episode.tips == ("The file has a BOM",)
+    assert parse_episode(render_episode(episode)) == episode
+
+
+def test_the_file_of_an_episode_follows_from_its_session_alone():
+    [episode] = told([turn(1, "Fix the loader: 'a' & [b]")])
+    assert episode.id == episode_id("s", episode.exchanges[0])
+    assert episode.id[0] == "e"
+    assert episode_path(episode.id, episode.created) == f"episodes/2026/11/{episode.id}.md"
+    assert f"](../../../{LINK}) {episode.exchanges[0]}" in render_episode(episode).decode()
+    assert parse_episode(b"---\nkind: concept\nid: k1\n---\n") is None
+    assert parse_episode(b"---\nkind: episode\nid: e1\ncreated: soon\n---\n") is None
+
+
+def test_what_a_person_writes_into_the_sections_is_read():
+    [episode] = told([turn(1, "Fix the loader")])
+    data = render_episode(episode).replace(b"## Solution\n\n", b"## Solution\n\nBy hand: ")
+    changed = parse_episode(data + b"\n## Tips\n\n- Mind the gap\n\n## Other\n- x\n")
+    assert changed is not None
+    assert changed.solution.startswith("By hand: ")
+    assert changed.tips == ("Mind the gap",)
