@@ -6,7 +6,7 @@ import os
 
 from gitmem.memory.capture.session_file import exchanges_in, find_session_file
 from gitmem.memory.capture.turns import redacted
-from gitmem.memory.task.working import read_working
+from gitmem.memory.task.working import clean_event, read_working
 from gitmem.model.learned.episode import Episode, episodes_of
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
 from gitmem.model.learned.working import working_of
@@ -43,7 +43,8 @@ def save_episodes(
     allow = store.config.redaction.allow
     clean = [_clean(turn, allow) for turn in turns]
     noted = read_working(store, session)
-    working = [*working_of(hook_events(records, None)), *([noted] if noted else [])]
+    events = (clean_event(event, allow) for event in hook_events(records, None))
+    working = [*working_of(events), *([noted] if noted else [])]
 
     def plan(transaction: Transaction) -> bool:
         path = find_session_file(transaction, session, turns[0].started)

@@ -36,7 +36,7 @@ from gitmem.redact.redact import redact
 from gitmem.store.transcripts.transcripts import file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from gitmem.model.session.events import HookEvent
     from gitmem.store.store import Store
@@ -81,8 +81,9 @@ def find_working(store: Store, session: str) -> WorkingMemory:
 def follow(store: Store, events: Iterable[HookEvent]) -> None:
     """Bring the working memory of each session up to these events; those it has already change nothing."""
     by_session: dict[str, list[HookEvent]] = {}
+    allow = store.config.redaction.allow
     for event in sorted(events, key=lambda event: event.at):
-        by_session.setdefault(event.session, []).append(event)
+        by_session.setdefault(event.session, []).append(clean_event(event, allow))
     for session, own in by_session.items():
         _change(store, session, partial(_followed, events=own))
 
@@ -96,10 +97,27 @@ def change_working(store: Store, session: str, change: Callable[[WorkingMemory],
 def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:
     """Return in a few lines what a session is at, events of the spool included; "" if nothing is known."""
     held = _read(_path(store, session))
-    own = sorted((event for event in events if event.session == session), key=lambda event: event.at)
+    allow = store.config.redaction.allow
+    own = [clean_event(event, allow) for event in events if event.session == session]
+    own.sort(key=lambda event: event.at)
     if own:
         held = _followed(held[0] if held else None, held[1] if held else frozenset(), own)
     return brief(held[0]) if held else ""
+
+
+def clean_event(event: HookEvent, allow: Sequence[str]) -> HookEvent:
+    """Return an event without secrets; called before its text is cut into sentences, which could part a passage."""
+
+    def clean(text: str) -> str:
+        return redact(text, allow=allow).text
+
+    return event._replace(
+        text=clean(event.text),
+        command=clean(event.command),
+        target=clean(event.target),
+        files=tuple(map(clean, event.files)),
+        steps=tuple((clean(text), status) for text, status in event.steps),
+    )
 
 
 def forget_working(store: Store, session: str) -> None:

@@ -27,11 +27,11 @@ def exchanges(text: str) -> list:
 
 
 def subjects(desk, bare_git) -> list[str]:
-    """Return what was committed, the newest first, but for facts and concepts."""
+    """Return what was committed, the newest first, but for what is learned of it."""
     root = Path(desk.store.root)
     assert bare_git(root, "status", "--porcelain") == ""
     said = bare_git(root, "log", "--format=%s", "gitmem").splitlines()
-    return [subject for subject in said if not subject.startswith(("Learn", "Group"))]
+    return [subject for subject in said if not subject.startswith(("Learn", "Group", "Remember"))]
 
 
 def commit_of(desk, bare_git, op: str = "exchanges") -> str:

@@ -82,9 +82,14 @@ def test_a_task_that_goes_on_keeps_its_episode_unless_a_person_changed_it(desk, 
 
 def test_a_secret_of_the_session_is_in_no_episode(desk, recorder):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    recorder.turn(4, f"Deploy it with {token} <private>and my birthday</private>", f"Deployed with {token}, it works.")
+    recorder.turn(
+        4,
+        f"Deploy it with {token} <private>and my birthday</private>",
+        f"<private>We decided to use PRIVATE instead of pnpm.</private> {token}",
+    )
     replay(desk.store, recorder.write())
     told = "".join(desk.text(path) for path in paths_of(desk))
     assert "Deploy it" in told
     assert token not in told
     assert "birthday" not in told
+    assert "PRIVATE" not in told
