@@ -54,7 +54,7 @@ def test_a_second_telling_and_one_after_an_undo_add_nothing(desk, recorder, bare
     replay(desk.store, transcript)
     root = Path(desk.store.root)
     tip = bare_git(root, "rev-parse", "HEAD")
-    turns = turns_of(read_records(transcript), "s-rec")
+    turns = turns_of(read_records(transcript), "s-rec", "claude-code")
     assert save_episodes(desk.store, "s-rec", "claude-code", turns) is None
     assert bare_git(root, "rev-parse", "HEAD") == tip
     undo(desk.store, session="s-rec")
