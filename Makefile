@@ -3,7 +3,7 @@
 #   make test   the test suite
 # `make test-e2e` runs the real Claude Code against it, offline, and clients of MCP that are not ours; npm brings them
 # (1.2 GB).
-# `make test-e2e-hosts` does the same with Codex and Gemini CLI.
+# `make test-e2e-hosts` does the same with Codex, Gemini CLI and OpenCode.
 # The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone, and
 # what its tests and checks need as soon as one of these is asked for.
 

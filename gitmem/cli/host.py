@@ -101,8 +101,12 @@ def by_path(items: Iterable[Edit | Shipped]) -> dict[str, list[Edit]]:
 
 def hooked_file(host: Host, place: Place) -> str:
     """Return the path of the settings with gitmem's hooks, "" if they have none."""
-    edits = (item for item in host.edits(place) if isinstance(item, Edit) and item.part == HOOKS)
-    return next((edit.path for edit in edits if is_present(edit)), "")
+    items = [item for item in host.edits(place) if item.part == HOOKS]
+    return next((item.path for item in items if _is_there(item)), "")
+
+
+def _is_there(item: Edit | Shipped) -> bool:
+    return is_present(item) if isinstance(item, Edit) else os.path.isfile(item.path)
 
 
 def project_top(start: str) -> str:

@@ -23,9 +23,13 @@ _FILES = {
     "qwen": ("qwen", "/.qwen/projects/", '"provenance":'),
     "copilot": ("copilot", "/.copilot/session-state/", '"copilotVersion":'),
     "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
+    "pi": ("pi", "/.pi/agent/sessions/", '"type":"session","version":'),
+    "opencode": ("opencode", "", ""),
+    "kilo": ("kilo", "", ""),
 }
 NAMES = tuple(_FILES)
 CLAUDE = "claude"
+_DATABASE = ".db#"  # between the path of a database and the id of a session in it
 
 
 def find_host(name: str) -> Host:
@@ -73,6 +77,12 @@ def name_of(label: str) -> str:
     return label if label in _FILES else CLAUDE
 
 
+def file_of(transcript: str) -> str:
+    """Return the file that a transcript is in; a database holds many, as `…/opencode.db#SESSION`."""
+    before, mark, _ = transcript.rpartition(_DATABASE)
+    return f"{before}.db" if mark else transcript
+
+
 def read_transcript(
     path: str, lines: Callable[[str], Iterable[str]], unread: Unread | None = None, name: str = ""
 ) -> Iterator[Record]:
@@ -104,4 +114,6 @@ def _writer_of(first: str) -> str:
 
 def _writer(path: str) -> str:
     path = path.replace("\\", "/")
-    return next((name for name, (_, part, _) in _FILES.items() if part in path), CLAUDE)
+    if _DATABASE in path:
+        return "kilo" if "/kilo/" in path else "opencode"
+    return next((name for name, (_, part, _) in _FILES.items() if part and part in path), CLAUDE)

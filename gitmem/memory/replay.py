@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from gitmem.hosts.all import find_host, writer
+from gitmem.hosts.all import file_of, find_host, writer
 from gitmem.memory.capture.recorded import capture_recorded
 from gitmem.memory.capture.session_end import keep_transcript, read_lines, read_records
 from gitmem.memory.concepts.group import group
@@ -102,7 +102,7 @@ def _notices(path: str, turns: int, unread: int) -> list[str]:
     lost = f"{count(unread, 'line')} could not be read" if unread else ""
     if turns:
         return [f"{name}: {lost}; everything else is saved."] if lost else []
-    return [f"{name}: it has no turns of a session{lost and f'; {lost}'}."] if os.path.getsize(path) else []
+    return [f"{name}: it has no turns of a session{lost and f'; {lost}'}."] if os.path.getsize(file_of(path)) else []
 
 
 def _replay_turns(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:

@@ -46,6 +46,7 @@ def fetched(request):
 
 CLIENTS = {
     "codex": (("@openai/codex@0.169.0",), ["codex"]),
+    "opencode": (("opencode-ai@1.18.33",), ["opencode"]),
     "gemini": (("node@22", "@google/gemini-cli@0.61.0"), ["node", "gemini"]),
 }
 

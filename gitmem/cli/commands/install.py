@@ -126,7 +126,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
             print("Nothing was changed.", file=door.err)
             return ExitCode.OK
         for plan in plans:
-            _carry_out(plan, script, door)
+            _carry_out(plan, plan_script(door.home(), own_program(door)), door)  # which is there after the first
         _warn(door, parts)
     text = "\n".join(_told(plan, parts, door) for plan in plans)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]

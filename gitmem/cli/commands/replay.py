@@ -6,7 +6,7 @@ import os
 
 from gitmem.cli.terminal import Bar
 from gitmem.errors import ExitCode, NotFoundError, UsageError
-from gitmem.hosts.all import NAMES
+from gitmem.hosts.all import NAMES, file_of
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     since = _day(args.since)
     paths = [os.path.join(door.cwd, name) for name in args.transcripts] or _own(args, door)
-    missing = [path for path in paths if not os.path.exists(path)]
+    missing = [path for path in paths if not os.path.exists(path) and not os.path.exists(file_of(path))]
     if missing:
         raise NotFoundError(f"{missing[0]} does not exist.", "Give the transcript of a session, or a folder of them.")
     store = door.settled(args)
@@ -91,7 +91,7 @@ def _own(args: argparse.Namespace, door: Door) -> list[str]:
         raise NotFoundError(
             f"{host.title} keeps no sessions of this project.", "Give a transcript or a folder of them."
         )
-    return sorted(found, key=lambda path: (os.path.getmtime(path), path))
+    return sorted(found, key=lambda path: (os.path.getmtime(file_of(path)), path))
 
 
 def _day(text: str | None) -> datetime | None:

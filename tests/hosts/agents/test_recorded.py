@@ -50,7 +50,7 @@ def test_recorded_payloads_become_the_turn_that_was(recorded_payloads, host):
     assert "CONTEXT-MARK" not in turn.prompt + turn.answer
 
 
-@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("host", [*HOSTS, "pi"])  # whose payloads its extension makes
 @pytest.mark.parametrize("named", [True, False])
 def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, host, named, tmp_path):
     path = tmp_path / "copied.jsonl"  # so that only its content, or the name of the host, says whose it is

@@ -1,0 +1,104 @@
+"""pi: an extension in JavaScript, `templates/hosts/pi.js`, which sends Claude Code's keys with pi's tools.
+
+Seen with pi 1.5.2. What it is told becomes a message of its own, which a transcript marks as `custom_message`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of
+from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
+_EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
+_MOST_CHARACTERS = 1_000_000  # of the first line of a session
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import HOOKS, Shipped, server_edit
+    from gitmem.hosts.settings.shipped import skills
+    from gitmem.machine.resources import read_resource
+
+    folder = place.folder(".pi" if place.scope is not Scope.USER else os.path.join(".pi", "agent"))
+    server = {"command": "gitmem", "args": ["mcp"], "exposure": "direct"}
+    return (
+        Shipped(HOOKS, os.path.join(folder, "extensions", "gitmem.js"), read_resource("templates", "hosts", "pi.js")),
+        server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
+        *skills(os.path.join(folder, "skills")),
+    )
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's names of tools."""
+    tool = text_of(payload, "tool_name")
+    return payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    """Yield the records of a session; its first line has the id and the folder."""
+    session = folder = ""
+
+    def read(item: dict[str, object], at: datetime, _session: str) -> Iterator[Record]:
+        nonlocal session, folder
+        message = item.get("message")
+        if item.get("type") == "session":
+            session, folder = text_of(item, "id"), text_of(item, "cwd")
+        elif item.get("type") == "message" and isinstance(message, dict):
+            yield from _parts(message, Record(Role.ASSISTANT, at, session, cwd=folder, model=text_of(message, "model")))
+
+    yield from records(lines, unread, read)
+
+
+def _parts(message: Payload, base: Record) -> Iterator[Record]:
+    role, content = text_of(message, "role"), message.get("content")
+    if role == "user":
+        yield base._replace(role=Role.USER, text=content_text(content).strip())
+    elif role == "toolResult":
+        key, failed = text_of(message, "toolCallId"), message.get("isError") is True
+        yield base._replace(role=Role.RESULT, text=content_text(content), tool_id=key, failed=failed)
+    elif role == "assistant":
+        if text := content_text(content):
+            yield base._replace(text=text)
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, dict) and part.get("type") == "toolCall":
+                tool, given = text_of(part, "name"), part.get("arguments")
+                known = given if isinstance(given, dict) else {}
+                tool = _TOOLS.get(tool, tool)
+                yield base._replace(role=Role.CALL, tool=tool, tool_id=text_of(part, "id"), input=known)
+
+
+def _sessions(place: Place) -> list[str]:
+    """Return the transcripts of a project; each says in its first line where it was."""
+    top = os.path.join(place.home, ".pi", "agent", "sessions")
+    paths = (os.path.join(folder, name) for folder, _, names in os.walk(top) for name in names)
+    return [path for path in paths if path.endswith(".jsonl") and is_below(_folder_of(path), place.project)]
+
+
+def _folder_of(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return next((text_of(item, "cwd") for item in objects(file.readline(_MOST_CHARACTERS))), "")
+    except OSError:
+        return ""
+
+
+HOST = Host(
+    name="pi",
+    title="pi",
+    label="pi",
+    folder=os.path.join(".pi", "agent"),
+    events={event: event for event in _EVENTS.split()},
+    edits=_edits,
+    read=_read,
+    records=_records,
+    sessions=_sessions,
+    note="pi loads a project's extensions only once you trust the project.",
+)

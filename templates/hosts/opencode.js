@@ -1,0 +1,84 @@
+// Written by `gitmem install`, for OpenCode and what is made of it. It hands each event of a session to gitmem's hook
+// script, as JSON on standard input, and puts what gitmem answers into the system prompt. It needs nothing but Node's
+// own modules, and without gitmem on the machine it does nothing. `gitmem uninstall` removes it.
+import { spawnSync } from "node:child_process"
+import { existsSync, readdirSync } from "node:fs"
+import { homedir } from "node:os"
+import { join } from "node:path"
+
+const HOST = "opencode"
+const LINE = 'h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=EVENT . "$h"; exit 0'
+const MOST = 200_000 // characters of a text that are handed over
+// Requests that are no part of the conversation begin so: a title, a summary of what is compacted.
+const ASIDE = /title generator|summari[sz]/i
+
+export const Gitmem = async ({ directory }) => {
+  const data = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), HOST)
+  const told = new Map() // session: what gitmem answered to its start
+  const said = new Map() // session: what the agent said last, "" after a tool call
+  const aside = new Set() // sessions of subagents
+  const compacting = new Set()
+
+  const transcript = (session) => {
+    const name = existsSync(data) ? readdirSync(data).find((file) => file.endsWith(".db")) : undefined
+    return name ? `${join(data, name)}#${session}` : ""
+  }
+  const call = (event, session, more) => {
+    const common = { hook_event_name: event, session_id: session, cwd: directory, transcript_path: transcript(session) }
+    const options = { cwd: directory, input: JSON.stringify({ ...common, ...more }), timeout: 10_000, windowsHide: true }
+    try {
+      const done =
+        process.platform === "win32"
+          ? spawnSync("gitmem", ["hook", HOST, event], options)
+          : spawnSync("/bin/sh", ["-c", LINE.replace("EVENT", `${event}.${HOST}`)], options)
+      return done.stdout ? JSON.parse(String(done.stdout)).hookSpecificOutput?.additionalContext || "" : ""
+    } catch {
+      return "" // no answer, which is no JSON either
+    }
+  }
+  const start = (session) => {
+    if (!told.has(session)) told.set(session, call("SessionStart", session, { source: "startup" }))
+  }
+  const text = (value) => (typeof value === "string" ? value.slice(0, MOST) : "")
+
+  return {
+    event: async ({ event }) => {
+      const session = event.properties?.sessionID
+      if (event.type === "session.created" && event.properties.info?.parentID) aside.add(session)
+      if (event.type === "session.compacted") compacting.delete(session)
+      if (event.type !== "session.idle" || aside.has(session) || !told.has(session)) return
+      call("Stop", session, { last_assistant_message: said.get(session) || "" })
+      said.delete(session)
+    },
+    "chat.message": async ({ sessionID }, { message, parts }) => {
+      if (aside.has(sessionID)) return
+      start(sessionID)
+      const typed = parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
+      call("UserPromptSubmit", sessionID, { prompt: text(typed.join("\n")), prompt_id: message.id })
+    },
+    "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
+      const memory = told.get(sessionID)
+      if (memory && !ASIDE.test(system.join("\n").slice(0, 300))) system.push(memory)
+    },
+    "tool.execute.before": async ({ sessionID }) => {
+      said.delete(sessionID)
+    },
+    "tool.execute.after": async ({ tool, sessionID, callID, args }, result) => {
+      if (aside.has(sessionID)) return
+      const output = text(result?.output ?? result?.content?.map?.((part) => part.text || "").join("\n")).slice(-4_000)
+      const failed = Boolean(result?.isError || result?.metadata?.exit)
+      const event = failed ? "PostToolUseFailure" : "PostToolUse"
+      call(event, sessionID, { tool_name: tool, tool_use_id: callID, tool_input: args, ...(failed && { error: output }) })
+    },
+    "experimental.text.complete": async ({ sessionID }, { text: spoken }) => {
+      if (!compacting.has(sessionID)) said.set(sessionID, text(spoken))
+    },
+    "experimental.session.compacting": async ({ sessionID }) => {
+      compacting.add(sessionID)
+      if (!aside.has(sessionID)) call("PreCompact", sessionID, { trigger: "auto" })
+    },
+    dispose: async () => {
+      for (const session of told.keys()) call("SessionEnd", session, { reason: "other" })
+    },
+  }
+}

@@ -1,0 +1,120 @@
+"""`gitmem install`, `uninstall` and `replay --from` for every agent: listed, all at once, taken back."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from gitmem.cli.commands.hook import hook
+from gitmem.cli.door import Door
+from gitmem.cli.main import main
+from gitmem.hosts import trial
+from gitmem.hosts.all import NAMES, find_host
+
+RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "transcripts"
+
+
+@pytest.fixture
+def project(tmp_path, bare_git, monkeypatch):
+    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    bare_git(folder, "init", "-q")
+    return folder
+
+
+@pytest.fixture
+def run(project, home, environ, tmp_path):
+    """Give a function that runs a command in the project and returns exit code, output and complaint."""
+    name = "gitmem.exe" if sys.platform == "win32" else "gitmem"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / name).write_bytes(b"#!/bin/sh\n")
+    (tmp_path / "bin" / name).chmod(0o755)
+    environ["PATH"] = os.pathsep.join([str(tmp_path / "bin"), environ["PATH"]])
+
+    def run(*args: str, data: bytes = b"") -> tuple[int, str, str]:
+        out, err = io.StringIO(), io.StringIO()
+        door = Door(environ, str(project), io.TextIOWrapper(io.BytesIO(data)), out, err)
+        code = hook(args, door) if args[0] == "hook" else main(args, lambda: door)
+        return code, out.getvalue(), err.getvalue()
+
+    assert run("init")[0] == 0
+    return run
+
+
+def tree(*folders: Path) -> dict[str, bytes | None]:
+    paths = [path for folder in folders for path in folder.rglob("*") if ".git" not in path.parts]
+    return {str(path): path.read_bytes() if path.is_file() else None for path in paths if ".gitmem" not in path.parts}
+
+
+@pytest.mark.parametrize("scope", ["--user", "--project"])
+@pytest.mark.parametrize("name", NAMES)
+def test_uninstall_leaves_every_file_as_it_was(run, project, home, name, scope):
+    if scope[2:] not in {one.value for one in find_host(name).scopes}:
+        assert run("install", name, scope, "--yes")[0] == 2
+        return
+    before = tree(project, home)
+    assert run("install", name, scope, "--yes")[0] == 0
+    assert tree(project, home) != before
+    assert run("uninstall", name, scope)[0] == 0
+    assert tree(project, home) == before
+
+
+def test_the_agents_of_this_machine_are_listed_and_all_installed(run, home, environ, tmp_path):
+    environ["PATH"] = str(tmp_path / "bin") + os.pathsep + "/usr/bin" + os.pathsep + "/bin"
+    for folder in (".codex", ".qwen"):
+        (home / folder).mkdir()
+    listed = {one["host"]: one for one in json.loads(run("install", "--json")[1])}
+    assert {"codex", "qwen"} <= set(listed)
+    assert listed["qwen"]["hooks"] == []
+    assert listed["qwen"]["parts"] == ["hooks", "mcp", "skill", "commands"]
+    assert run("install", "--all", "--user", "--yes")[0] == 0
+    assert (home / ".codex" / "hooks.json").exists()
+    assert (home / ".qwen" / "settings.json").exists()
+    listed = {one["host"]: one for one in json.loads(run("install", "--json")[1])}
+    assert listed["qwen"]["hooks"] == [str(home / ".qwen" / "settings.json")]
+    assert run("uninstall", "--all", "--user")[0] == 0
+
+
+def test_a_hook_whose_event_does_not_arrive_is_said_and_fails(run, monkeypatch):
+    monkeypatch.setattr(trial, "arrives", lambda *_: False)
+    code, _, complaint = run("install", "claude", "--only", "hooks", "--yes")
+    assert code == 1
+    assert "its event did not arrive" in complaint
+
+
+def test_what_one_agent_was_told_another_knows_at_its_start(run):
+    def deliver(host: str, event: str, **more: object) -> str:
+        payload = {"hook_event_name": event, "session_id": "s-codex", **more}
+        return run("hook", host, event, data=json.dumps(payload).encode())[1]
+
+    deliver("codex", "UserPromptSubmit", prompt="Which package manager?", turn_id="t")
+    deliver("codex", "Stop", last_assistant_message="Decision: we use uv instead of pip.", turn_id="t")
+    deliver("codex", "SessionEnd", reason="other")
+    run("hook", "codex", "--drain")
+    told = deliver("claude", "SessionStart", source="startup", session_id="s-claude")
+    assert "uv instead of pip" in json.loads(told)["hookSpecificOutput"]["additionalContext"]
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "copilot", "droid", "pi"])
+def test_sessions_are_imported_from_where_the_agent_keeps_them(run, project, home, name):
+    if not (RECORDED / name).is_dir():
+        pytest.skip(f"no recorded transcript of {name} at {RECORDED}")
+    shutil.copytree(RECORDED / name, home, dirs_exist_ok=True)
+    (path,) = home.rglob("*.jsonl")
+    text = path.read_text(encoding="utf-8").replace("/W/project", project.as_posix())
+    slug = "".join(one if one.isascii() and one.isalnum() else "-" for one in str(project))
+    own = path.parent.parent / slug if name in {"claude", "droid"} else path.parent
+    path.unlink()
+    own.mkdir(exist_ok=True)
+    (own / path.name).write_text(text, encoding="utf-8")
+    assert json.loads(run("replay", "--from", name, "--since", "2030-01-01", "--json")[1])["turns"] == 0
+    found = json.loads(run("replay", "--from", name, "--since", "2026-11-01", "--json")[1])
+    assert found["saved"] == found["turns"] >= 1
+    assert json.loads(run("replay", "--from", name, "--json")[1])["saved"] == 0

@@ -1,0 +1,63 @@
+"""Sessions of OpenCode and Kilo out of their database, and what their plugin sends."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gitmem.hosts.all import file_of, find_host, read_payload, read_transcript
+from gitmem.hosts.host import Place, Scope
+from gitmem.memory.capture.session_end import read_lines
+from gitmem.model.session.events import HookKind, parse_payload
+from gitmem.model.session.replay import hook_events
+from gitmem.model.session.transcript import Unread
+from gitmem.model.session.turns import fold
+
+AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
+FAMILY = pytest.mark.parametrize("host", ["opencode", "kilo"])
+
+
+@FAMILY
+def test_a_session_in_the_database_becomes_the_turn_that_was(recorded_transcript, host):
+    path, unread = recorded_transcript(host), Unread()
+    records = list(read_transcript(path, read_lines, unread))
+    (turn,) = fold(hook_events(records, UTC, host))
+    assert (turn.prompt, turn.answer) == ("PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip.")
+    assert [Path(name).name for name in turn.files] == ["notes.md"]
+    assert [failure.command for failure in turn.failures] == ["ls /no/such/dir"]
+    assert (turn.tools, unread.lines) == (4, 0)
+    assert turn.cwd == "/W/project"
+
+
+@FAMILY
+def test_the_sessions_of_a_project_are_found_and_the_database_stays(recorded_transcript, host, tmp_path):
+    path = recorded_transcript(host)
+    before = Path(file_of(path)).read_bytes()
+    place = Place(Scope.PROJECT, "/W/project", "/h", {"XDG_DATA_HOME": str(tmp_path)})
+    assert find_host(host).sessions(place) == [path]
+    assert find_host(host).sessions(place._replace(project="/W/other")) == []
+    assert Path(file_of(path)).read_bytes() == before
+
+
+@pytest.mark.parametrize("data", [b"", b"no database", None])
+def test_what_is_no_database_tells_nothing(tmp_path, data):
+    path = tmp_path / "opencode.db"
+    if data is not None:
+        path.write_bytes(data)
+    assert list(read_transcript(f"{path}#ses_1", read_lines)) == []
+
+
+def test_what_the_plugin_sends_is_read_in_claude_codes_words():
+    payload = {
+        "hook_event_name": "PostToolUse",
+        "session_id": "ses_1",
+        "tool_name": "write",
+        "tool_input": {"filePath": "/p/notes.md", "content": "x"},
+    }
+    event = parse_payload(read_payload(payload, "opencode")[1], AT, "opencode")
+    assert (event.tool, event.files) == ("Write", ("/p/notes.md",))
+    prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": '"set it up"', "prompt_id": "msg_1"}
+    event = parse_payload(read_payload(prompt, "kilo")[1], AT, "kilo")
+    assert (event.kind, event.text, event.turn) == (HookKind.PROMPT, "set it up", "msg_1")

@@ -1,0 +1,110 @@
+"""The plugins in JavaScript, run by Node with what the real clients gave to such a plugin."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.hosts.all import find_host, read_payload
+from gitmem.hosts.host import Place, Scope
+from gitmem.hosts.settings.edits import HOOKS
+from gitmem.model.session.events import parse_payload
+from gitmem.model.session.turns import fold
+
+RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "payloads"
+AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
+NODE = shutil.which("node")
+MEMORY = '{"hookSpecificOutput": {"additionalContext": "THE MEMORY"}}'
+HOOK = f"""
+cat >"$HOME/out/$(ls "$HOME/out" | wc -l)-$gitmem"
+case $gitmem in SessionStart*) echo '{MEMORY}' ;; esac
+"""
+DRIVER = """
+import { readdirSync, readFileSync } from "node:fs"
+const [path, folder, host] = process.argv.slice(2)
+const given = await import(path)
+const events = readdirSync(folder).filter((name) => /^[0-9].*json$/.test(name)).sort()
+const read = (name) => JSON.parse(readFileSync(`${folder}/${name}`))
+const ctx = { cwd: process.cwd(), sessionManager: { getSessionId: () => "s-1", getSessionFile: () => "" } }
+const handlers = {}, told = []
+if (host === "pi") given.default({ on: (name, handler) => (handlers[name] = handler) })
+const plugin = host === "pi" ? {} : await given.Gitmem({ directory: process.cwd() })
+for (const name of events) {
+  let event = name.slice(4, -5)
+  if (host === "pi") {
+    const answer = await handlers[event.split("-")[0]]?.(read(name), ctx)
+    if (answer) told.push(answer.message.content)
+  } else if (event.startsWith("event.")) {
+    await plugin.event({ event: { type: event.slice(6), properties: read(name)[0] } })
+  } else if (event === "system.transform") {
+    const output = { system: ["You are an agent."] }
+    await plugin["experimental.chat.system.transform"](read(name)[0], output)
+    told.push(...output.system.slice(1))
+  } else {
+    event = event.split("-")[0].replace("session.compacting", "experimental.session.compacting")
+    await plugin[event]?.(...read(name))
+  }
+}
+console.log(JSON.stringify(told))
+"""
+
+
+@pytest.fixture
+def played(tmp_path):
+    """Give a function that plays a host's recorded events to its plugin; returns what was sent, and what was told."""
+    if NODE is None or sys.platform == "win32":
+        pytest.skip("there is no Node and sh here")
+
+    def play(host: str, folder: str) -> tuple[list[dict[str, object]], list[str]]:
+        events = RECORDED / folder
+        if not events.is_dir():
+            pytest.skip(f"no recorded events of {host} at {events}")
+        items = find_host(host).edits(Place(Scope.USER, "/p", str(tmp_path), {}))
+        plugin = tmp_path / "gitmem.mjs"
+        plugin.write_bytes(next(item.data for item in items if item.part == HOOKS))
+        script = tmp_path / ".local" / "share" / "gitmem" / "hook.sh"
+        script.parent.mkdir(parents=True)
+        script.write_text(HOOK)
+        (tmp_path / "out").mkdir()
+        (tmp_path / "driver.mjs").write_text(DRIVER)
+        done = subprocess.run(
+            [NODE, str(tmp_path / "driver.mjs"), str(plugin), str(events), host],
+            cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}, capture_output=True, check=True,
+        )  # fmt: skip
+        sent = sorted((tmp_path / "out").iterdir(), key=lambda path: int(path.name.split("-")[0]))
+        return [json.loads(path.read_bytes()) for path in sent], json.loads(done.stdout)
+
+    return play
+
+
+def turns(sent, host):
+    read = [(number, read_payload(payload, host)) for number, payload in enumerate(sent)]
+    events = (parse_payload(payload, AT + timedelta(seconds=number), label) for number, (label, payload) in read)
+    return fold(event for event in events if event is not None)
+
+
+@pytest.mark.parametrize("host", ["opencode", "kilo", "pi"])
+def test_recorded_events_become_the_turn_that_was(played, host):
+    sent, told = played(host, host)
+    (turn,) = turns(sent, host)
+    assert (turn.prompt, turn.answer) == ("PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip.")
+    assert [Path(name).name for name in turn.files] == ["notes.md"]
+    assert [failure.command for failure in turn.failures] == ["ls /no/such/dir"]
+    assert (turn.tools, turn.closed) == (4, True)
+    assert set(told) == {"THE MEMORY"}
+    assert [payload["hook_event_name"] for payload in sent].count("SessionStart") == 1
+    assert sent[-1]["hook_event_name"] == "SessionEnd"
+
+
+def test_subagents_and_summaries_of_a_compaction_are_no_turns(played):
+    sent, _ = played("opencode", "opencode/compaction-subagent")
+    found = turns(sent, "opencode")
+    assert not any("PROMPT-SUB" in turn.prompt or "DONE-SUB" in turn.answer for turn in found)
+    assert not any("Summary of the conversation" in turn.answer for turn in found)
+    assert len(found) >= 2
