@@ -37,6 +37,7 @@ GROUPS = {
         "recall": "print what is remembered about something, for an agent",
         "get": "print some lines of a document, or one entry",
         "show": "print a document, a day, an entry, a fact or a commit",
+        "start": "print the text that the agent's next session starts with",
         "keywords": "list keywords, and the entries that bear them",
     },
     "work on a task": {

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 SECONDS = 0.3  # for all questions together; without an answer by then the project is left out
 _COMMITS = 3
+_FILES, _MAX_NAME = 5, 100  # changed files that are named, and characters of a name
 _MAX_SUBJECT = 300  # characters of a line that `git log` prints
 _COMMANDS = (
     ("symbolic-ref", "--short", "--quiet", "HEAD"),
@@ -31,17 +32,21 @@ _COMMANDS = (
 
 
 class ProjectState(Value):
-    """A project's root, branch ("" if HEAD is detached), number of changed files, and last commits."""
+    """A project's root, branch ("" if HEAD is detached), number of changed files, last commits, some changed files."""
 
     root: str
     branch: str
     changed: int
     commits: tuple[str, ...]
+    files: tuple[str, ...] = ()
 
     def lines(self) -> tuple[str, ...]:
         """Return the state as lines of the text a session starts with."""
-        count = f"{self.changed} changed file{'s' if self.changed > 1 else ''}" if self.changed else "no changed files"
-        where = f"{self.root}, on {self.branch or 'no branch'}, {count} since the last commit"
+        where = f"{self.root}, on {self.branch or 'no branch'}"
+        if self.changed:
+            more = self.changed - len(self.files)
+            named = ", ".join((*self.files, *([f"{more} more"] if more and self.files else ())))
+            where += f"; changed since the last commit: {named or f'{self.changed} files'}"
         return (where, *(f"- {commit}" for commit in self.commits))
 
 
@@ -85,4 +90,6 @@ class ProjectQuestions:
             return None
         branch, status, log = outputs
         commits = tuple(line[:_MAX_SUBJECT] for line in log.splitlines())
-        return ProjectState(self._root, branch.strip(), len(status.splitlines()), commits)
+        changed = status.splitlines()
+        files = tuple(line[3:][:_MAX_NAME] for line in changed[:_FILES])  # after its two letters
+        return ProjectState(self._root, branch.strip(), len(changed), commits, files)

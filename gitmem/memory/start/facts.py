@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.errors import GitmemError
 from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
 from gitmem.model.fact.holds import in_force
 from gitmem.model.ids import is_id, tail_of
@@ -25,6 +26,12 @@ _MAX_CHOSEN = 30  # facts among which the budget chooses
 # By kind; a solution is told only if memory.md names its files.
 _WORTH = {"rule": 3.0, "preference": 3.0, "decision": 2.5, "core-logic": 2.0, "pattern": 2.0, "solution": 0.0}
 _PER_WORD, _MAX_FOR_WORDS = 0.5, 3.0  # for each keyword or file of a fact that memory.md names
+_PLAIN = (FactKind.DECISION, FactKind.CORE_LOGIC)  # kinds that a line does not name
+_MOST_TIMES = 4  # that a fact was said again, each worth as much as a word
+_WITH_REASON = 12  # facts, of the first ones, whose reason is read
+_LONGEST_REASON = 200  # characters
+_FACT_BYTES = 4_096  # read of a fact's file for its reason
+_REASON = re.compile(rb"(?m)^\*\*(?:Why|How):\*\* ([^\r\n]+)")
 _PER_CONFIDENCE = 3.0  # what a person said is told before what an answer proposed
 _MIN_SCORE = 1.0
 _MAX_FILES = 100  # of a fact whose files are compared
@@ -77,7 +84,15 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     ended = frozenset(normalized(fact.description) for fact in over) - said
     texts = frozenset(normalized(fact.description) for fact in told)
     return ChosenFacts(
-        tuple(_line(group, stale) for group in groups), texts, _digests(told), settled, ended, tuple(current)
+        tuple(
+            _line(group, stale, _reason(store, group[0]) if place < _WITH_REASON and not late() else "")
+            for place, group in enumerate(groups)
+        ),
+        texts,
+        _digests(told),
+        settled,
+        ended,
+        tuple(current),
     )
 
 
@@ -102,7 +117,8 @@ def _score(fact: Fact, words: set[str], recent: str) -> float:
     if not worth and not files:
         return 0.0
     confidence = fact.confidence if fact.confidence is not None else 0.5
-    return worth + min(for_words, _MAX_FOR_WORDS) + _PER_CONFIDENCE * confidence
+    often = _PER_WORD * min(len(fact.sources) - 1, _MOST_TIMES) if fact.sources else 0.0
+    return worth + min(for_words, _MAX_FOR_WORDS) + _PER_CONFIDENCE * confidence + often
 
 
 def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:
@@ -129,16 +145,26 @@ def _groups(chosen: Sequence[Fact], current: Sequence[Fact]) -> list[list[Fact]]
     return groups
 
 
-def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:
+def _reason(store: Store, fact: Fact) -> str:
+    """Return why a fact holds, or how a problem was solved, as its file says; "" if it does not, or at length."""
+    try:
+        found = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
+    except (GitmemError, OSError):
+        return ""
+    reason = found[1].decode("utf-8", "replace").strip() if found else ""
+    return reason if len(reason) <= _LONGEST_REASON and normalized(reason) not in normalized(fact.description) else ""
+
+
+def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]], reason: str = "") -> str:
     """Return the line of the newest of some facts that contradict each other; it names what was said before."""
     fact, *before = group
-    about = f"{fact.kind}, {fact.when:%Y-%m-%d}"
+    about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
     if before:
         said = " / ".join(f"{one.description} ({one.when:%Y-%m-%d})" for one in before)
         about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {said}; not decided yet, see `gitmem review`"
     if changed := stale.get(fact.id):
         about += f"; may be out of date, since changed: {', '.join(changed[:3])}"
-    return f"- {fact.description} ({about})"
+    return f"- {fact.description}{f' Why: {reason}' if reason else ''} ({about})"
 
 
 def _digests(facts: Sequence[Fact]) -> frozenset[str]:

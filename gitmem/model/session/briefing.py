@@ -23,23 +23,42 @@ class Part(Value):
     keep_last: bool = False
 
 
-def compose(lead: str, parts: Iterable[Part], close: str, budget: int) -> str:
-    """Return the text of these parts between two lines, of at most `budget` tokens; "" if nothing fits."""
+class Shown(Value):
+    """A part as it is told: its text, how many pieces of how many that is, and what it costs in tokens."""
+
+    title: str
+    text: str
+    pieces: int
+    of: int
+
+    @property
+    def tokens(self) -> int:
+        """Return what the part costs."""
+        return estimate_tokens(self.text) + 1
+
+
+def fit(lead: str, parts: Iterable[Part], close: str, budget: int) -> list[Shown]:
+    """Return the parts as they fit between two lines into `budget` tokens, without those of which nothing fits."""
     left = budget - estimate_tokens(lead + close) - 2
-    texts = []
+    shown = []
     for part in parts:
-        text = _part(part, min(left, budget * part.share // 100))
-        if text:
-            texts.append(text)
-            left -= estimate_tokens(text) + 1
-    return "\n\n".join([lead, *texts, close]) if texts else ""
+        one = _part(part, min(left, budget * part.share // 100))
+        if one.pieces:
+            shown.append(one)
+            left -= one.tokens
+    return shown
 
 
-def _part(part: Part, budget: int) -> str:
+def joined(lead: str, shown: Sequence[Shown], close: str) -> str:
+    """Return the text of these parts between two lines; "" if there are none."""
+    return "\n\n".join([lead, *(part.text for part in shown), close]) if shown else ""
+
+
+def _part(part: Part, budget: int) -> Shown:
     head = f"## {part.title}"
     left = budget - estimate_tokens(head) - 2
     kept = _that_fit(part.pieces[::-1], left)[::-1] if part.keep_last else _that_fit(part.pieces, left)
-    return "\n".join([head, *kept]) if kept else ""
+    return Shown(part.title, "\n".join([head, *kept]), len(kept), len(part.pieces))
 
 
 def _that_fit(pieces: Sequence[str], budget: int) -> list[str]:

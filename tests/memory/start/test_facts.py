@@ -11,6 +11,7 @@ from gitmem.memory.background import tend
 from gitmem.memory.start import facts
 from gitmem.memory.start.concept import current_concept
 from gitmem.memory.start.facts import choose_facts
+from gitmem.memory.start.start import session_start
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
@@ -151,3 +152,14 @@ def test_the_concept_at_hand_is_told_under_the_name_it_has_now(desk):
     path.unlink()
     [part] = current_concept(desk.store, "")
     assert "loader 0" in part.title
+
+
+def test_facts_about_what_is_changed_and_often_said_come_first(desk):
+    for number in range(3):
+        put(desk, FactKind.DECISION, f"Part {number} has its own settings.", files=(f"part_{number}.py",))
+    put(desk, FactKind.DECISION, "Use uv.", sources=("x1111111111", "x2222222222", "x3333333333"))
+    state = ProjectState("/p", "main", 1, (), ("part_1.py",))
+    text = session_start(desk.store, (), state, ())
+    places = [text.index(words) for words in ("Part 1 has", "Use uv.", "Part 2 has")]
+    assert places[:1] < places[2:]
+    assert places[1] < places[2]

@@ -106,9 +106,11 @@ def test_the_budget_is_kept_and_no_entry_cut(desk, count, size, budget):
     assert estimate_tokens(text) <= budget
     assert len(text) < 10_000
     whole = Path(desk.store.root, "memory.md").read_text(encoding="utf-8")
+    brief = re.sub(r"(?<=:[0-9]{2}):[0-9]{2}\] (?:\*\*(?:Exchange|Decision|Issue)\*\*[^:]*: )?", "] ", whole)
+    brief = re.sub(r" \^[0-9a-z]{20}$", "", brief, flags=re.MULTILINE)
     for piece in re.findall(r"^- \[.*(?:\n  .*)*", text, re.MULTILINE):
         if "unsaved" not in piece:
-            assert piece in re.sub(r" \^[0-9a-z]{20}$", "", whole, flags=re.MULTILINE)
+            assert piece in brief
 
 
 def test_the_newest_of_each_is_what_fits(desk):
@@ -267,3 +269,26 @@ def test_once_it_is_late_no_more_files_are_read(desk):
 def test_a_memory_that_is_no_text_is_not_told(desk):
     Path(desk.store.root, "memory.md").write_bytes(b"## Core Decisions\n\n- [2026-11-20 10:00:00] **Decision**: x\0y\n")
     assert told(desk) == ""
+
+
+def test_what_says_nothing_to_a_new_session_is_left_out(desk):
+    entry = Entry("x" + "1" * 10, "2026-11-20 10:00:59", "Exchange", SAID, ("sess-1",))
+    state = Entry("2" * 20, "2026-11-20 10:00:59", "State", "On it.", ("sess-1",))
+    failed = Entry("x" + "3" * 10, "2026-11-20 10:01:59", "Exchange", "Deploy.\nOutcome: partial", ("sess-1",))
+    body = "## Current State\n\n" + render_entry(state) + "\n## Recent Context\n\n"
+    Path(desk.store.root, "memory.md").write_text(body + render_entry(entry) + render_entry(failed), encoding="utf-8")
+    text = told(desk, project=PROJECT)
+    assert "- [2026-11-20 10:00] Fix the parser.\n  Done: It reads CRLF.\n- [" in text
+    assert "- [2026-11-20 10:00] **State**: On it." in text
+    assert "- [2026-11-20 10:01] Deploy.\n  Outcome: partial" in text
+
+
+def test_changed_files_are_named(desk):
+    put_fact(desk, "Use uv, not pip.")
+    assert "on main; changed since the last commit: 2 files" in told(desk, project=PROJECT)
+    named = PROJECT._replace(files=("a.py",))
+    assert "on main; changed since the last commit: a.py, 1 more" in told(desk, project=named)
+    assert "on main\n" in told(desk, project=PROJECT._replace(changed=0))
+
+
+SAID = "Fix the parser.\nDone: It reads CRLF.\nKeywords: parser, CRLF\nOutcome: success"
