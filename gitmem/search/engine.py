@@ -214,9 +214,11 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
 
 
 def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:
-    """Estimate the statistics of all files from those that were read."""
-    units = sum(map(len, pool.read))
-    characters = sum(one.total for one in pool.read)
+    """Estimate the statistics of all files from those that were read and have a term; only these are cut."""
+    matching = [units for units, of_file in zip(pool.read, found, strict=True) if of_file]
+    units = sum(map(len, matching))
+    characters = sum(one.total for one in matching)
+    times = pool.times * sum(one.size for one in pool.read) / max(sum(one.size for one in matching), 1)
     frequencies = [0.0] * terms
     for of_file in found:
         for unit in of_file.values():
@@ -224,7 +226,7 @@ def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Cor
                 frequencies[term] += 1 / pool.share
     for term, estimate in pool.estimated.items():
         frequencies[term] = max(frequencies[term], estimate)
-    return Corpus(units * pool.times, max(characters / units, 1.0) if units else 1.0, tuple(frequencies))
+    return Corpus(units * times, max(characters / units, 1.0) if units else 1.0, tuple(frequencies))
 
 
 def fits(item: Ranked, query: Query, filters: Filters) -> bool:

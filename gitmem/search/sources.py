@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 MOST_FILES = 60  # read and ranked
-FEW_BYTES = 2_000_000  # of a store that is read whole: starting ripgrep would take longer than it saves
+# Of a store that is read whole: loading and starting ripgrep would take longer than it saves.
+FEW_FILES, FEW_BYTES = 200, 2_000_000
 MANY_BYTES = 8_000_000  # of a store in which common words of a query are not scanned for (BUDGET)
 MANY_FILES = 400  # read where a filter needs the text of a unit
 BUDGET = 2_000  # matching lines of one scan
@@ -69,9 +70,10 @@ def work_tree(
     size = documents.size()
     share, complete = 1.0, True
     estimated: dict[int, float] = {}
-    if scanner is None and len(documents.keys) <= MOST_FILES and size <= FEW_BYTES:
+    if scanner is None and len(documents.keys) <= FEW_FILES and size <= FEW_BYTES:
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
-        read = [units for units in everything if any(literal in units.low for literal in literals)]
+        # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
+        read = everything if terms else [one for one in everything if any(literal in one.low for literal in literals)]
     else:
         from gitmem.search.scan.choose import make_scanner
 

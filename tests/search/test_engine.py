@@ -138,6 +138,7 @@ def test_the_total_counts_hits_beyond_the_limit(shelf, monkeypatch):
     assert totals("type:note", 2) == (2, 4, True)
     monkeypatch.setattr(engine, "_WEIGHED", 1)
     assert totals("type:note", 2) == (2, 3, False)
+    monkeypatch.setattr(sources, "FEW_FILES", 3)
     monkeypatch.setattr(sources, "MOST_FILES", 3)
     assert totals("zebra", 2) == (2, 3, False)
 

@@ -80,7 +80,7 @@ def test_a_small_store_that_is_read_as_a_whole_answers_as_a_scanned_one(shelf, q
 
 
 def test_only_a_small_store_is_read_as_a_whole(shelf, monkeypatch):
-    for number in range(sources.MOST_FILES):
+    for number in range(sources.FEW_FILES):
         shelf.put(f"knowledge/part-{number:03}.md", "# Part\n\n" + ("zebra" if number == 7 else "horse") + "\n")
     read = []
     monkeypatch.setattr(
