@@ -4,6 +4,7 @@
 # `make test-e2e` runs the real Claude Code against it, offline, and clients of MCP that are not ours; npm brings them
 # (1.2 GB).
 # `make test-e2e-hosts` does the same with Codex, Gemini CLI and OpenCode.
+# `make pictures` makes those of the viewer in docs/, with chromium.
 # The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone, and
 # what its tests and checks need as soon as one of these is asked for.
 
@@ -13,7 +14,7 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
-.PHONY: try test test-slow test-e2e test-e2e-hosts lint types layers format clean
+.PHONY: try pictures test test-slow test-e2e test-e2e-hosts lint types layers format clean
 
 $(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gitmem needs Python 3.11 or later; say PYTHON=python3.13 make ...")'
@@ -27,6 +28,9 @@ $(READY): $(INSTALLED)
 
 try: $(INSTALLED)
 	@$(BIN)/python -m gitmem.cli.demo
+
+pictures: $(READY)
+	PICTURES=docs $(BIN)/python -m pytest -q -m e2e tests/e2e/test_web.py -k pictures
 
 test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not e2e'

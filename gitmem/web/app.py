@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -36,14 +38,19 @@ DONE = "done"  # the parameter with the commit that an act made
 
 def make_app(open_store: Callable[[], Store], port: int, token: str, *, read_only: bool = False) -> ASGIApp:
     """Return the guarded application for a port; it opens the store anew for each request."""
-    pages = _Pages(open_store, forms=not read_only)
+    return _guarded(_Pages(open_store, forms=not read_only), port, token)
+
+
+def _guarded(pages: _Pages, port: int, token: str) -> ASGIApp:
     routes = [Route("/{path:path}", pages.get, methods=["GET"]), Route("/{path:path}", pages.post, methods=["POST"])]
     return Guard(Starlette(routes=routes), port, token)
 
 
 def serve(open_store: Callable[[], Store], listening: socket.socket, token: str, *, read_only: bool) -> None:
     """Serve until the process is interrupted."""
-    app = make_app(open_store, listening.getsockname()[1], token, read_only=read_only)
+    pages = _Pages(open_store, forms=not read_only)
+    threading.Thread(target=pages.warm, daemon=True).start()
+    app = _guarded(pages, listening.getsockname()[1], token)
     loopback.serve(app, listening)
 
 
@@ -52,6 +59,13 @@ class _Pages:
         self._open = open_store
         self._kept = Kept()
         self._forms = forms
+
+    def warm(self) -> None:
+        """Read history and facts before somebody asks for them."""
+        with contextlib.suppress(GitmemError, OSError):  # a page that needs them says what is wrong
+            view = View(self._open(), {}, self._kept)
+            view.records()
+            view.statuses()
 
     def get(self, request: Request) -> Response:
         """Answer with a page, its twin, or a file that goes with the pages."""

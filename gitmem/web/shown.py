@@ -53,4 +53,4 @@ def markdown(text: str) -> Markup:
 @cache
 def _parser() -> MarkdownIt:
     rules = ["link", "image", "autolink", "html_inline", "html_block", "reference"]
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"]).disable(rules)
+    return MarkdownIt("commonmark", {"html": False, "breaks": True}).enable(["table", "strikethrough"]).disable(rules)

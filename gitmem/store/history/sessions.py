@@ -38,15 +38,15 @@ class Session:
     file: str
 
 
-def sessions(store: Store) -> list[Session]:
-    """Return all sessions, the newest first."""
+def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[Session]:
+    """Return all sessions, the newest first, out of all commits, which a caller may know, the newest first."""
     found: dict[str, list[CommitRecord]] = {}
-    for record in records(store):
+    for record in records(store) if every is None else every:
         if record.session:
             found.setdefault(record.session, []).append(record)
     files = _session_files(store)
-    every = [_session(identifier, commits[::-1], files) for identifier, commits in found.items()]
-    return sorted(every, key=lambda session: session.last, reverse=True)
+    told = [_session(identifier, commits[::-1], files) for identifier, commits in found.items()]
+    return sorted(told, key=lambda session: session.last, reverse=True)
 
 
 def find_session(store: Store, prefix: str) -> Session:

@@ -55,7 +55,7 @@ def show_facts(view: View) -> dict[str, Any]:
 def show_fact(view: View, identifier: str) -> dict[str, Any]:
     """Return one fact: its text and standing, its life, the exchange it came from, the code it speaks of."""
     store = view.store
-    known = find_fact(store, identifier)
+    known = next((one for one in view.facts() if one.id == identifier), None) or find_fact(store, identifier)
     fact = read_fact(store, known)
     facts = {one.id: one for one in view.facts()}
     status, code = view.statuses()[known.id], view.code()

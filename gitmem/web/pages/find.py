@@ -9,7 +9,7 @@ from gitmem.errors import GitmemError
 from gitmem.model.fact.holds import Standing
 from gitmem.search.engine import answer
 from gitmem.search.hits import is_fact
-from gitmem.store.history.records import records, resolve
+from gitmem.store.history.records import resolve
 
 if TYPE_CHECKING:
     from gitmem.search.hits import Hit
@@ -47,7 +47,7 @@ def _oldest(view: View) -> int:
     store = view.store
     if not store.tip:
         return 0
-    first = view.kept.get_or_make("first", store.tip, lambda: min(record.date for record in records(store)))
+    first = view.kept.get_or_make("first", store.tip, lambda: min(record.date for record in view.records()))
     return max(int((store.context.clock() - first).days), 0)
 
 

@@ -10,7 +10,6 @@ from gitmem.memory.start.start import session_start
 from gitmem.model.message import Op
 from gitmem.project.state import ProjectQuestions
 from gitmem.store.history.records import records
-from gitmem.store.review.pairs import waiting_pairs
 from gitmem.store.review.purges import waiting_purges
 from gitmem.store.review.waiting import documents_to_review
 from gitmem.store.spool.hooks import HookSpool
@@ -61,9 +60,14 @@ def _needs(view: View) -> list[dict[str, Any]]:
     statuses = view.statuses()
     code = view.code()
     stale = code.changed_since([fact for fact in view.facts() if statuses[fact.id].holds]) if code else {}
+    disputes = sum(len(status.disputes) for status in statuses.values()) // 2  # each side names the other
     spool, hooks = store.spool, HookSpool(store.private)
     return [
-        {"what": "facts that contradict each other", "count": len(waiting_pairs(store)), "href": "/review"},
+        {
+            "what": "facts that contradict each other",
+            "count": disputes,
+            "href": "/review",
+        },
         {"what": "documents that two machines changed", "count": len(documents_to_review(store)), "href": "/review"},
         {"what": "facts whose code has changed since", "count": len(stale), "href": "/facts?show=stale"},
         {"what": "purges of other machines", "count": len(waiting_purges(store)), "href": "/review"},

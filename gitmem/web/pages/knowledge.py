@@ -1,23 +1,61 @@
-"""What was learned of the project itself: errors with their mends, patterns, commands."""
+"""What was learned of the project itself: its knowledge, hotspots, commands, and errors with what mended them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from gitmem.memory.learned.bugs import known_patterns
+from gitmem.memory.learned.knowledge import known_knowledge
 from gitmem.model.fact.fact import FactKind
 from gitmem.web.pages.facts import fact_value
-from gitmem.web.pages.view import LENGTH, View
+from gitmem.web.pages.view import LENGTH, moment
+
+if TYPE_CHECKING:
+    from gitmem.model.learned.pattern import BugPattern
+    from gitmem.web.pages.view import View
 
 _KINDS = (FactKind.PATTERN, FactKind.CORE_LOGIC, FactKind.SOLUTION, FactKind.ISSUE)
+_MAX_LINES = 15
+_MAX_GROUP = 20
 
 
 def show_knowledge(view: View) -> dict[str, Any]:
-    """Return the facts that tell of the project, by kind."""
+    """Return what is known of the project by kind, errors with their solutions, and the facts that tell of it."""
     statuses = view.statuses()
     holding = [fact for fact in view.facts() if statuses[fact.id].holds]
     groups = []
     for kind in _KINDS:
         found = sorted((fact for fact in holding if fact.kind is kind), key=lambda fact: fact.when, reverse=True)
-        shown = [fact_value(fact, statuses[fact.id]) for fact in found[:LENGTH]]
+        shown = [fact_value(fact, statuses[fact.id]) for fact in found[:_MAX_GROUP]]
         groups.append({"kind": kind.value, "total": len(found), "facts": shown})
-    return {"groups": groups}
+    documents = [
+        {
+            "kind": known.kind.value,
+            "lines": list(known.lines[:_MAX_LINES]),
+            "more": max(len(known.lines) - _MAX_LINES, 0),
+            "confidence": known.confidence,
+            "updated": moment(known.updated),
+        }
+        for known, _ in known_knowledge(view.store)
+    ]
+    return {
+        "documents": documents,
+        "bugs": [_bug(one) for one in known_patterns(view.store)[:LENGTH]],
+        "groups": groups,
+    }
+
+
+def _bug(pattern: BugPattern) -> dict[str, Any]:
+    solutions = sorted(pattern.solutions, key=lambda one: one.confidence, reverse=True)
+    return {
+        "id": pattern.id,
+        "title": pattern.title,
+        "seen": len(pattern.seen),
+        "updated": moment(pattern.updated),
+        "files": list(pattern.files),
+        "commands": list(pattern.commands),
+        "solutions": [
+            {"text": one.text, "worked": len(one.worked), "tried": len(one.worked) + len(one.failed)}
+            for one in solutions
+        ],
+    }

@@ -24,7 +24,8 @@ def show_review(view: View) -> dict[str, Any]:
     if not store.tip:
         return {"pairs": [], "documents": [], "stale": [], "purges": [], "summaries": []}
     statuses, code = view.statuses(), view.code()
-    pairs = waiting_pairs(store)[:LENGTH]
+    disputed = any(status.disputes for status in statuses.values())
+    pairs = waiting_pairs(store)[:LENGTH] if disputed else []
     authors = authors_of(store, [fact for pair in pairs for fact in (pair.older, pair.newer)])
     holding = [fact for fact in view.facts() if statuses[fact.id].holds]
     stale = code.changed_since(holding) if code else {}

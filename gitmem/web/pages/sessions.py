@@ -65,7 +65,9 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
 def _known(view: View) -> list[Session]:
     if not view.store.tip:
         return []
-    found: list[Session] = view.kept.get_or_make("sessions", view.store.tip, lambda: sessions(view.store))
+    found: list[Session] = view.kept.get_or_make(
+        "sessions", view.store.tip, lambda: sessions(view.store, view.records())
+    )
     return found
 
 

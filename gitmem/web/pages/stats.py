@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 from gitmem.memory.ask.ask import spending
-from gitmem.store.history.records import records
 from gitmem.store.sync.all import states
 from gitmem.store.upkeep.failures import FailureLog
 from gitmem.text.tokens import estimate_tokens
@@ -80,7 +79,7 @@ def _machines(view: View) -> list[dict[str, Any]]:
 
     def make() -> list[dict[str, Any]]:
         last: dict[str, dict[str, Any]] = {}
-        for record in records(store):
+        for record in view.records():
             name = record.machine or record.author
             one = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
             one["commits"] += 1

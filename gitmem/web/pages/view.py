@@ -6,11 +6,12 @@ import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gitmem.model.fact.holds import what_holds
 from gitmem.project.code import project_code
-from gitmem.store.headers.facts import known_facts
+from gitmem.store.headers.facts import fact_headers, fact_of
 from gitmem.store.history.records import records
 
 if TYPE_CHECKING:
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from gitmem.model.fact.fact import Fact
     from gitmem.model.fact.holds import Status
     from gitmem.project.code import ProjectCode
+    from gitmem.store.headers.cache import Header
     from gitmem.store.history.records import CommitRecord
     from gitmem.store.store import Store
 
 LENGTH = 50  # items of a list on one page
+_GROWN = 200  # commits among which the newest known one is looked for
 
 
 class Kept(dict[str, tuple[object, Any]]):
@@ -48,23 +51,45 @@ class View:
         """Return what the address says of a name, "" if nothing."""
         return self.asked.get(name, "").strip()
 
+    def records(self) -> list[CommitRecord]:
+        """Return all commits, the newest first; of a history that has grown in line only the new ones are read."""
+        tip = self.store.tip
+        if tip is None:
+            return []
+        before: object
+        known: list[CommitRecord]
+        before, known = self.kept.get("records", (None, []))
+        if before != tip:
+            newest = records(self.store, limit=_GROWN) if known else []
+            place = next((place for place, one in enumerate(newest) if one.commit == before), None)
+            in_line = place is not None and all(len(one.parents) == 1 for one in newest[:place])
+            known = [*newest[:place], *known] if in_line else records(self.store)
+            self.kept["records"] = (tip, known)
+        return known
+
     def days(self) -> Counter[date]:
         """Return how many commits each day has."""
-        store = self.store
-        if not store.tip:
-            return Counter()
+        every = self.records()
         found: Counter[date] = self.kept.get_or_make(
-            "days", store.tip, lambda: Counter(record.date.astimezone().date() for record in records(store))
+            "days", self.store.tip, lambda: Counter(record.date.astimezone().date() for record in every)
         )
         return found
 
     def facts(self) -> list[Fact]:
         """Return all facts, without their texts."""
-        return known_facts(self.store)
+        found: list[Fact] = self.kept.get_or_make(
+            "facts", self._headers, lambda: [fact_of(header) for header in self._headers]
+        )
+        return found
 
     def statuses(self) -> Mapping[str, Status]:
         """Return how each fact stands."""
-        return what_holds(self.facts())
+        found: Mapping[str, Status] = self.kept.get_or_make("statuses", self._headers, lambda: what_holds(self.facts()))
+        return found
+
+    @cached_property
+    def _headers(self) -> list[Header]:
+        return fact_headers(self.store)
 
     def code(self) -> ProjectCode | None:
         """Return the code of the project that the store stands in."""

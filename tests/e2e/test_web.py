@@ -1,0 +1,292 @@
+"""The viewer in a real browser: Debian's chromium, driven by Playwright; axe-core comes through npm."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from gitmem.machine.context import Context
+from gitmem.machine.resources import resource
+from gitmem.memory.replay import replay
+from gitmem.memory.save import save
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
+from gitmem.model.ids import make_id
+from gitmem.store.headers.facts import known_facts
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+
+pytestmark = pytest.mark.e2e
+PICTURES = os.environ.get("PICTURES")  # the folder that `make pictures` names
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+AXE = "axe-core@4.11.0"
+NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+HOSTILE = (
+    "Deploy with <script>document.title='owned'</script><img src=http://evil.example/p.png onerror=alert(1)> "
+    "\u202eyadirF no\u200b [docs](http://evil.example/) ```\n</main><style>*{display:none}</style>"
+)
+LISTS = ["", "timeline", "search?q=hash", "facts", "sessions", "concepts", "knowledge", "review", "sync", "stats"]
+
+
+class Site:
+    """A viewer that serves the demo's memory, and a browser that is signed in."""
+
+    def __init__(self, store: Store, url: str, browser) -> None:
+        self.store = store
+        self.base, self.token = url.split("/?")
+        self.browser = browser
+        page = browser.new_page()
+        page.goto(url)
+        self.state = page.context.storage_state()
+        page.close()
+
+    @contextlib.contextmanager
+    def tab(self, width: int = 1100, **options):
+        context = self.browser.new_context(
+            storage_state=self.state, viewport={"width": width, "height": 800}, timezone_id="UTC", **options
+        )
+        yield context.new_page()
+        context.close()
+
+    def fact(self, words: str):
+        return next(fact for fact in known_facts(self.store) if words in fact.description)
+
+    def add(self, number: int, text: str, kind: str = "decision"):
+        identifier = make_id(int(NOW.timestamp() * 1000) + number, bytes([number]) * 10)
+        saved = save(self.store, Save(identifier, NOW, text, MemoryType(kind), (), "", "cli"), scan=True)
+        return next(fact for fact in known_facts(self.store) if fact.id == saved.id)
+
+    def subjects(self) -> list[str]:
+        command = ["git", "-C", self.store.root, "log", "--format=%s"]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
+@pytest.fixture
+def site(home, environ, tmp_path, new_store):
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("there is no chromium here: apt-get install chromium")
+    project = tmp_path / "shop"
+    project.mkdir()
+    context = Context(environ, str(home), "box", lambda: NOW)
+    store = new_store(project, context, NOW)
+    for name in ("1-login.jsonl", "2-orders.jsonl"):
+        replay(store, resource("templates", "demo", name))
+    server = subprocess.Popen(
+        [sys.executable, "-m", "gitmem", "web", "--json"],
+        cwd=project, env={**environ, "PYTHONPATH": os.getcwd()}, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with server:
+        try:
+            url = json.loads("".join(server.stdout.readline() for _ in range(3)))["url"]
+            with playwright.sync_playwright() as started:
+                arguments = ["--no-sandbox", "--host-resolver-rules=MAP evil.example 127.0.0.1"]
+                browser = started.chromium.launch(executable_path=CHROMIUM, args=arguments)
+                yield Site(store, url, browser)
+                browser.close()
+        finally:
+            server.terminate()
+
+
+def every_page(site) -> list[str]:
+    session = "5f0c2a7e-11d4-4c52-9d0e-6a2f3b1c8e01"
+    concept = next(Path(site.store.root, "concepts").glob("*.md")).name.partition("-")[0]
+    return [
+        *LISTS,
+        f"fact/{site.fact('argon2id').id}",
+        f"session/{session}",
+        f"concept/{concept}",
+        "commit/HEAD",
+        "none",
+    ]
+
+
+def test_no_page_has_a_fault_that_axe_finds(site, fetched):
+    axe = (fetched("axe-core", AXE).parent / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
+    site.add(1, "Always use tabs in Go files.")
+    site.add(2, "Never use tabs in Go files.")
+    found = []
+    for scheme in ("light", "dark"):
+        with site.tab(color_scheme=scheme) as page:
+            for path in every_page(site):
+                page.goto(f"{site.base}/{path}")
+                page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+                page.evaluate(axe)
+                faults = page.evaluate("axe.run()")["violations"]
+                found += [
+                    (scheme, path, one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in faults
+                ]
+    assert not found
+
+
+def test_narrow_print_and_korean(site):
+    with site.tab(width=320) as page:
+        for path in every_page(site):
+            page.goto(f"{site.base}/{path}")
+            assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+        page.goto(f"{site.base}/facts")
+        assert "페이지는 오프셋 대신 커서 방식으로 하기로 했습니다." in page.inner_text("main")
+        page.emulate_media(media="print")
+        assert not page.is_visible("nav")
+        assert page.is_visible("text=커서 방식으로")
+
+
+def test_keys(site):
+    with site.tab() as page:
+        page.goto(f"{site.base}/")
+        page.keyboard.press("g")
+        page.keyboard.press("f")
+        page.wait_for_url("**/facts")
+        page.keyboard.press("j")
+        page.keyboard.press("j")
+        page.keyboard.press("k")
+        first = page.inner_text(".item.at .what")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/fact/*")
+        assert page.inner_text("h1") == first
+        page.go_back()
+        page.wait_for_url("**/facts")
+        page.keyboard.press("?")
+        assert page.is_visible("#keys")
+        page.keyboard.press("Escape")
+        page.keyboard.press("g")
+        page.keyboard.press("t")
+        page.wait_for_url("**/timeline")
+        page.keyboard.press("/")
+        page.keyboard.type("argon2id")
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/search?q=argon2id*")
+        assert "argon2id" in page.inner_text(".hits")
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_an_act_and_its_undo_are_commits(site, script):
+    fact = site.fact("argon2id")
+    before = site.subjects()
+    with site.tab(java_script_enabled=script) as page:
+        page.goto(f"{site.base}/fact/{fact.id}")
+        page.click("summary:has-text('Edit')")
+        page.fill("textarea[name=text]", "We hash passwords with argon2id.\nNever with bcrypt.")
+        page.click("button:has-text('Save')")
+        assert site.subjects()[1:] == before
+        assert site.subjects()[0].startswith("Edit fact: We hash passwords with argon2id.")
+        assert "Edited" in page.inner_text(".life")
+        page.click(".note button:has-text('Undo')")
+        assert len(site.subjects()) == len(before) + 2
+        assert "bcrypt cuts passwords" in page.inner_text("h1")
+        page.click("summary:has-text('Retire')")
+        page.click("form[action$=retire] button")
+        assert page.is_visible(".mark.retired")
+        page.click("button:has-text('It holds again')")
+        assert page.is_visible(".mark.in-force")
+
+
+def test_of_two_tabs_the_later_overwrites_nothing(site):
+    fact = site.fact("argon2id")
+    with site.tab() as one, site.tab() as other:
+        for page in (one, other):
+            page.goto(f"{site.base}/fact/{fact.id}")
+            page.click("summary:has-text('Edit')")
+        one.fill("textarea[name=text]", "We hash with scrypt.")
+        one.click("button:has-text('Save')")
+        other.fill("textarea[name=text]", "We hash with yescrypt.")
+        with other.expect_response(f"**/fact/{fact.id}/edit") as answer:
+            other.click("button:has-text('Save')")
+        assert answer.value.status == 409
+        assert "We hash with scrypt." in other.inner_text(".diff")
+        assert other.input_value("textarea") == "We hash with yescrypt."
+    assert sum("Edit fact" in subject for subject in site.subjects()) == 1
+
+
+def test_hostile_memory_is_inert_and_nothing_leaves_the_machine(site):
+    fact = site.add(3, HOSTILE)
+    asked, dialogs = [], []
+    with site.tab() as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+        for path in (
+            "",
+            "facts",
+            f"fact/{fact.id}",
+            "timeline",
+            "search?q=deploy",
+            "search?q=<script>alert(1)</script>",
+        ):
+            page.goto(f"{site.base}/{path}")
+            assert page.is_visible("h1"), path
+            assert page.title() != "owned"
+            assert not page.query_selector("main img, main script, main style, main a[href^=http]")
+        page.goto(f"{site.base}/fact/{fact.id}")
+        assert "⟨U+202E⟩" in page.inner_text("h1")
+        assert "\u202e" not in page.inner_text("h1")
+    assert not dialogs
+    assert all(address.startswith(f"{site.base}/") for address in asked)
+
+
+def test_a_page_of_another_server_changes_nothing(site):
+    fact = site.fact("argon2id")
+    with site.tab() as page:
+        page.goto(f"{site.base}/fact/{fact.id}")
+        blob = page.get_attribute("input[name=blob]", "value")
+    form = (
+        f"<form method=post action='{site.base}/fact/{fact.id}/retire'><input name=blob value={blob}></form>"
+        "<script>document.forms[0].submit()</script>"
+    )
+
+    class Foreign(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(form.encode())
+
+        def log_message(self, *_):
+            pass
+
+    foreign = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Foreign)
+    threading.Thread(target=foreign.serve_forever, args=(0.02,), daemon=True).start()
+    before = site.subjects()
+    try:
+        for name in ("127.0.0.1", "evil.example"):  # the first is the same site, and its cookie is sent
+            with site.tab() as page:
+                with page.expect_response("**/retire") as answer:
+                    page.goto(f"http://{name}:{foreign.server_port}/")
+                assert answer.value.status in {401, 403}
+    finally:
+        foreign.shutdown()
+        foreign.server_close()
+    assert site.subjects() == before
+    with site.tab() as page:
+        assert page.goto(site.base.replace("127.0.0.1", "evil.example")).status == 421
+        assert page.goto(f"{site.base}/?{site.token}").status == 403
+
+
+def test_pictures(site, tmp_path):
+    folder = Path(PICTURES or tmp_path)
+    folder.mkdir(exist_ok=True)
+    fact = site.fact("argon2id")
+    with site.tab() as page:
+        page.goto(f"{site.base}/fact/{fact.id}")
+        page.click("button:has-text('It holds')")
+        page.click("summary:has-text('Edit')")
+        page.fill("textarea[name=text]", "We hash passwords with argon2id, because bcrypt cuts them at 72 bytes.")
+        page.click("button:has-text('Save')")
+        page.goto(f"{site.base}/fact/{fact.id}")
+        page.mouse.move(0, 0)
+        page.screenshot(path=folder / "web-fact.png")
+        page.goto(f"{site.base}/")
+        page.screenshot(path=folder / "web.png")
+    for name in ("web.png", "web-fact.png"):
+        assert 10_000 < (folder / name).stat().st_size < 150_000
