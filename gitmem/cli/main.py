@@ -73,6 +73,7 @@ GROUPS = {
         "backup": "write the whole memory to one file",
         "restore": "read a backup",
         "status": "show what the store holds, what waits, what needs you",
+        "stats": "show what was learned, told to agents and used, in figures",
         "doctor": "check the store and say how to mend it",
         "config": "list or change settings",
         "path": "print where the store is",
