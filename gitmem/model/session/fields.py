@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 ANSWER, NOTED, ERROR, FILES, OUTCOME = "**Answer:**", "**Noted:**", "**Error:**", "**Files:**", "**Outcome:**"
 MENDED = " → "  # in an error, before what mended it
-_MARKS = (ANSWER, NOTED, ERROR, FILES, OUTCOME)
 _MARK = r"(?m)^\*\*(Answer|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
 
@@ -46,24 +45,26 @@ def render_fields(fields: Fields) -> str:
 def split_fields(text: str) -> Fields:
     """Return the fields in the text of an entry.
 
-    A part ends where the next mark of its place in the order begins: a mark that comes too late is text.
+    A part ends where the next mark begins. A merge of lines may have put parts into another order, or a part there
+    twice: of errors, statements and files all are read; another answer or outcome is text of the part before it.
     """
     ends = [(0, 0, "")]  # of the request; of each part: start, start of its text, mark
-    last = -1
+    once: set[str] = set()
     for found in re.finditer(_MARK, text):
-        place = _MARKS.index(found[0])
-        if place > last or found[0] == ERROR == _MARKS[last]:
+        if found[0] not in once:
             ends.append((found.start(), found.end(), found[0]))
-            last = place
+            once.update({found[0]} & {ANSWER, OUTCOME})
     stops = [start for start, _, _ in ends[1:]] + [len(text)]
     parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
     said = dict(parts)
+    noted = "\n".join(text for mark, text in parts if mark == NOTED)
+    lists = [tuple(name for name in text.split(", ") if name) for mark, text in parts if mark == FILES]
     return Fields(
         request=said[""],
         answer=said.get(ANSWER, ""),
-        noted=tuple(line.removeprefix("- ") for line in said.get(NOTED, "").split("\n") if line.strip()),
+        noted=tuple(line.removeprefix("- ") for line in noted.split("\n") if line.strip()),
         errors=tuple(text for mark, text in parts if mark == ERROR and text),
-        files=tuple(name for name in said.get(FILES, "").split(", ") if name),
+        files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
         outcome=said.get(OUTCOME, ""),
     )
 

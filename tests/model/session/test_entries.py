@@ -318,3 +318,10 @@ def test_every_entry_can_be_read_back(one, asked):
     assert [found.entry for found in find_entries(text)] == [placed.entry for placed in what.daily]
     assert what == remember(one, ("/p", one.cwd), exchange=asked)
     assert len({entry.id for entry in (placed.entry for placed in what.memory)}) == len(what.memory)
+
+
+def test_files_of_the_agents_own_are_not_the_projects():
+    own = ("/home/me/.claude/plans/a-plan.md", "/home/me/.claude/settings.json", "~/.claude/CLAUDE.md")
+    ours = ("/home/me/shop/src/a.py", "/home/me/shop/.claude/settings.json", "/home/me/shop/plans/next.md")
+    kept = ("src/a.py", ".claude/settings.json", "plans/next.md")
+    assert relative_files((*own, *ours, "/home/me/shop/.claude/plans/b.md"), ("/home/me/shop",)) == kept

@@ -96,3 +96,11 @@ def test_an_entry_with_code_is_read_again_as_it_was() -> None:
     code = "```md\n## Heading\n\n- [14:03:22] **Decision**: no entry ^1ksd9q2x0m3v8t5w7zab\n```"
     entry = Entry("1ksd9q2x0m3v8t5w7zab", "14:03:22", "Exchange", render_fields(Fields("Show it.", code)))
     assert [found.entry for found in find_entries(render_entry(entry))] == [entry]
+
+
+def test_a_merge_may_have_put_parts_into_another_order():
+    parts = ("Fix it.", "**Answer:** Fixed.", "**Files:** a.py", "**Error:** `make` failed", "**Files:** b.py, a.py")
+    text = "\n\n".join((*parts, "**Noted:**\n- why"))
+    assert split_fields(text) == Fields(
+        request="Fix it.", answer="Fixed.", noted=("why",), errors=("`make` failed",), files=("a.py", "b.py")
+    )
