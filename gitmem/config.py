@@ -154,6 +154,13 @@ class RecallConfig(Value):
     error: bool = True
 
 
+class CleanupConfig(Value):
+    """What `gitmem cleanup` takes out (spec M5): useless episodes over this age (0: none), patterns used less often."""
+
+    max_age_days: int = 180
+    min_usage_count: int = 2
+
+
 class Origin(Value):
     """Where a setting comes from, unless it is a default.
 
@@ -202,6 +209,7 @@ class Config(Value):
     summary: SummaryConfig = SummaryConfig()
     transcripts: TranscriptConfig = TranscriptConfig()
     capture: CaptureConfig = CaptureConfig()
+    cleanup: CleanupConfig = CleanupConfig()
     knowledge: KnowledgeConfig = KnowledgeConfig()
     recall: RecallConfig = RecallConfig()
     prompts: PromptsConfig = PromptsConfig()
@@ -294,6 +302,8 @@ RULES = {
     "knowledge.people": Rule("learn from git which authors changed which folders most"),
     "recall.prompt": Rule("tell an agent what is remembered of its prompt, where that is clear"),
     "recall.error": Rule("tell an agent what mended an error that came before"),
+    "cleanup.max_age_days": Rule("days after which an episode of no use may go, 0 never", maximum=36_500),
+    "cleanup.min_usage_count": Rule("uses below which a bug pattern goes after 90 days without one"),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),
     "transcripts.tool_result_chars": Rule("how much of a tool's result a transcript keeps"),
 }

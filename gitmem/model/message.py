@@ -30,6 +30,7 @@ class Op(StrEnum):
     CONCEPT = "concept"
     PATTERN = "pattern"
     EPISODE = "episode"
+    COUNT = "count"
     ADOPT = "adopt"
     EDIT = "edit"
     UNDO = "undo"

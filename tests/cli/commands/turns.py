@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
+from gitmem.memory.learned.episodes import save_episodes
 from gitmem.model.session.turns import Turn
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def ended(
     session: str = "s-1",
     days: int = 0,
 ) -> None:
-    """Save a session of these requests, some days from now, and learn facts and concepts from it."""
+    """Save a session of these requests, some days from now, and learn facts, concepts and episodes from it."""
     at = datetime.now(UTC) + timedelta(seconds=2, days=days)
     turns = [
         Turn(session, "claude-code", f"t{number}", at + timedelta(seconds=number), at, prompt, answer, files, tools=1)
@@ -32,3 +33,4 @@ def ended(
     save_exchanges(store, session, "claude-code", turns)
     learn(store, session, "claude-code", turns)
     group(store, session, "claude-code", turns)
+    save_episodes(store, session, "claude-code", turns)

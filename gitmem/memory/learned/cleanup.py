@@ -1,0 +1,73 @@
+"""Take episodes and bug patterns out of the tree that are old and were of no use (spec M5), in one commit."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.memory.learned.counts import counts
+from gitmem.memory.learned.episodes import read_episode
+from gitmem.memory.learned.stale import stale_patterns
+from gitmem.model.learned.counts import Count
+from gitmem.model.learned.episode_file import FOLDER
+from gitmem.model.message import Message, Op, Trailer
+from gitmem.store.transaction.transact import transact
+
+if TYPE_CHECKING:
+    from gitmem.store.store import Store
+    from gitmem.store.transaction.transaction import Transaction
+
+USELESS = 0.3  # usefulness below which an old episode goes
+RETRIEVALS = 2  # times told, from which an old episode stays
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """The files that left the tree, and the commit; None in a dry run and where nothing was to be done."""
+
+    episodes: tuple[str, ...]
+    patterns: tuple[str, ...]
+    commit: str | None = None
+
+
+def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
+    """Take old useless episodes and unused bug patterns out of the tree; history keeps them, an undo restores them."""
+    found = _found(store)
+    if dry_run or not (found.episodes or found.patterns):
+        return found
+
+    def plan(transaction: Transaction) -> bool:
+        paths = (*found.episodes, *found.patterns)
+        changes: dict[str, bytes | None] = {path: None for path in paths if transaction.read(path) is not None}
+        what = f"{len(found.episodes)} episodes and {len(found.patterns)} patterns"
+        message = Message(f"Clean up {what} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
+        return bool(changes) and transaction.commit(message, changes)
+
+    outcome = transact(store, plan, purpose="cleanup", scan=True)
+    return Cleaned(found.episodes, found.patterns, outcome.commits[-1] if outcome.value else None)
+
+
+def _found(store: Store) -> Cleaned:
+    told = counts(store)
+    config = store.config.cleanup
+    oldest = store.context.clock() - timedelta(days=config.max_age_days)
+    episodes = []
+    for path in episode_paths(store) if config.max_age_days else ():
+        episode = read_episode(store, path)
+        count = told.get(episode.id, Count()) if episode else Count()
+        if episode and episode.ended < oldest and count.usefulness < USELESS and count.retrieved < RETRIEVALS:
+            episodes.append(path)
+    patterns = stale_patterns(store, config.min_usage_count, {one: count.retrieved for one, count in told.items()})
+    return Cleaned(tuple(episodes), tuple(patterns))
+
+
+def episode_paths(store: Store) -> list[str]:
+    """Return the files of all episodes of the work tree, sorted."""
+    found = []
+    for folder, folders, names in os.walk(os.path.join(store.root, FOLDER)):
+        folders.sort()
+        below = os.path.relpath(folder, store.root).replace(os.sep, "/")
+        found += [f"{below}/{name}" for name in names if name.endswith(".md")]
+    return sorted(found)

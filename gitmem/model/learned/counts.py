@@ -1,0 +1,83 @@
+"""How often a memory was told and whether that helped (docs/format.md, "Counts"). Pure.
+
+Each machine writes a file of its own. All that is in it is kept by the time it happened, so that joining the files of
+machines, in any order and as often as one likes, gives the same counts.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    Told = Mapping[str, Mapping[str, float | None]]  # by id: time and whether it helped, 0 to 1; None if nobody knows
+
+ALPHA = 0.3  # weight of a new verdict in the moving average
+BEGINS = 0.5  # usefulness of what nobody judged
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How often a memory was told, and how useful that was, from 0 to 1."""
+
+    retrieved: int = 0
+    usefulness: float = BEGINS
+
+
+def moving_average(verdicts: Iterable[float]) -> float:
+    """Return the usefulness after these verdicts, the oldest first."""
+    usefulness = BEGINS
+    for verdict in verdicts:
+        usefulness = ALPHA * verdict + (1 - ALPHA) * usefulness
+    return usefulness
+
+
+def total(files: Iterable[bytes]) -> dict[str, Count]:
+    """Return the counts of all machines, by id."""
+    joined: dict[str, dict[str, float | None]] = {}
+    for data in files:
+        for identifier, told in parse_counts(data).items():
+            known = joined.setdefault(identifier, {})
+            known |= {at: _joined(known.get(at), verdict) for at, verdict in told.items()}
+    return {identifier: _count(told) for identifier, told in joined.items()}
+
+
+def with_told(data: bytes, more: Told) -> bytes:
+    """Return a machine's file with more of what was told; what it holds already is not added again."""
+    known = {identifier: dict(told) for identifier, told in parse_counts(data).items()}
+    for identifier, told in more.items():
+        own = known.setdefault(identifier, {})
+        own.update({at: _joined(own.get(at), verdict) for at, verdict in told.items()})
+    lines = [f"{json.dumps(one)}: {json.dumps(known[one], sort_keys=True)}" for one in sorted(known)]
+    return ("{\n" + ",\n".join(lines) + "\n}\n").encode()
+
+
+def parse_counts(data: bytes) -> dict[str, dict[str, float | None]]:
+    """Return what a machine's file holds; {} of one that cannot be read."""
+    try:
+        given = json.loads(data) if data else {}
+    except (ValueError, RecursionError):
+        return {}
+    found: dict[str, dict[str, float | None]] = {}
+    for identifier, told in given.items() if isinstance(given, dict) else ():
+        if isinstance(told, dict):
+            found[str(identifier)] = {str(at): _verdict(value) for at, value in told.items()}
+    return found
+
+
+def _count(told: Mapping[str, float | None]) -> Count:
+    judged = [verdict for _, verdict in sorted(told.items()) if verdict is not None]
+    # A person's own verdict is no telling: its time ends in "!".
+    return Count(sum(not at.endswith("!") for at in told), moving_average(judged))
+
+
+def _verdict(value: object) -> float | None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return min(max(float(value), 0.0), 1.0) if number else None  # type: ignore[arg-type]
+
+
+def _joined(one: float | None, other: float | None) -> float | None:
+    return max((value for value in (one, other) if value is not None), default=None)
