@@ -60,6 +60,29 @@ _LEADS_ON = re.compile(
 _CONCLUDES = re.compile(
     r"(?:recommendation|conclusion|verdict|root cause|결론|추천|권장|結論)\b[^:.]{0,20}[:\uff1a]", re.IGNORECASE
 )
+_BOLD = re.compile(r"\*\*([^*\n]{12,280})\*\*")
+_PER_BOLD, _FOR_LAST = 0.8, 0.3  # a bold sentence, and one of the last paragraph, is what an answer stresses
+# One option among several; a claim that the sentence after it takes back, and what an agent is about to do.
+_OPTION = re.compile(
+    r"\W{0,3}(?:(?:option|approach|alternative|choice|plan) (?:[0-9]|[a-d]\b)|alternatively\b"
+    r"|another (?:option|approach|way)\b|(?:one|the (?:first|second|third|other)) (?:option|approach|alternative)\b"
+    r"|(?:you|we) (?:could|can either|might)\b"
+    r"|(?:방법|방안|옵션|선택지) ?[0-9a-d]|[0-9]안\b|또는 )",
+    re.IGNORECASE,
+)
+_ASKS_WHICH = re.compile(
+    r"\b(?:which (?:one|option|approach|of)|which (?:do|would) you|let me know which|what do you prefer|your call)\b"
+    r"|(?:어느|어떤) (?:것|쪽|방법|방안|옵션)|골라|선택해",
+    re.IGNORECASE,
+)
+_TAKES_BACK = re.compile(
+    r"\W{0,3}(?:wait\b|scratch that|correction\b|i was wrong|i (?:mis(?:read|took|spoke)|stand corrected)"
+    r"|that(?:'s| is| was) (?:wrong|not (?:right|true|correct))|on second thought|아니[,다] |잘못 (?:말|봤|읽))",
+    re.IGNORECASE,
+)
+_IS_ABOUT_TO = re.compile(
+    r"\W{0,3}(?:now,? |first,? |next,? |ok(?:ay)?,? |so,? )?(?:let me|let's|i'll|i will|i'm going to)\b", re.IGNORECASE
+)
 _MARKUP = re.compile(r"^[ \t]*</?[\w-]{1,30}>", re.MULTILINE)
 _ROLES = {MemoryType.ERROR_FIX: 1.5, MemoryType.DECISION: 1.0, MemoryType.LEARNING: 1.0}
 
@@ -124,6 +147,8 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
     """Return the sentence that best tells the result, "" if none does."""
     about, names = stems(asked), {_base(name).casefold() for name in files}
     worth = {cue.text: _ROLES[cue.type] for cue in find_cues(answer[:_READ]) if cue.type in _ROLES}
+    bold = [" ".join(words.split()) for words in _BOLD.findall(answer[:_READ])]
+    last = _last_paragraph(answer)
     found = []
     for index, (sentence, item) in enumerate(_statements(answer)):
         did = bool(_DID.search(sentence))
@@ -131,6 +156,8 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
         score += 1.5 * bool(_CONCLUDES.match(sentence))
         score += 1.0 * any(name in sentence.casefold() for name in names)
         score += max((bonus for text, bonus in worth.items() if sentence in text or text in sentence), default=0.0)
+        score += _PER_BOLD * any(words.startswith(sentence[:-1]) or sentence.startswith(words) for words in bold)
+        score += _FOR_LAST * (sentence in last)
         score += 0.5 / (1 + index) - 0.02 * index - max(0, len(sentence) - 180) / 100
         found.append((score, -index, sentence))
     if not found:
@@ -143,13 +170,24 @@ def _best(asked: str, answer: str, files: Sequence[str]) -> str:
 
 def _statements(answer: str) -> Iterator[tuple[str, bool]]:
     """Yield the statements of an answer that can stand alone, and whether each is a list item."""
+    asks = bool(_ASKS_WHICH.search(answer[:_READ]))
     for block in blocks(_MARKUP.sub("", answer[:_READ])):
-        if block.kind in {Kind.HEADING, Kind.QUOTE}:
+        if block.kind in {Kind.HEADING, Kind.QUOTE} or (asks and block.kind is Kind.ITEM):
             continue
-        for said in sentences_of(block):
+        said_here = sentences_of(block)
+        for place, said in enumerate(said_here):
+            retracted = place + 1 < len(said_here) and _TAKES_BACK.match(said_here[place + 1])
+            if retracted or any(form.match(said) for form in (_OPTION, _TAKES_BACK, _IS_ABOUT_TO)):
+                continue
             sentence = _LEADING.sub("", said) if _DID.search(said) and not _LEADS_ON.search(said) else said
             if _SHORTEST <= len(sentence) <= _LONGEST and is_statement(sentence, Role.DONE) and stems(sentence):
                 yield sentence, block.kind is Kind.ITEM
+
+
+def _last_paragraph(answer: str) -> str:
+    """Return the sentences of the last paragraph of an answer, on one line."""
+    paragraphs = [block for block in blocks(answer[:_READ]) if block.kind is Kind.PARAGRAPH]
+    return " ".join(sentences_of(paragraphs[-1])) if paragraphs else ""
 
 
 def _first_sentence(text: str) -> str:

@@ -127,3 +127,32 @@ def test_keywords_that_follow_each_other_in_the_request_are_one():
 def test_only_a_turn_that_the_person_interrupted_is_broken_off():
     assert tell("fix it", "", ("a.py",), ()).summary == "fix it → changed a.py"
     assert tell("fix it", "", ("a.py",), (), interrupted=True).summary == "fix it → changed a.py, broken off"
+
+
+@pytest.mark.parametrize(
+    "answer, sentence",
+    [
+        (
+            "Option A: added a cache to the loader. Option B: removed the loader.\n\nThe loader is slow.",
+            "The loader is slow.",
+        ),
+        (
+            "The loader was removed from the build. Wait, it is still used.\n\nThe loader is slow at startup.",
+            "The loader is slow at startup.",
+        ),
+        ("Let me say what was fixed in the loader first.\n\nThe loader reads settings.", "The loader reads settings."),
+        (
+            "The loader has two layers here.\n\n**The loader drops its cache.**\n\nThe loader has a log.",
+            "The loader drops its cache.",
+        ),
+    ],
+)
+def test_the_sentence_is_no_option_nor_what_was_taken_back(answer, sentence):
+    assert tell("Why is it like this?", answer, (), ()).sentence == sentence
+
+
+def test_of_options_that_the_person_is_to_pick_none_stands_for_the_exchange():
+    answer = (
+        "The loader is slow.\n\n1. Added a cache to the loader.\n2. Removed the loader.\n\nWhich one do you prefer?"
+    )
+    assert tell("What can be done?", answer, (), ()).sentence == "The loader is slow."
