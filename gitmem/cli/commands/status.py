@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.memory.ask.ask import Spending
     from gitmem.search.vectors.fill import Overview
-    from gitmem.store.health.status import StoreStatus
+    from gitmem.store.health.status import Known, StoreStatus
+    from gitmem.store.store import Store
     from gitmem.store.sync.all import RemoteState
 
 _SHOWN = 5
@@ -28,12 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show on one screen what the store holds, what waits, and what needs you.
+    """Show on one screen whether sessions are recorded, what is known and told, what waits, and what needs you.
 
     Events that wait in the spool are committed first. Files that you edited are listed; the next save commits them.
 
     With --json: {store, branch, commits, last_save, tokens, threshold, archives, days, newest_day, waiting, unfinished,
-    aside, edited, remotes, review, contradictions, attention, vectors, models, pending}.
+    aside, edited, remotes, review, contradictions, attention, knows: {sessions, facts, issues, errors}, vectors,
+    models, pending, agents, told}. agents are those whose sessions are recorded here, told is how often agents were
+    told something in the last seven days.
 
     Examples:
       gitmem status
@@ -49,27 +52,63 @@ def run(args: argparse.Namespace, door: Door) -> int:
     status, vectors, models = read_status(store), overview(store), spending(store)
     pending = len(pending_archives(store))
     value = {**asdict(status), "vectors": vectors._asdict(), "models": models._asdict(), "pending": pending}
+    agents, told = _recorded(args, door), _told(store)
+    value |= {"agents": agents, "told": told}
     value["remotes"] = [state.as_value() for state in status.remotes]
     if status.last_save:
         value["last_save"]["at"] = status.last_save.at.isoformat()
-    door.answer(args, value, _screen(status, vectors, _summaries(models, pending), door))
+    door.answer(
+        args, value, _screen(status, _first(status.knows, agents, told), vectors, _summaries(models, pending), door)
+    )
     return ExitCode.OK
 
 
-def _screen(status: StoreStatus, vectors: Overview, summaries: str, door: Door) -> str:
+def _recorded(args: argparse.Namespace, door: Door) -> list[str]:
+    """Return the agents whose settings have gitmem's hooks."""
+    from gitmem.cli.host import hooked_file, place_of
+    from gitmem.hosts.all import NAMES, find_host
+
+    hosts = map(find_host, NAMES)
+    return [
+        host.title for host in hosts if any(hooked_file(host, place_of(args, door, scope)) for scope in host.scopes)
+    ]
+
+
+def _told(store: Store) -> int:
+    """Return how often agents were told something in the last seven days."""
+    from datetime import timedelta
+
+    from gitmem.memory.guide.given import all_given
+
+    since = store.context.clock() - timedelta(days=7)
+    return sum(one.at >= since for one in all_given(store.private))
+
+
+def _first(knows: Known, agents: list[str], told: int) -> list[tuple[str, str]]:
+    """Return what a person looks for first: whether it is recording, what it knows, whether it is used."""
+    known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
+    return [
+        ("recording", ", ".join(agents) if agents else "no agent; 'gitmem install' has its sessions remembered"),
+        ("knows", ", ".join((*known, count(knows.errors, "error")))),
+        ("told", f"{count(told, 'time')} in the last seven days"),
+    ]
+
+
+def _screen(status: StoreStatus, first: list[tuple[str, str]], vectors: Overview, summaries: str, door: Door) -> str:
     last = status.last_save
     saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
     percent = status.tokens * 100 // max(status.threshold, 1)
     days = count(status.days, "day") + (f", the last {status.newest_day}" if status.newest_day else "")
     waiting = count(status.waiting, "event") + (f", {status.aside} kept aside" if status.aside else "")
     rows = [
+        *first,
         ("store", status.store),
         ("branch", f"{status.branch}, {count(status.commits, 'commit')}"),
         ("last save", saved),
         ("memory.md", f"{status.tokens:,} of {status.threshold:,} tokens ({percent} %)"),
         ("archives", f"{status.archives:,}"),
         ("daily logs", days),
-        ("spool", waiting if status.waiting or status.aside else "empty"),
+        ("waiting", waiting if status.waiting or status.aside else "nothing"),
         ("vectors", _vectors(vectors)),
         ("summaries", summaries),
     ]

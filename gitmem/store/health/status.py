@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
 from gitmem.git.upkeep.integrity import known_files
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.kinds import KNOWN_ISSUES
+from gitmem.model.entry.log import find_section
 from gitmem.model.message import Op
 from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.tiers.limits import Limits
@@ -43,6 +46,16 @@ class LastSave:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """How much is remembered: sessions, facts, open issues that `memory.md` lists, and errors that came."""
+
+    sessions: int
+    facts: int
+    issues: int
+    errors: int
+
+
+@dataclass(frozen=True, slots=True)
 class StoreStatus:
     """The fields of `gitmem status`.
 
@@ -68,6 +81,7 @@ class StoreStatus:
     review: tuple[ToReview, ...]
     contradictions: int
     attention: tuple[Finding, ...]
+    knows: Known
 
 
 def read_status(store: Store) -> StoreStatus:
@@ -84,7 +98,7 @@ def read_status(store: Store) -> StoreStatus:
         branch=_branch(store),
         commits=int(git.run("rev-list", "--count", "HEAD", "--")) if born else 0,
         last_save=_last_save(store) if born else None,
-        tokens=tokens_of_size(_size(store)),
+        tokens=tokens_of_size(len(_memory(store))),
         threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
         archives=sum(name.startswith(f"{ARCHIVE}/") for name in names),
         days=len(days),
@@ -97,6 +111,20 @@ def read_status(store: Store) -> StoreStatus:
         review=tuple(documents_to_review(store)) if born else (),
         contradictions=len(waiting_pairs(store)) if born else 0,
         attention=_attention(store, names if edited is None else edited),
+        knows=_known(store, names),
+    )
+
+
+def _known(store: Store, names: Iterable[str]) -> Known:
+    listed = [name for name in names if name.endswith(".md")]
+    body = _memory(store).decode("utf-8", "replace")
+    section = find_section(body, KNOWN_ISSUES)
+    issues = find_entries(body[section.body : section.end]) if section else ()
+    return Known(
+        sessions=sum(name.startswith("sessions/") for name in listed),
+        facts=sum(name.startswith("facts/") for name in listed),
+        issues=sum(1 for _ in issues),
+        errors=sum(name.startswith("patterns/bugs/") for name in listed),
     )
 
 
@@ -113,11 +141,11 @@ def _last_save(store: Store) -> LastSave | None:
     return None if newest is None else LastSave(newest.commit, newest.committed, newest.subject)
 
 
-def _size(store: Store) -> int:
+def _memory(store: Store) -> bytes:
     try:
-        return len(store.read(MEMORY) or b"")
+        return store.read(MEMORY) or b""
     except GitmemError:  # a link, which `gitmem doctor` reports
-        return 0
+        return b""
 
 
 def _edited(store: Store) -> tuple[str, ...] | None:

@@ -21,16 +21,28 @@ def test_status_of_a_new_store_is_one_screen(gitmem, store):
     code, out, err = gitmem("status")
     assert (code, err) == (0, "")
     assert out.splitlines() == [
+        "recording   no agent; 'gitmem install' has its sessions remembered",
+        "knows       0 sessions, 0 facts, 0 open issues, 0 errors",
+        "told        0 times in the last seven days",
         f"store       {store}",
         "branch      gitmem, 2 commits",
         'last save   nothing yet; try: gitmem save "..."',
         "memory.md   38 of 23,750 tokens (0 %)",
         "archives    0",
         "daily logs  0 days",
-        "spool       empty",
+        "waiting     nothing",
         "vectors     off (GITMEM_EMBEDDING_PROVIDER says so)",
         "summaries   offline",
     ]
+
+
+def test_status_says_first_what_is_recorded_and_known(gitmem):
+    gitmem("save", "Use uv, not pnpm", "--type", "decision")
+    gitmem("save", "Long paths cannot be saved", "--type", "issue")
+    gitmem("install", "claude", "--only", "hooks", "--yes")
+    out = gitmem("status")[1]
+    assert out.startswith("recording   Claude Code\nknows       0 sessions, 2 facts, 1 open issue, 0 errors\n")
+    assert json.loads(gitmem("status", "--json")[1])["agents"] == ["Claude Code"]
 
 
 def test_status_tells_of_the_last_save(gitmem):
@@ -58,7 +70,7 @@ def test_status_commits_what_waits_and_leaves_what_was_edited(gitmem, git, store
     (store / "mine.md").write_text("by hand\n")
     code, out, err = gitmem("status")
     assert (code, err) == (0, "")
-    assert "spool       empty\n" in out
+    assert "waiting     nothing\n" in out
     assert "Save note: two" in out
     assert "by hand     mine.md: the next save commits this\n" in out
     assert git("status", "--porcelain") == "?? mine.md"
@@ -73,7 +85,7 @@ def test_status_in_the_middle_of_a_merge_says_why_nothing_is_saved(gitmem, store
     code, out, err = gitmem("status")
     assert code == 0
     assert "A merge is in progress" in err
-    assert "spool       1 event\n" in out
+    assert "waiting     1 event\n" in out
     assert re.search(r"^problem  branch +A merge is in progress", out, re.MULTILINE)
     assert re.search(r"^note +spool +1 event not committed yet", out, re.MULTILINE)
 
