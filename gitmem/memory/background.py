@@ -187,6 +187,7 @@ class _Steps:
         from gitmem.memory.concepts.group import group
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
         from gitmem.memory.facts.learn import learn
+        from gitmem.memory.guide.judged import count_given
         from gitmem.memory.learned.bugs import learn_bugs
         from gitmem.memory.learned.episodes import save_episodes
         from gitmem.memory.learned.knowledge import learn_commands
@@ -207,6 +208,7 @@ class _Steps:
         learn_commands(self._store, session.name, session.host, turns)
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         save_episodes(self._store, session.name, session.host, turns, records)
+        count_given(self._store, session.name, turns)
         if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
             from gitmem.memory.exchanges.model import request_rewording
 
