@@ -7,6 +7,7 @@ from gitmem.hosts.all import read_transcript
 from gitmem.machine.moment import local
 from gitmem.memory.capture.tail import open_regular
 from gitmem.memory.capture.turns import boot_lines, save_entries
+from gitmem.memory.lasting import with_fact_id
 from gitmem.memory.save import rotate_if_full
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import tail_of
@@ -99,7 +100,7 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
     for part in read_records(session.transcript):
         if part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
             answer = human_text(redact(part.text, allow=allow).text)
-            for placed in cue_entries(answer, local(part.at), boot, _LESSONS):
+            for placed in map(with_fact_id, cue_entries(answer, local(part.at), boot, _LESSONS)):
                 daily.setdefault(tail_of(placed.entry.id), placed)
     lessons = tuple(daily.values())
     if not lessons:
@@ -116,7 +117,8 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
 
     def plan(transaction: Transaction) -> bool:
         rotate_if_full(transaction, store)
-        return save_entries(transaction, store, lessons, memory_entries(lessons), message)
+        memory = memory_entries(lessons)
+        return save_entries(transaction, store, lessons, memory, message, session=session.name)
 
     outcome = transact(store, plan, purpose="extract")
     return outcome.commits[-1] if outcome.value else None

@@ -186,17 +186,31 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
 
 
 def save_entries(
-    transaction: Transaction, store: Store, daily: Sequence[Placed], memory: Sequence[Placed], message: Message
+    transaction: Transaction,
+    store: Store,
+    daily: Sequence[Placed],
+    memory: Sequence[Placed],
+    message: Message,
+    *,
+    session: str,
 ) -> bool:
-    """Add a commit of the entries that are not in their daily logs yet; False if there are none."""
+    """Add a commit of the entries that are not in their daily logs yet, and their facts; False if there are none."""
     days = _new_by_day(transaction, store, daily)
     new = {placed.entry.id for _, news in days.values() for placed in news}
     if not new:
         return False
-    changes = {path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()}
+    changes: dict[str, bytes | None] = {
+        path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()
+    }
     known = entry_digests(memory_of(transaction).decode("utf-8", "surrogateescape"))
-    fresh = [one for one in memory if one.entry.id in new and tail_of(one.entry.id) not in known]
+    lasting = Lasting(store, transaction)
+    fresh = [
+        one
+        for one in memory
+        if one.entry.id in new and tail_of(one.entry.id) not in known and not lasting.has_ended(one.entry.id)
+    ]
     changes[MEMORY] = _with(memory_of(transaction), fresh)
+    changes |= lasting.keep_said(fresh, session, session)
     return transaction.commit(message, changes)
 
 
