@@ -3,7 +3,7 @@
 {
   const pad = (number) => String(number).padStart(2, "0");
   const day = (at) => `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())}`;
-  for (const time of document.querySelectorAll("time[datetime]")) {
+  for (const time of document.querySelectorAll('time[datetime*="T"]')) {
     const at = new Date(time.dateTime);
     if (!isNaN(at)) {
       const clock = time.textContent.length > 10 ? ` ${pad(at.getHours())}:${pad(at.getMinutes())}` : "";

@@ -278,6 +278,7 @@ def test_pictures(site, tmp_path):
     folder.mkdir(exist_ok=True)
     fact = site.fact("argon2id")
     with site.tab() as page:
+        page.set_viewport_size({"width": 1000, "height": 640})
         page.goto(f"{site.base}/fact/{fact.id}")
         page.click("button:has-text('It holds')")
         page.click("summary:has-text('Edit')")

@@ -101,7 +101,9 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
     assert demo.get(f"/session/{page['session']}")
     assert demo.json("/concepts.json")["total"] == 4
     concept = demo.json("/concepts.json")["concepts"][0]
-    assert demo.json(f"/concept/{concept['id']}.json")["name"] == concept["name"]
+    page = demo.json(f"/concept/{concept['id']}.json")
+    assert page["name"] == concept["name"]
+    assert (len(page["times"]), page["text"]) == (concept["exchanges"], "")
 
 
 def test_hostile_memory_is_shown_and_not_obeyed(viewer):

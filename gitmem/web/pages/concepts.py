@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.concepts.group import find_concept
 from gitmem.memory.concepts.index import known_concepts
-from gitmem.model.concept import affinity
+from gitmem.model.concept import SECTION, affinity
 from gitmem.model.document.document import Document
 from gitmem.web.chart import circle
 from gitmem.web.pages.view import LENGTH, View
@@ -15,6 +16,10 @@ from gitmem.web.pages.view import LENGTH, View
 if TYPE_CHECKING:
     from gitmem.model.concept import Concept
 
+_LINE = re.compile(
+    r"^- (?P<day>[0-9-]{10}) \[(?P<text>.*)\]\(\S*/[0-9]{8}_[0-9]{6}-(?P<session>[^/\s]+)\.md\) (?P<id>\w+)$",
+    re.MULTILINE,
+)
 _NEIGHBOURS = 8
 _LEAST = 0.05  # affinity of a neighbour
 WIDTH, HEIGHT = 640, 280
@@ -41,7 +46,11 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
     places = circle([one.name for _, one in near[:_NEIGHBOURS]], WIDTH, HEIGHT)
     return {
         **_value(concept),
-        "text": body,
+        "text": _LINE.sub("", body.partition(f"## {SECTION}")[2] or body).strip(),
+        "times": [
+            {"day": line["day"], "text": line["text"].replace("\\", ""), "session": line["session"], "id": line["id"]}
+            for line in _LINE.finditer(body)
+        ],
         "neighbours": [
             {**_value(one), "affinity": round(score, 2), **place}
             for (score, one), place in zip(near, places, strict=False)

@@ -11,7 +11,6 @@ from gitmem.model.message import Op
 from gitmem.project.state import ProjectQuestions
 from gitmem.store.history.records import records
 from gitmem.store.review.purges import waiting_purges
-from gitmem.store.review.waiting import documents_to_review
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.sync.attempts import failures
 from gitmem.store.upkeep.failures import FailureLog
@@ -68,7 +67,7 @@ def _needs(view: View) -> list[dict[str, Any]]:
             "count": disputes,
             "href": "/review",
         },
-        {"what": "documents that two machines changed", "count": len(documents_to_review(store)), "href": "/review"},
+        {"what": "documents that two machines changed", "count": len(view.documents_to_review()), "href": "/review"},
         {"what": "facts whose code has changed since", "count": len(stale), "href": "/facts?show=stale"},
         {"what": "purges of other machines", "count": len(waiting_purges(store)), "href": "/review"},
         {"what": "remotes that could not be reached", "count": len(failures(store.private)), "href": "/sync"},

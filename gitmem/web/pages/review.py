@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitmemError
 from gitmem.memory.facts.edit import read_fact
@@ -10,10 +10,12 @@ from gitmem.memory.summaries.offline import pending_archives
 from gitmem.store.review.pairs import authors_of, waiting_pairs
 from gitmem.store.review.purges import preview_purge, waiting_purges
 from gitmem.store.review.take import sides_of
-from gitmem.store.review.waiting import ToReview, documents_to_review
 from gitmem.web.life import lines_between
 from gitmem.web.pages.facts import blob_id, fact_value
 from gitmem.web.pages.view import LENGTH, View
+
+if TYPE_CHECKING:
+    from gitmem.store.review.waiting import ToReview
 
 _MAX_DOCUMENT = 20_000  # characters of a document side by side
 
@@ -43,7 +45,7 @@ def show_review(view: View) -> dict[str, Any]:
 
     return {
         "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs],
-        "documents": [_document(view, item) for item in documents_to_review(store)[:LENGTH]],
+        "documents": [_document(view, item) for item in view.documents_to_review()[:LENGTH]],
         "stale": [fact_value(fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][:LENGTH],
         "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:LENGTH]],
         "summaries": pending_archives(store, LENGTH),

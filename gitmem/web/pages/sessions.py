@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.exchange import parse
-from gitmem.store.history.records import records
 from gitmem.store.history.sessions import find_session, sessions
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
@@ -57,7 +56,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         **_value(found),
         "exchanges": exchanges,
         "facts": [fact_value(fact, statuses[fact.id]) for fact in view.facts() if fact.session == found.id],
-        "commits": [commit_value(one) for one in records(store, session=found.id, limit=_COMMITS)],
+        "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_COMMITS],
         "count": found.commits,
     }
 

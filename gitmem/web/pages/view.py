@@ -13,6 +13,7 @@ from gitmem.model.fact.holds import what_holds
 from gitmem.project.code import project_code
 from gitmem.store.headers.facts import fact_headers, fact_of
 from gitmem.store.history.records import records
+from gitmem.store.review.waiting import documents_to_review
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.project.code import ProjectCode
     from gitmem.store.headers.cache import Header
     from gitmem.store.history.records import CommitRecord
+    from gitmem.store.review.waiting import ToReview
     from gitmem.store.store import Store
 
 LENGTH = 50  # items of a list on one page
@@ -85,6 +87,13 @@ class View:
     def statuses(self) -> Mapping[str, Status]:
         """Return how each fact stands."""
         found: Mapping[str, Status] = self.kept.get_or_make("statuses", self._headers, lambda: what_holds(self.facts()))
+        return found
+
+    def documents_to_review(self) -> list[ToReview]:
+        """Return the documents of the tip that hold two versions."""
+        found: list[ToReview] = self.kept.get_or_make(
+            "documents", self.store.tip, lambda: documents_to_review(self.store)
+        )
         return found
 
     @cached_property
