@@ -24,6 +24,7 @@ _FILES = {
     "copilot": ("copilot", "/.copilot/session-state/", '"copilotVersion":'),
     "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
     "pi": ("pi", "/.pi/agent/sessions/", '"type":"session","version":'),
+    "cursor": ("cursor", "", ""),
     "opencode": ("opencode", "", ""),
     "kilo": ("kilo", "", ""),
 }

@@ -116,8 +116,10 @@ def cut(data: bytes, chance: random.Random) -> bytes:
 
 @pytest.mark.parametrize("host", NAMES)
 def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, host, home, environ):
-    # The plugin of these turns events into Claude Code's payloads.
-    paths = sorted((RECORDED / ("claude" if host in {"opencode", "kilo", "pi"} else host)).rglob("[0-9]*.json"))
+    # The plugins of these turn events into Claude Code's payloads; of Cursor none are recorded.
+    paths = sorted(
+        (RECORDED / ("claude" if host in {"opencode", "kilo", "pi", "cursor"} else host)).rglob("[0-9]*.json")
+    )
     if not paths:
         pytest.skip(f"no recorded payloads of {host} at {RECORDED}")
     events = [ours.removesuffix(LATE) for ours in find_host(host).events.values() if ours != "SessionStart"] or [""]

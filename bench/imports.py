@@ -1,0 +1,80 @@
+"""How much memory `gitmem replay --from AGENT` needs for a transcript of 50 MB, for each format of lines.
+
+The transcript is the recorded one of the agent, again and again, with prompts, ids and long results of their own. The
+recordings lie beside the repository; an agent without one is left out.
+
+    python bench/imports.py [--megabytes 50] [AGENT ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+RECORDED = Path(__file__).resolve().parents[2] / "shared" / "e2e" / "hosts" / "transcripts"
+AGENTS = ("claude", "codex", "copilot", "droid", "gemini", "pi", "qwen")
+TARGET = 200  # megabytes
+LONG = "line of output 0123456789 " * 1_500
+IDS = re.compile(r'(?P<key>"(?:id|promptId|uuid|turn_id|callId|toolCallId|call_id|tool_use_id)": ?")')
+
+
+def grown(path: Path, folder: Path, size: int) -> Path:
+    """Return a transcript of this size in bytes."""
+    first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    new, written, number = folder / path.name, 0, 0
+    with new.open("w", encoding="utf-8") as file:
+        file.write(f"{first}\n")
+        while written < size:
+            number += 1
+            text = rest.replace("PROMPT-ONE", f"PROMPT-{number}").replace("shell-tool-ran\\n", f"{LONG}\\n")
+            written += file.write(IDS.sub(rf"\g<key>{number}-", text))
+    return new
+
+
+def measure(agent: str, transcript: Path, folder: Path) -> float:
+    """Import a transcript in a process of its own, print what it took, and return its peak in megabytes."""
+    environ = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
+    gitmem, project, output = [sys.executable, "-m", "gitmem"], folder / "project", folder / "out"
+    project.mkdir()
+    for words in (["git", "init", "-q"], [*gitmem, "init"]):
+        subprocess.run(words, cwd=project, env=environ, check=True, capture_output=True)
+    begin = time.perf_counter()
+    with output.open("w") as out:
+        words = [*gitmem, "replay", "--from", agent, "--json", str(transcript)]
+        process = subprocess.Popen(words, cwd=project, env=environ, stdout=out)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = status
+    seconds, peak = time.perf_counter() - begin, used.ru_maxrss / 1024
+    assert status == 0, output.read_text()
+    turns = json.loads(output.read_text())["turns"]
+    size = transcript.stat().st_size / 1e6
+    print(f"{agent:10} {size:6.1f} MB, {turns:5} turns: peak {peak:6.1f} MB, {seconds:6.1f} s", flush=True)
+    return peak
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--megabytes", type=int, default=50)
+    parser.add_argument("agents", nargs="*", default=list(AGENTS))
+    args = parser.parse_args()
+    worst = 0.0
+    for agent in args.agents:
+        found = sorted((RECORDED / agent).rglob("*.jsonl"))
+        if not found:
+            print(f"{agent:10} no recorded transcript at {RECORDED}")
+            continue
+        with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as name:
+            transcript = grown(found[0], Path(name), args.megabytes * 1_000_000)
+            worst = max(worst, measure(agent, transcript, Path(name)))
+    print(f"target: {TARGET} MB: {'met' if worst <= TARGET else 'MISSED'}")
+
+
+if __name__ == "__main__":
+    main()
