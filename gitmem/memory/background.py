@@ -188,9 +188,8 @@ class _Steps:
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
         from gitmem.memory.facts.learn import learn
         from gitmem.memory.guide.judged import count_given
-        from gitmem.memory.learned.bugs import learn_bugs
         from gitmem.memory.learned.episodes import save_episodes
-        from gitmem.memory.learned.knowledge import learn_commands
+        from gitmem.memory.learned.session import learn_lessons
         from gitmem.memory.task.working import forget_working
 
         keep_transcript(self._store, session.name, session.transcript)
@@ -204,8 +203,7 @@ class _Steps:
         save_exchanges(self._store, session.name, session.host, turns)
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
-        learn_bugs(self._store, session.name, session.host, turns)
-        learn_commands(self._store, session.name, session.host, turns)
+        learn_lessons(self._store, session.name, session.host, turns)
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         save_episodes(self._store, session.name, session.host, turns, records)
         count_given(self._store, session.name, turns)

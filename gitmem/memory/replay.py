@@ -10,9 +10,8 @@ from gitmem.memory.capture.session_end import keep_transcript, read_lines, read_
 from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
-from gitmem.memory.learned.bugs import learn_bugs
 from gitmem.memory.learned.episodes import save_episodes
-from gitmem.memory.learned.knowledge import learn_commands
+from gitmem.memory.learned.session import learn_lessons
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import Turn, fold
@@ -80,8 +79,7 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
         save_exchanges(store, session, own[0].host, own)
         learn(store, session, own[0].host, own)
         group(store, session, own[0].host, own)
-        learn_bugs(store, session, own[0].host, own)
-        learn_commands(store, session, own[0].host, own)
+        learn_lessons(store, session, own[0].host, own)
         records = (one for one in read_records(path, None, name) if one.session in {session, ""})
         save_episodes(store, session, own[0].host, own, records)
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.

@@ -1,0 +1,80 @@
+"""Learn the person's preferences into their own store (`gitmem init --user`), from where every project tells them.
+
+A preference that the person states is one at once. A rule is one where it is corrected again: with words that say so
+("always", "again", "항상"), or because it was said in an earlier session, too. A rule that names code or files is the
+project's. Without a store of their own everything stays in the project's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING
+
+from gitmem.memory.capture.turns import boot_lines, redacted
+from gitmem.memory.facts.learn import learn_told
+from gitmem.model.fact.compare import says_the_same
+from gitmem.model.fact.fact import FactKind
+from gitmem.model.fact.find import facts_of_prompt
+from gitmem.model.fact.holds import in_force
+from gitmem.model.ids import tail_of
+from gitmem.model.session.entries import relative_files
+from gitmem.model.session.noise import is_restated
+from gitmem.store.headers.facts import known_facts
+from gitmem.store.store import own_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitmem.model.fact.fact import Fact
+    from gitmem.model.fact.find import Finding
+    from gitmem.model.session.turns import Turn
+    from gitmem.store.store import Store
+
+_KINDS = (FactKind.PREFERENCE, FactKind.RULE)
+_AGAIN = re.compile(
+    r"\b(?:always|never|every time|from now on|again|i(?:'ve| have)? (?:already )?told you|as i said|how many times)\b"
+    r"|항상|언제나|매번|앞으로|다시 (?:말|한번)|또 말|말했(?:잖|듯|는데)|몇 번",
+    re.IGNORECASE,
+)
+_OF_PROJECT = re.compile(
+    r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b|\b(?:repo|repository|project|branch|module|this)\b|프로젝트|저장소"
+)
+
+
+def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
+    """Save the person's preferences of a finished session into their own store; returns the commit there.
+
+    Raises:
+        GitmemError: they could not be committed.
+
+    """
+    own = own_store(store)
+    if own is None or not turns:
+        return None
+    mine = {tail_of(turn.exchange_id) for turn in turns}
+    before = [
+        fact
+        for fact in in_force(known_facts(store))
+        if fact.kind in _KINDS and any(tail_of(source) not in mine for source in fact.sources)
+    ]
+    told = [finding for finding in _stated(store, turns) if _is_persons(finding, before)]
+    return learn_told(own, session, host, told)
+
+
+def _stated(store: Store, turns: Sequence[Turn]) -> Iterator[Finding]:
+    """Yield the preferences and rules in the person's own words."""
+    boot, project, allow = boot_lines(store), os.path.dirname(store.root), store.config.redaction.allow
+    for turn in turns:
+        clean = redacted(turn, allow)
+        for finding in facts_of_prompt(clean, "", relative_files(turn.files, (project, turn.cwd))):
+            if finding.kind in _KINDS and not is_restated(finding.text, boot):
+                yield finding
+
+
+def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:
+    if finding.files or _OF_PROJECT.search(finding.text):
+        return False
+    if finding.kind is FactKind.PREFERENCE or _AGAIN.search(finding.text):
+        return True
+    return any(says_the_same(fact.description, finding.text) for fact in before)
