@@ -66,6 +66,8 @@ def fill(store: Store, facts: int, commits: int, done: int) -> None:
             stream.append(f"M 100644 inline {fact.path}\ndata {len(data)}\n".encode() + data + b"\n")
     subprocess.run([*git, "fast-import", "--quiet", "--force"], input=b"".join(stream), check=True)
     subprocess.run([*git, "reset", "--hard", "--quiet"], check=True)
+    # as `gitmem maintain` leaves it
+    subprocess.run([*git, "commit-graph", "write", "--reachable", "--changed-paths", "--no-progress"], check=True)
     store.mark(subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip())
 
 
