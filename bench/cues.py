@@ -32,7 +32,7 @@ from pathlib import Path
 
 from gitmem.machine.context import Context
 from gitmem.memory.capture.session_end import read_records
-from gitmem.memory.replay import find_transcripts, replay
+from gitmem.memory.sessions.replay import find_transcripts, replay
 from gitmem.memory.start.start import session_start
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import human_text

@@ -23,7 +23,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from gitmem.machine.context import Context
-from gitmem.memory.save import drain
+from gitmem.memory.save.save import drain
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
 from gitmem.store.setup.init import Place, init_store

@@ -22,7 +22,7 @@ sys.path.insert(0, str(ROOT))
 from gitmem.model.entry.entry import clean_text, find_entries  # noqa: E402
 from gitmem.model.entry.log import entry_ids, sections  # noqa: E402
 from gitmem.model.fact.find import find_facts  # noqa: E402
-from gitmem.model.session.cues import find_cues, is_resolved  # noqa: E402
+from gitmem.model.session.cues.cues import find_cues, is_resolved  # noqa: E402
 from gitmem.model.session.turns import Turn  # noqa: E402
 from gitmem.model.tiers.limits import Limits  # noqa: E402
 from gitmem.model.tiers.rotation import plan_rotation  # noqa: E402

@@ -31,8 +31,8 @@ from gitmem.llm.providers.local import LocalEmbedder
 from gitmem.machine.context import Context
 from gitmem.model.entry.entry import Entry, clean_text, render_entry
 from gitmem.model.ids import make_id
-from gitmem.search import rank
 from gitmem.search.engine import answer
+from gitmem.search.order import rank
 from gitmem.search.query import query
 from gitmem.search.vectors import near
 from gitmem.search.vectors.fill import fill

@@ -21,7 +21,7 @@ MODULES = {
     "gitmem.store.store": CLASSES | {"typing", "gitmem.git.worktree.files"},
     "gitmem.store.spool.hooks": CLASSES | {"typing"},
     "gitmem.store.transaction.attempt": CLASSES | {"typing", "hashlib"},
-    "gitmem.memory.save": CLASSES | {"typing", "gitmem.store.transaction.attempt"},
+    "gitmem.memory.save.save": CLASSES | {"typing", "gitmem.store.transaction.attempt"},
     "gitmem.memory.start.start": CLASSES | {"typing"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
@@ -78,6 +78,6 @@ def test_running_it_stays_light(program, heavy):
 
 
 def test_the_way_of_a_save_loads_the_standard_library_only():
-    code = "import gitmem, gitmem.cli.main, gitmem.store.spool.spool, gitmem.store.store, gitmem.memory.save"
+    code = "import gitmem, gitmem.cli.main, gitmem.store.spool.spool, gitmem.store.store, gitmem.memory.save.save"
     loaded = {name.partition(".")[0] for name in imported_by(code) - imported_by("pass")}
     assert loaded - set(sys.stdlib_module_names) == {"gitmem"}

@@ -73,7 +73,7 @@ class Door(Value):
 
         """
         from gitmem.errors import StoreNotFoundError
-        from gitmem.store.locate import find_store, is_store, user_store
+        from gitmem.store.config.locate import find_store, is_store, user_store
 
         if args.user:
             found = user_store(self.home())
@@ -102,12 +102,12 @@ class Door(Value):
         store = self.open(args)
         try:
             if store.spool.names() or store.tip != store.marked():
-                from gitmem.memory.save import drain
+                from gitmem.memory.save.save import drain
 
                 self.notices(drain(store).notices)
             hooks = os.path.join(store.spool.folder, "hooks")
             if os.path.isdir(hooks) and os.listdir(hooks):
-                from gitmem.memory.background import settle
+                from gitmem.memory.sessions.background import settle
 
                 self.notices(settle(store).notices)
         except GitmemError as error:

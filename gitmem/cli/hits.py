@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.search.engine import Answer
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 LAYERS = {

@@ -71,7 +71,7 @@ def chosen_scope(args: argparse.Namespace) -> Scope | None:
 
 def find_manifest(args: argparse.Namespace, door: Door, scope: Scope, host: Host) -> Manifest | None:
     """Return the record of what gitmem wrote: in the user's store for their settings, else in the project's, if any."""
-    from gitmem.store.locate import HOME_HOSTS, user_store
+    from gitmem.store.config.locate import HOME_HOSTS, user_store
 
     if scope is Scope.USER:
         from gitmem.store.setup.incoming import check_hosts_untracked

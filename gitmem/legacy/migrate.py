@@ -29,7 +29,7 @@ from gitmem.legacy.plan import (
 from gitmem.legacy.read import Source, read_source
 from gitmem.legacy.rolling import body_of, is_plain, kept_entries
 from gitmem.legacy.rotation import plan_rotation_layout
-from gitmem.memory.entries import day_log, memory_of, new_daily
+from gitmem.memory.save.entries import day_log, memory_of, new_daily
 from gitmem.model.document.document import Document
 from gitmem.model.entry.log import entry_digests, restore_entries
 from gitmem.model.fact.fact import is_fact_path

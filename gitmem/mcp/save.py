@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pydantic import BaseModel, Field
 
 from gitmem.errors import RefusedError
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.model.entry.entry import clean_tag, clean_text
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import TAIL_BYTES, make_id

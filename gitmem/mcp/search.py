@@ -12,7 +12,7 @@ from gitmem.store.history.records import resolve
 from gitmem.text.terminal import harmless
 
 if TYPE_CHECKING:
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 LIMIT = 6  # docs/spec.md J4

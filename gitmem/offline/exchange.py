@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.session.cues import find_cues
+from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.exchange import MAX_KEYWORDS, MAX_SUMMARY
 from gitmem.model.session.outcome import Outcome, verdict_of
 from gitmem.model.session.turns import program

@@ -12,8 +12,8 @@ from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import Entry, find_entries
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, MemoryType
 from gitmem.model.entry.log import sections
-from gitmem.model.session import cue_patterns
-from gitmem.model.session.cues import Cue, find_cues
+from gitmem.model.session.cues import patterns
+from gitmem.model.session.cues.cues import Cue, find_cues
 from gitmem.model.session.fields import split_fields
 from gitmem.model.tiers.choice import without_count
 from gitmem.model.tiers.rotation import KEPT_SECTIONS
@@ -189,12 +189,12 @@ def _on_one_line(text: str) -> str:
 
 def is_statement(sentence: str, role: Role) -> bool:
     """Say whether a sentence can be part of a summary: no question, offer or lead-in."""
-    if sentence.endswith((":", "\uff1a")) or re.search(cue_patterns.CODE, sentence):
+    if sentence.endswith((":", "\uff1a")) or re.search(patterns.CODE, sentence):
         return False
     if role is Role.ASKED:
         return True
     return not (
-        re.search(cue_patterns.NOT_AT_END, sentence, re.IGNORECASE)
-        or re.match(cue_patterns.NOT_AT_START, sentence, re.IGNORECASE)
+        re.search(patterns.NOT_AT_END, sentence, re.IGNORECASE)
+        or re.match(patterns.NOT_AT_START, sentence, re.IGNORECASE)
         or re.search(_NARRATION, sentence, re.IGNORECASE)
     )

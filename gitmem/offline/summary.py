@@ -17,7 +17,7 @@ import math
 import re
 from collections import Counter
 
-from gitmem.model.session.cues import MENDED, is_resolved, without_label
+from gitmem.model.session.cues.cues import MENDED, is_resolved, without_label
 from gitmem.model.tiers.summary import (
     FEWEST_SENTENCES,
     MAX_ITEMS,

@@ -5,18 +5,18 @@ from __future__ import annotations
 from itertools import islice
 
 from gitmem.search import sources
-from gitmem.search.cover import covering
-from gitmem.search.era import era_of, in_order_of_time
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
-from gitmem.search.hits import facts_of, make_hit
+from gitmem.search.order.cover import covering
+from gitmem.search.order.era import era_of, in_order_of_time
+from gitmem.search.order.hits import facts_of, make_hit
+from gitmem.search.order.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
+from gitmem.search.order.worth import worths
 from gitmem.search.query.query import parse_query
-from gitmem.search.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
 from gitmem.search.standing import holding, marked, standings
 from gitmem.search.units.cut import HEADING
 from gitmem.search.units.past import is_told_again
 from gitmem.search.units.units import FRAME
-from gitmem.search.worth import worths
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.search.filters import Filters
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
+    from gitmem.search.order.rank import Found
     from gitmem.search.query.query import Query, Term
-    from gitmem.search.rank import Found
     from gitmem.search.scan.base import Scanner
     from gitmem.search.sources import Pool
     from gitmem.search.vectors.near import Embedding

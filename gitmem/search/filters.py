@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from gitmem.errors import ExitCode, GitmemError
-from gitmem.search.rank import find_terms
+from gitmem.search.order.rank import find_terms
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitmem.search.hits import Facts
+    from gitmem.search.order.hits import Facts
     from gitmem.search.query.query import Query
     from gitmem.search.units.units import Unit, Units
     from gitmem.store.store import Store

@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
 
 _LEAST_SHARE = 0.1  # of the best score
 _SHARE = 4  # a memory longer than this part of the budget is told by its best part

@@ -8,7 +8,7 @@ from __future__ import annotations
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
 
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
-from gitmem.search.hits import day_of
+from gitmem.search.order.hits import day_of
 from gitmem.search.query.query import fold
 from gitmem.search.units.past import PastUnits
 from gitmem.search.units.units import Excerpts, Units

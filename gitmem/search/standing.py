@@ -5,7 +5,7 @@ Tested through `tests/search/test_standing.py`.
 
 from __future__ import annotations
 
-from gitmem.search.hits import is_fact
+from gitmem.search.order.hits import is_fact
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.model.fact.holds import Status
-    from gitmem.search.hits import Hit
-    from gitmem.search.rank import Ranked
+    from gitmem.search.order.hits import Hit
+    from gitmem.search.order.rank import Ranked
     from gitmem.store.store import Store
 
 

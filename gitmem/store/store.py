@@ -13,8 +13,8 @@ from gitmem.git.repository import Repository, is_object_id
 from gitmem.git.trust import check_layout
 from gitmem.machine.beneath import read_text
 from gitmem.model.paths import FORMAT, TEMPORARY
+from gitmem.store.config.locate import is_store, user_store
 from gitmem.store.config.personal import read_config, read_small
-from gitmem.store.locate import is_store, user_store
 from gitmem.store.spool.spool import Spool
 
 TYPE_CHECKING = False  # see gitmem.git.process.run

@@ -18,8 +18,8 @@ import pytest
 
 from gitmem.machine.context import Context
 from gitmem.machine.resources import resource
-from gitmem.memory.replay import replay
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
+from gitmem.memory.sessions.replay import replay
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id

@@ -162,7 +162,7 @@ def main() -> None:
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     # Imports are no steps, and are made once for all commands.
     import gitmem.cli.door
-    import gitmem.memory.save
+    import gitmem.memory.save.save
     import gitmem.memory.summaries.offline
     import gitmem.memory.tiers.rotate
     import gitmem.offline.summary

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.shim import LATE, command, is_current, is_ours, script, script_path
-from gitmem.store.locate import find_store
+from gitmem.store.config.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
 ROOT = Path(__file__).resolve().parents[2]

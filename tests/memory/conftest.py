@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.machine.context import Context
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id

@@ -9,7 +9,7 @@ import pytest
 
 from gitmem.memory.capture.turns import capture_turn
 from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
-from gitmem.memory.save import drain, save
+from gitmem.memory.save.save import drain, save
 from gitmem.memory.start.start import session_start
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.holds import Standing, what_holds

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.door import Door
 from gitmem.machine.context import Context
-from gitmem.memory.background import settle
+from gitmem.memory.sessions.background import settle
 from gitmem.model.entry.entry import find_entries, render_entry
 from gitmem.model.session.entries import remember
 from gitmem.model.session.events import HookEvent, HookKind, parse_payload

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from gitmem.machine.context import Context
-from gitmem.memory.save import drain, save
+from gitmem.memory.save.save import drain, save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.entry import clean_text, find_entries
 from gitmem.model.entry.kinds import MemoryType

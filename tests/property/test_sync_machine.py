@@ -22,7 +22,7 @@ from gitmem.git.remote import Connection, PushRacedError
 from gitmem.git.worktree.files import WorkTree
 from gitmem.git.worktree.index import IndexUpdate
 from gitmem.machine.context import Context
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType

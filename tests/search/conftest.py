@@ -13,7 +13,7 @@ from gitmem.search.engine import answer
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
     from tests.conftest import StoreCopies
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.git.remote import Connection
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.save import Save
 from gitmem.store.setup.remotes import find_remote

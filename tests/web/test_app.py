@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from gitmem.machine.resources import resource
-from gitmem.memory.replay import replay
+from gitmem.memory.sessions.replay import replay
 from gitmem.web.export import export
 from gitmem.web.render import MENU
 from tests.web.conftest import Viewer

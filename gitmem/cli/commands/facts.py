@@ -102,7 +102,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
     from gitmem.memory.facts.edit import find_fact
-    from gitmem.memory.save import save
+    from gitmem.memory.save.save import save
     from gitmem.model.entry.entry import clean_tag, clean_text
     from gitmem.model.entry.kinds import MemoryType
     from gitmem.model.entry.save import Save

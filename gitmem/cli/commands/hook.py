@@ -271,7 +271,7 @@ def _drain(door: Door) -> None:
     root = _find(door, (door.cwd,))
     if root is not None:
         from gitmem.cli.need import follow_settings
-        from gitmem.memory.background import settle, tend
+        from gitmem.memory.sessions.background import settle, tend
 
         store, started = _open(door, root), time.monotonic()
         ended = any(name.startswith(_LAST) for name in _spool(door, root).names())
@@ -320,7 +320,7 @@ def _time_limit(seconds: float, say: Callable[[], None]) -> Iterator[None]:
 
 def _find(door: Door, folders: Sequence[str]) -> str | None:
     """Return the store of the first folder that has one: these, the host's project folder, the current folder."""
-    from gitmem.store.locate import find_store
+    from gitmem.store.config.locate import find_store
 
     for folder in (*folders, door.environ.get("CLAUDE_PROJECT_DIR", ""), door.cwd):
         if os.path.isabs(folder) and "\0" not in folder:

@@ -281,7 +281,7 @@ def _paths_of(plan: _Plan, part: str) -> list[str]:
 def _works(door: Door, plan: _Plan) -> bool:
     """Run a hook as the host would and say so if its event does not arrive."""
     from gitmem.hosts.trial import arrives
-    from gitmem.store.locate import find_store, user_store
+    from gitmem.store.config.locate import find_store, user_store
     from gitmem.store.spool.hooks import HookSpool
     from gitmem.store.store import private_folder
 

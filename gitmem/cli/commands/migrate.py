@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
     from gitmem.legacy.plan import SourceKind
     from gitmem.legacy.read import Source, find_sources, kind_of
-    from gitmem.store.locate import find_project
+    from gitmem.store.config.locate import find_project
 
     if args.source:
         folder = os.path.join(door.folder(args), os.path.expanduser(args.source))

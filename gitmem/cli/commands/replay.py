@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.cli.door import Door
-    from gitmem.memory.replay import Replayed
+    from gitmem.memory.sessions.replay import Replayed
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem replay --from codex --since 2026-11-01
 
     """
-    from gitmem.memory.replay import find_transcripts, replay
+    from gitmem.memory.sessions.replay import find_transcripts, replay
     from gitmem.text.quantities import count
 
     since = _day(args.since)

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem save -f notes.txt --session 1b4e51f0
 
     """
-    from gitmem.memory.save import save
+    from gitmem.memory.save.save import save
     from gitmem.model.entry.entry import clean_tag, clean_text
     from gitmem.model.entry.save import Save
     from gitmem.model.ids import TAIL_BYTES, make_id

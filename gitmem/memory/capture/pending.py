@@ -1,6 +1,6 @@
 """Pending turns and sessions: the events in the spool of the hooks, parsed. Changes nothing.
 
-Tested through `tests/memory/test_background.py`.
+Tested through `tests/memory/sessions/test_background.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Capture the turns that a transcript tells of, and read back those that the daily logs hold.
 
-Tested through `tests/memory/test_replay.py` and `tests/memory/capture/test_session_end.py`.
+Tested through `tests/memory/sessions/test_replay.py` and `tests/memory/capture/test_session_end.py`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from gitmem.machine.moment import local
 from gitmem.memory.capture.tail import open_regular
 from gitmem.memory.capture.turns import boot_lines, save_entries
 from gitmem.memory.lasting import with_fact_id
-from gitmem.memory.save import rotate_if_full
+from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer

@@ -13,9 +13,9 @@ from enum import Enum
 
 from gitmem.errors import RefusedError
 from gitmem.memory.capture.pending import Pending
-from gitmem.memory.entries import day_log, memory_of, new_daily
 from gitmem.memory.lasting import Lasting, with_fact_id
-from gitmem.memory.save import rotate_if_full
+from gitmem.memory.save.entries import day_log, memory_of, new_daily
+from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import clean_text, find_by_digest, find_entries
 from gitmem.model.entry.kinds import CURRENT_STATE

@@ -10,7 +10,7 @@ import os
 from datetime import UTC
 
 from gitmem.memory.capture.turns import boot_lines, redacted
-from gitmem.memory.save import rotate_if_full
+from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_by_digest
 from gitmem.model.entry.log import entry_ids, put_entry, replace_entry

@@ -26,7 +26,7 @@ from gitmem.text.tokens import estimate_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 _HITS = 12

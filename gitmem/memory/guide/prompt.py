@@ -23,7 +23,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 TOKENS = 400

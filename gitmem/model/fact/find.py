@@ -19,8 +19,8 @@ from gitmem.model.fact.said.picks import picks_of
 from gitmem.model.fact.said.proposals import accepted_proposals
 from gitmem.model.fact.said.reason import with_reason
 from gitmem.model.fact.said.statements import points_elsewhere, statements_of
-from gitmem.model.session import cue_patterns
-from gitmem.model.session.cues import MENDED, find_cues, is_resolved
+from gitmem.model.session.cues import patterns
+from gitmem.model.session.cues.cues import MENDED, find_cues, is_resolved
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import human_text, is_restated
 from gitmem.text.keywords import keywords
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from gitmem.model.session.cues import Cue
+    from gitmem.model.session.cues.cues import Cue
     from gitmem.model.session.turns import Turn
 
 MAX_FILES = 5
@@ -219,7 +219,7 @@ def _changes(answer: str) -> Iterator[str]:
     for block in blocks(human_text(answer)):
         for sentence in sentences_of(block) if block.kind in (Kind.PARAGRAPH, Kind.ITEM) else ():
             masked = mask_code(sentence)
-            certain = not sentence.endswith(("?", ":")) and not _re(cue_patterns.UNSURE).search(masked)
+            certain = not sentence.endswith(("?", ":")) and not _re(patterns.UNSURE).search(masked)
             changed = len(sentence) <= _LONGEST and _re(factwords.CHANGED).search(masked)
             if certain and changed and _is_understood(sentence):
                 yield sentence

@@ -15,7 +15,7 @@ from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
 from gitmem.model.learned.sight import Sight, find_sights
 from gitmem.model.learned.task import TaskType, classify, follows_up
 from gitmem.model.message import one_line
-from gitmem.model.session.cues import find_cues
+from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.kept import headline
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.model.session.outcome import Outcome, judge_outcome, reaction_of, verdict_of

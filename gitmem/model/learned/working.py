@@ -16,7 +16,7 @@ from gitmem.model.fact.compare import contradict, says_the_same
 from gitmem.model.learned.error import read_error
 from gitmem.model.learned.task import TaskStatus, TaskType, classify, follows_up
 from gitmem.model.message import one_line
-from gitmem.model.session.cues import find_cues
+from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.events import HookEvent, HookKind
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.model.session.turns import turn_key

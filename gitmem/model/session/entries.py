@@ -11,7 +11,7 @@ import re
 from gitmem.model.entry.entry import Entry, clean_text
 from gitmem.model.entry.kinds import RECENT_CONTEXT, TIMELINE, MemoryType
 from gitmem.model.ids import tail_of
-from gitmem.model.session.cues import find_cues
+from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.failure import ERROR_LENGTH, told_error
 from gitmem.model.session.fields import MENDED, Fields, render_fields
 from gitmem.model.session.kept import PROMPT_LENGTH, headline, kept, noted

@@ -21,7 +21,7 @@ from gitmem.model.entry.entry import Entry, find_entries, render_entry
 from gitmem.model.entry.kinds import TIMELINE, MemoryType
 from gitmem.model.entry.log import Section, entry_ids, fences, find_section, remove_entries, restore_entries, sections
 from gitmem.model.paths import daily_path, monthly_path, weekly_path
-from gitmem.model.session.cues import is_resolved
+from gitmem.model.session.cues.cues import is_resolved
 from gitmem.model.session.fields import Fields, render_fields, split_fields
 from gitmem.model.tiers.periods import holders_of, month_of, week_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS
 from gitmem.search.filters import excluded
-from gitmem.search.rank import K1, NOTHING, WINDOW, Ranked, leaning
+from gitmem.search.order.rank import K1, NOTHING, WINDOW, Ranked, leaning
 from gitmem.search.units.cut import ENTRY, HEADING
 
 TYPE_CHECKING = False  # see gitmem.values

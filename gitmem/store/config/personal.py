@@ -11,7 +11,7 @@ import sys
 from gitmem.machine.beneath import read_regular
 from gitmem.model.paths import CONFIG
 from gitmem.store.config.files import is_comments, load_config
-from gitmem.store.locate import STORE_FOLDER, user_store
+from gitmem.store.config.locate import STORE_FOLDER, user_store
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

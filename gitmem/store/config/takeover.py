@@ -18,8 +18,8 @@ from gitmem.model.document.edit import YamlTextError, set_value
 from gitmem.model.paths import CONFIG
 from gitmem.store.config.agree import write_personal
 from gitmem.store.config.files import load_config
+from gitmem.store.config.locate import is_store, user_store
 from gitmem.store.config.personal import is_inside_store, personal_folder, read_small
-from gitmem.store.locate import is_store, user_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from gitmem.git.layout import find_layout
 from gitmem.git.objects.extent import most_files
 from gitmem.git.process.run import Git
 from gitmem.model.paths import FORMAT, TEMPORARY, fold, is_git_folder
-from gitmem.store.locate import HOME_HOSTS, HOME_PROJECTS, user_store
+from gitmem.store.config.locate import HOME_HOSTS, HOME_PROJECTS, user_store
 from gitmem.store.setup.arrivals import arrival
 from gitmem.store.store import FORMAT_VERSION, format_version
 

@@ -24,7 +24,7 @@ from gitmem.machine.resources import read_resource
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG, FORMAT, MEMORY
 from gitmem.store.config.agree import make_personal_file
-from gitmem.store.locate import (
+from gitmem.store.config.locate import (
     HOME_HOSTS,
     HOME_PROJECTS,
     STORE_FOLDER,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 
-from gitmem.store.locate import HOME_HOSTS, user_store
+from gitmem.store.config.locate import HOME_HOSTS, user_store
 from gitmem.store.spool.hooks import HookSpool
 
 _FOLDER = "held"

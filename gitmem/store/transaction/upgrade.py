@@ -16,7 +16,7 @@ from gitmem.model.fact.version_1 import lines_to_facts, renamed
 from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, FACTS, FORMAT, MEMORY
-from gitmem.model.version_1 import Known, exchanges_in, joined_day, with_new_ids
+from gitmem.model.tiers.version_1 import Known, exchanges_in, joined_day, with_new_ids
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:

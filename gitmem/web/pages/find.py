@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitmemError
 from gitmem.model.fact.holds import Standing
 from gitmem.search.engine import answer
-from gitmem.search.hits import is_fact
+from gitmem.search.order.hits import is_fact
 from gitmem.store.history.records import resolve
 
 if TYPE_CHECKING:
-    from gitmem.search.hits import Hit
+    from gitmem.search.order.hits import Hit
     from gitmem.web.pages.view import View
 
 _LIMIT, _MOST = 20, 200

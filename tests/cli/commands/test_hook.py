@@ -657,7 +657,7 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
 SLOW = """
 import sys, time
 from gitmem.cli.commands import hook
-import gitmem.memory.background as background
+import gitmem.memory.sessions.background as background
 hook.BACKGROUND_SECONDS = 0.2
 background.settle = lambda store: time.sleep(90)
 from gitmem.cli.door import real_door

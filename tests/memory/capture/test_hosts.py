@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.hosts.all import find_host
-from gitmem.memory.background import settle
 from gitmem.memory.capture.pending import look
-from gitmem.memory.replay import replay
+from gitmem.memory.sessions.background import settle
+from gitmem.memory.sessions.replay import replay
 from gitmem.model.entry.entry import find_entries
 from gitmem.store.spool.hooks import HookSpool
 

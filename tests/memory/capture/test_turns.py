@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.background import settle
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
+from gitmem.memory.sessions.background import settle
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactKind

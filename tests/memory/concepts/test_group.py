@@ -11,7 +11,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.memory.concepts.group import find_concept, group, merge, split
 from gitmem.memory.concepts.index import known_concepts
 from gitmem.memory.exchanges.offline import save_exchanges
-from gitmem.memory.replay import replay
+from gitmem.memory.sessions.replay import replay
 from gitmem.memory.start.start import session_start
 from gitmem.model.session.turns import Turn
 from gitmem.store.history.undo import undo

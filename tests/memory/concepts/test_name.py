@@ -8,9 +8,9 @@ import pytest
 
 from gitmem.llm.http import Patience
 from gitmem.memory.ask.ledger import Ledger
-from gitmem.memory.background import tend
 from gitmem.memory.concepts.index import known_concepts
 from gitmem.memory.concepts.name import name_concepts
+from gitmem.memory.sessions.background import tend
 from gitmem.model.concept import Concept, lines_of
 from gitmem.model.document.document import Document
 from gitmem.store.history.undo import undo

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.memory.ask.ask import patience
-from gitmem.memory.background import settle, tend
 from gitmem.memory.exchanges.model import request_rewording, reword_requested
-from gitmem.memory.replay import replay
+from gitmem.memory.sessions.background import settle, tend
+from gitmem.memory.sessions.replay import replay
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.exchange import Outcome, parse
 from gitmem.store.headers.facts import known_facts

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from gitmem.llm.embedders import make_embedder
-from gitmem.memory.background import tend
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.facts.settle import Holds, settle
+from gitmem.memory.sessions.background import tend
 from gitmem.memory.start.start import session_start
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact

@@ -13,7 +13,7 @@ from gitmem.git.remote import Connection
 from gitmem.machine.context import Context
 from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.memory.facts.learn import learn
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.save import Save
 from gitmem.model.fact.holds import in_force

@@ -10,9 +10,9 @@ import pytest
 from gitmem.config import EmbeddingConfig, SummaryConfig
 from gitmem.llm.embedders import make_embedder
 from gitmem.llm.http import Patience
-from gitmem.memory.background import tend
 from gitmem.memory.facts.judge import judge
 from gitmem.memory.facts.learn import learn
+from gitmem.memory.sessions.background import tend
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
 from gitmem.model.fact.holds import in_force

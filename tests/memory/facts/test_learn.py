@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
-from gitmem.memory.background import settle
 from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.memory.facts.learn import learn
-from gitmem.memory.replay import replay
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
+from gitmem.memory.sessions.background import settle
+from gitmem.memory.sessions.replay import replay
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactStatus
 from gitmem.model.fact.holds import in_force

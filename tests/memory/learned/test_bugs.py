@@ -6,7 +6,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from gitmem.memory.learned.bugs import known_patterns, learn_bugs, match
-from gitmem.memory.replay import replay
+from gitmem.memory.sessions.replay import replay
 from gitmem.model.learned.error import MATCH
 from gitmem.model.session.turns import Failure, Turn
 from gitmem.store.history.undo import undo

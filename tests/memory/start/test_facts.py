@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.background import tend
+from gitmem.memory.sessions.background import tend
 from gitmem.memory.start import facts
 from gitmem.memory.start.concept import current_concept
 from gitmem.memory.start.facts import choose_facts

@@ -18,7 +18,7 @@ from tests.memory.start.test_start import titles
 @pytest.fixture
 def own(desk, home):
     """Give a function that saves into the person's own store."""
-    from gitmem.memory.save import save
+    from gitmem.memory.save.save import save
 
     desk.store.context = desk.store.context._replace(home=str(home))
     init_store(str(home), desk.store.context, Place.USER)
@@ -49,7 +49,7 @@ def test_rules_and_preferences_are_told_and_nothing_else(desk, own):
 
 
 def test_what_contradicts_the_project_yields_and_is_said(desk, own):
-    from gitmem.memory.save import save
+    from gitmem.memory.save.save import save
 
     save(desk.store, desk.save("Always use tabs for indentation.", MemoryType.RULE))
     own("Always use spaces for indentation.", MemoryType.RULE)
@@ -61,7 +61,7 @@ def test_what_contradicts_the_project_yields_and_is_said(desk, own):
 
 
 def test_what_the_project_says_too_and_what_ended_are_left_out(desk, own):
-    from gitmem.memory.save import save
+    from gitmem.memory.save.save import save
 
     save(desk.store, desk.save("Always run the linter.", MemoryType.RULE))
     own("Always run the linter.", MemoryType.RULE)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.memory.start.start import MARKER, session_start
 from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.entry.kinds import MemoryType

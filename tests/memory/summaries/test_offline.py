@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.memory.start.start import session_start
 from gitmem.memory.summaries.offline import (
     archive_summaries,

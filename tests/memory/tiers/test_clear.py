@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.memory.tiers.clear import clear, last_day, old_files
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids

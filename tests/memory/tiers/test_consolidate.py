@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.background import tend
-from gitmem.memory.replay import replay
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
+from gitmem.memory.sessions.background import tend
+from gitmem.memory.sessions.replay import replay
 from gitmem.memory.tiers import consolidate as consolidating
 from gitmem.memory.tiers.consolidate import consolidate_due, due
 from gitmem.model.entry.log import entry_ids

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.background import tend
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
+from gitmem.memory.sessions.background import tend
 from gitmem.memory.tiers.clear import clear
 from gitmem.memory.tiers.consolidate import consolidate_due
 from gitmem.model.entry.kinds import MemoryType

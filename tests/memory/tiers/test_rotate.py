@@ -9,7 +9,7 @@ from subprocess import run
 import pytest
 
 from gitmem.memory.facts.edit import retire
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids

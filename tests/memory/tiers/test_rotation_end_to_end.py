@@ -15,7 +15,7 @@ from gitmem.config import Config
 from gitmem.legacy.migrate import migrate
 from gitmem.legacy.plan import SourceKind
 from gitmem.legacy.read import Source
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.memory.start.start import session_start
 from gitmem.memory.summaries.offline import pending_archives, read_summary
 from gitmem.memory.tiers.rotate import check

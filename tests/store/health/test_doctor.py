@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.errors import GitmemError, StoreFormatError
 from gitmem.machine.context import Context
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
 from gitmem.store.health import doctor

@@ -10,7 +10,7 @@ import pytest
 
 from gitmem.errors import NotFoundError
 from gitmem.machine.context import Context
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.entry import Entry
 from gitmem.model.entry.kinds import MemoryType

@@ -11,7 +11,7 @@ import pytest
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.process.run import Git
 from gitmem.machine.context import Context
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.store.locate import find_project, find_store, home_store
+from gitmem.store.config.locate import find_project, find_store, home_store
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store

@@ -14,7 +14,7 @@ from gitmem.errors import BusyError, GitmemError, NotSavedError, RefusedError
 from gitmem.git.process.run import Git
 from gitmem.git.setup import seed_branch
 from gitmem.machine.resources import read_resource
-from gitmem.store.locate import find_project, find_store, home_store
+from gitmem.store.config.locate import find_project, find_store, home_store
 from gitmem.store.setup.init import Place, init_store, new_memory
 from gitmem.store.store import Store
 from tests.as_root import as_nobody, give, root_needed

@@ -305,7 +305,7 @@ def test_rival_one_daily_file_on_two_machines_always_conflicts(pair: tuple[Machi
 
 def test_rival_importing_again_duplicates(pair: tuple[Machine, Machine]):
     """The same thing delivered on two machines has one id, and is there once."""
-    from gitmem.memory.save import save
+    from gitmem.memory.save.save import save
     from gitmem.model.entry.save import Save
     from gitmem.model.ids import make_id
 

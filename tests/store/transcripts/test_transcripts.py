@@ -13,7 +13,7 @@ import pytest
 from gitmem.errors import BusyError, GitmemError, RefusedError, UnfinishedError
 from gitmem.machine.beneath import MAX_FILE_BYTES
 from gitmem.machine.context import Context
-from gitmem.memory.save import save
+from gitmem.memory.save.save import save
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
 from gitmem.model.paths import check_path

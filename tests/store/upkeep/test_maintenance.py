@@ -16,7 +16,7 @@ import pytest
 from gitmem.errors import BusyError, GitFailedError, GitmemError
 from gitmem.git.upkeep.packing import sizes
 from gitmem.machine.context import Context
-from gitmem.memory.save import drain, save
+from gitmem.memory.save.save import drain, save
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
 from gitmem.store.setup.init import Place, init_store

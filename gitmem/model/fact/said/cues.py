@@ -12,7 +12,7 @@ from __future__ import annotations
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.said import cues_ko
-from gitmem.model.session.cue_patterns import CUES
+from gitmem.model.session.cues.patterns import CUES
 
 # Words at the start of a sentence that a fact leaves out; "no" only as an answer, not as in "No version field".
 OPENING = (

@@ -13,7 +13,7 @@ from functools import cache
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.said.cues import LEANS_BACK
 from gitmem.model.fact.said.statements import Statement, points_elsewhere
-from gitmem.model.session import cue_patterns
+from gitmem.model.session.cues import patterns
 from gitmem.text.sentences import Kind, blocks, mask_code, sentences_of
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -99,7 +99,7 @@ def _terms(parts: Sequence[Block]) -> Iterator[str]:
             if (
                 len(text) <= _LONGEST_LIST
                 and not _re(_REPORTS).match(lead)
-                and not _re(cue_patterns.CODE).search(mask_code(text))
+                and not _re(patterns.CODE).search(mask_code(text))
             ):
                 yield text
         if block is not None:

@@ -13,7 +13,7 @@ from functools import cache
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.said import cues, cues_ko
 from gitmem.model.fact.said.reason import count_words, split_reason
-from gitmem.model.session import cue_patterns
+from gitmem.model.session.cues import patterns
 from gitmem.text.sentences import Kind, blocks, mask_code, sentences_of
 from gitmem.values import Value
 
@@ -129,7 +129,7 @@ def _stands_alone(sentence: str) -> bool:
     if len(sentence) + count_words(sentence) < _SHORTEST or len(sentence) > _LONGEST or sentence.endswith(_COLONS):
         return False
     masked = _masked(sentence)
-    if points_elsewhere(masked) or _re(cue_patterns.CODE).search(masked):
+    if points_elsewhere(masked) or _re(patterns.CODE).search(masked):
         return False
     return count_words(sentence) >= _FEWEST_WORDS
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError, UnfinishedError
-from gitmem.memory.entries import new_daily
-from gitmem.memory.save import drain, save
+from gitmem.memory.save.entries import new_daily
+from gitmem.memory.save.save import drain, save
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids, find_section
 from tests.own_settings import own_settings

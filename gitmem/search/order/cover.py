@@ -11,7 +11,7 @@ import re
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.search.rank import Ranked
+    from gitmem.search.order.rank import Ranked
 
 _SEVERAL = re.compile(
     r"\b(?:all|every|each|both|complete|entire|full|whole|everything|list|overall|across|various|several|sequence|evolved?)\b"

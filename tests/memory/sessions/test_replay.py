@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BusyError
-from gitmem.memory.background import settle
-from gitmem.memory.replay import find_transcripts, replay
+from gitmem.memory.sessions.background import settle
+from gitmem.memory.sessions.replay import find_transcripts, replay
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.fields import split_fields
 from gitmem.store.spool.hooks import HookSpool
@@ -17,7 +17,7 @@ from gitmem.store.store import Store
 from gitmem.store.transcripts import transcripts
 from tests.own_settings import own_settings
 
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
+DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 

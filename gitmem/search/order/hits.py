@@ -9,16 +9,16 @@ import re
 from functools import cache
 
 from gitmem.model.ids import SHORT_LENGTH
+from gitmem.search.order.worth import Worth
 from gitmem.search.units.cut import ENTRY
 from gitmem.search.units.snippet import snippet
 from gitmem.search.units.units import first_line
-from gitmem.search.worth import Worth
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.search.rank import Ranked
+    from gitmem.search.order.rank import Ranked
     from gitmem.search.units.units import Unit, Units
 
 FACT_LETTERS = "dfrscpi"  # docs/format.md, "Facts"
@@ -38,9 +38,9 @@ class Hit(Value):
     `start` and `end` are lines, counted from 1. `date` is local: `YYYY-MM-DD`, with the time if known, or "".
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
-    shares little with the query; `worth` says how much (`gitmem.search.worth`). `status` is that of a fact that does
-    not hold or is disputed; `others` are the ids of its successor, or of what contradicts it. `own` is true for one of
-    the person's own store.
+    shares little with the query; `worth` says how much (`gitmem.search.order.worth`). `status` is that of a fact
+    that does not hold or is disputed; `others` are the ids of its successor, or of what contradicts it. `own` is true
+    for one of the person's own store.
     """
 
     path: str

@@ -12,8 +12,8 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitmem.search.order.rank import Ranked
     from gitmem.search.query.query import Query
-    from gitmem.search.rank import Ranked
 
 # Calibrated on questions with and without an answer in the store, and on questions about other stores (docs/search.md).
 LEAST_COVERAGE = 0.28

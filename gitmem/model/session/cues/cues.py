@@ -10,7 +10,7 @@ import re
 from functools import cache
 
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.session import cue_patterns
+from gitmem.model.session.cues import patterns
 from gitmem.text.sentences import Block, Kind, blocks, mask_code, sentences_of
 from gitmem.values import Value
 
@@ -57,7 +57,7 @@ def without_label(text: str) -> str:
 def is_resolved(text: str) -> bool:
     """Say whether the text of an issue says that it is resolved."""
     masked = mask_code(" ".join(text[:_LOOK_AT].split()))
-    return bool(_re(cue_patterns.RESOLVED).search(masked)) and not _re(cue_patterns.UNRESOLVED).search(masked)
+    return bool(_re(patterns.RESOLVED).search(masked)) and not _re(patterns.UNRESOLVED).search(masked)
 
 
 def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) -> Iterator[Cue]:
@@ -72,7 +72,7 @@ def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) 
         if cue is None and heading and index == 0 and block.kind is Kind.ITEM:
             cue = Cue(heading, sentence)
         if cue is None and (kind := _stated(sentence, after)):
-            before = sentences[index - 1] if index and _re(cue_patterns.LEANS_BACK).match(sentence) else ""
+            before = sentences[index - 1] if index and _re(patterns.LEANS_BACK).match(sentence) else ""
             cue = Cue(kind, f"{before} {sentence}".strip())
         if cue and _says_something(cue):
             yield cue
@@ -80,7 +80,7 @@ def _cues_of(block: Block, heading: MemoryType | None, following: Block | None) 
 
 def _labelled(sentence: str) -> Cue | None:
     """Return the cue of a sentence with a label ("Decision: ...")."""
-    for kind in cue_patterns.LABELS:
+    for kind in patterns.LABELS:
         if label := _label_form(kind).match(sentence):
             return Cue(kind, sentence[label.end() :])
     return None
@@ -91,10 +91,10 @@ def _stated(sentence: str, after: str) -> MemoryType | None:
     if len(sentence) > _LONGEST or sentence.endswith(_LEADS_ON):
         return None
     masked = _quotes().sub(lambda quote: "x" * len(quote[0]), mask_code(sentence))
-    kind = next((kind for kind, form in cue_patterns.CUES.items() if _re(form).search(masked)), None)
-    if kind is None or _re(cue_patterns.NOT_AT_START).match(masked) or _re(cue_patterns.UNSURE).search(masked):
+    kind = next((kind for kind, form in patterns.CUES.items() if _re(form).search(masked)), None)
+    if kind is None or _re(patterns.NOT_AT_START).match(masked) or _re(patterns.UNSURE).search(masked):
         return None
-    if kind is MemoryType.ISSUE and _re(cue_patterns.WORKING_ON_IT).match(after):
+    if kind is MemoryType.ISSUE and _re(patterns.WORKING_ON_IT).match(after):
         return None
     return kind
 
@@ -105,23 +105,21 @@ def _says_something(cue: Cue) -> bool:
     wide = sum("\u1100" <= character <= "\uffdc" for character in masked[:_SHORTEST])  # Hangul needs fewer characters
     if not _SHORTEST - wide <= len(masked) <= _LONGEST or " " not in masked or masked.endswith(_LEADS_ON):
         return False
-    if _re(cue_patterns.CODE).search(masked) or _re(cue_patterns.NOT_AT_END).search(masked):
+    if _re(patterns.CODE).search(masked) or _re(patterns.NOT_AT_END).search(masked):
         return False
-    if _re(cue_patterns.DENIED[cue.type]).search(masked) or _re(cue_patterns.TOPIC).match(masked):
+    if _re(patterns.DENIED[cue.type]).search(masked) or _re(patterns.TOPIC).match(masked):
         return False
     return cue.type is not MemoryType.ISSUE or not is_resolved(cue.text)
 
 
 def _heading_type(title: str) -> MemoryType | None:
-    return next((kind for kind, form in cue_patterns.HEADINGS.items() if _re(rf"\W*(?:{form})\W*$").match(title)), None)
+    return next((kind for kind, form in patterns.HEADINGS.items() if _re(rf"\W*(?:{form})\W*$").match(title)), None)
 
 
 @cache
 def _label_form(kind: MemoryType) -> re.Pattern[str]:
     # Something may stand before it (an emoji), and it needs a colon or a dash of its own.
-    return re.compile(
-        rf"\W{{0,4}}(?:{cue_patterns.LABELS[kind]})\s?(?:[:\uff1a]|\s[\u2013\u2014])\s*(?=\S)", re.IGNORECASE
-    )
+    return re.compile(rf"\W{{0,4}}(?:{patterns.LABELS[kind]})\s?(?:[:\uff1a]|\s[\u2013\u2014])\s*(?=\S)", re.IGNORECASE)
 
 
 @cache

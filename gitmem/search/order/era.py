@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from enum import IntEnum
 
-from gitmem.search.hits import facts_of
+from gitmem.search.order.hits import facts_of
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.search.rank import Ranked
+    from gitmem.search.order.rank import Ranked
 
 _NOW = re.compile(
     r"\b(?:current(?:ly)?|now(?:adays)?|still|latest|newest|today|these days|at present|so far|as of|replaced)\b"

@@ -1,8 +1,8 @@
 """The entry of a save, in the daily log and in `memory.md`, and its commit.
 
-Separate from `gitmem.memory.save` so that it is imported while git starts.
+Separate from `gitmem.memory.save.save` so that it is imported while git starts.
 
-Tested through `tests/memory/test_save.py`.
+Tested through `tests/memory/save/test_save.py`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 # ruff: noqa: RUF001  # punctuation of other scripts is the subject
-"""The patterns of `gitmem.model.session.cues`, in English and Korean; regular expressions, case ignored.
+"""The patterns of `gitmem.model.session.cues.cues`, in English and Korean; regular expressions, case ignored.
 
 They are matched in single sentences of at most some hundred characters, and were chosen by reading what they find in
 recorded sessions of real agents.
 
-Tested through `tests/model/session/test_cues.py`.
+Tested through `tests/model/session/cues/test_cues.py`.
 """
 
 from __future__ import annotations

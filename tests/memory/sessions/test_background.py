@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import NotSavedError
-from gitmem.memory.background import settle
 from gitmem.memory.capture import session_end
 from gitmem.memory.capture.pending import IDLE, look
 from gitmem.memory.capture.tail import context_used, in_context
+from gitmem.memory.sessions.background import settle
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.fields import split_fields
 from gitmem.store.spool.hooks import HookSpool
@@ -233,7 +233,7 @@ def test_an_error_nobody_thought_of_is_one_of_them(desk, session, tmp_path, monk
         raise RecursionError("too deep")
 
     with monkeypatch.context() as patch:
-        patch.setattr("gitmem.memory.background.capture", fails)
+        patch.setattr("gitmem.memory.sessions.background.capture", fails)
         drain(desk)
     assert transcripts.read(desk.store, "sess-1")
     assert "too deep" in FailureLog(desk.store.private).failures()[0].message

@@ -141,7 +141,7 @@ def drain(store: Store, *, scan: bool = False) -> Drained:
 
 
 def _import_entries() -> None:
-    import gitmem.memory.entries  # noqa: F401
+    import gitmem.memory.save.entries  # noqa: F401
 
 
 class _Batch:
@@ -165,7 +165,7 @@ class _Batch:
 
     def plan(self, transaction: Transaction) -> None:
         """Add a commit for each event."""
-        from gitmem.memory.entries import add_save
+        from gitmem.memory.save.entries import add_save
 
         self._reset()
         for event in self._store.spool.events():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.store.locate import Project, find_project, find_store, home_store, is_store, user_store
+from gitmem.store.config.locate import Project, find_project, find_store, home_store, is_store, user_store
 from gitmem.store.setup.init import Place, init_store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and names as POSIX has them")

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.entry.kinds import MemoryType
-from gitmem.model.session.cues import Cue, find_cues, is_resolved
+from gitmem.model.session.cues.cues import Cue, find_cues, is_resolved
 
 D, I, L, F = MemoryType.DECISION, MemoryType.ISSUE, MemoryType.LEARNING, MemoryType.ERROR_FIX  # noqa: E741
 

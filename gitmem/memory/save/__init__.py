@@ -1,0 +1,1 @@
+"""Saving: what was accepted becomes entries and commits."""

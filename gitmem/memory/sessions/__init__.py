@@ -1,0 +1,1 @@
+"""Sessions from their events to memory: live, behind hooks, and recorded."""

@@ -1,0 +1,1 @@
+"""Sentences of an answer that are worth keeping."""

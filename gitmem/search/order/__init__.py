@@ -1,0 +1,1 @@
+"""The order of hits, and what a hit shows."""
