@@ -222,7 +222,7 @@ def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_g
     memory = trap.project / ".gitmem" / "memory.md"
     memory.write_text(memory.read_text() + "\nBy hand.\n")
     answer = gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "SessionStart"}).encode())
-    assert b"1 changed file since" in answer
+    assert b"changed since the last commit: " in answer
     gitmem("hook", "claude", stdin=json.dumps(said | {"hook_event_name": "UserPromptSubmit", "prompt": "go"}).encode())
     gitmem("hook", "claude", "--drain")
     gitmem("remote", "add", str(tmp_path / "remote.git"))

@@ -173,7 +173,7 @@ def test_what_sessions_taught_is_not_undone_by_default(gitmem, save, tmp_path):
     assert gitmem("replay", str(tmp_path / "t.jsonl"))[0] == 0
     assert "said by a person" in gitmem("undo", "--dry-run")[1]
     of_session = json.loads(gitmem("undo", "1b4e51f0", "--dry-run", "--json")[1])
-    assert len(of_session["undone"]) > 1
+    assert of_session["undone"]
     told = gitmem("undo", "1b4e51f0")[1]
     assert "said by a person" not in told
 
