@@ -26,7 +26,7 @@ _FILES, _MAX_NAME = 5, 100  # changed files that are named, and characters of a 
 _MAX_SUBJECT = 300  # characters of a line that `git log` prints
 _COMMANDS = (
     ("symbolic-ref", "--short", "--quiet", "HEAD"),
-    ("status", "--porcelain", "--untracked-files=no", "--ignore-submodules=all"),
+    ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all"),
     ("log", f"-{_COMMITS}", "--format=%h %s"),
 )
 
@@ -90,6 +90,7 @@ class ProjectQuestions:
             return None
         branch, status, log = outputs
         commits = tuple(line[:_MAX_SUBJECT] for line in log.splitlines())
-        changed = status.splitlines()
-        files = tuple(line[3:][:_MAX_NAME] for line in changed[:_FILES])  # after its two letters
+        changed = status.split("\0")[:-1]
+        # After two letters; a name may hold a line end.
+        files = tuple(" ".join(line[3:][:_MAX_NAME].split()) for line in changed[:_FILES])
         return ProjectState(self._root, branch.strip(), len(changed), commits, files)

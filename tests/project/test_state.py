@@ -31,11 +31,11 @@ def test_a_project(project, environ, bare_git):
     assert (state.root, state.branch, state.changed) == (str(project), "main", 0)
     assert [commit.split(" ", 1)[1] for commit in state.commits] == ["커밋 4", "커밋 3", "커밋 2"]
     assert state.lines()[0] == f"{project}, on main"
-    (project / "a b.txt").write_text("x")
+    (project / "가 b.txt").write_text("x")
     bare_git(project, "add", ".")
     (project / "not added").write_text("x")
     assert ask(project, environ).changed == 1
-    assert ask(project, environ).lines()[0] == f"{project}, on main; changed since the last commit: a b.txt"
+    assert ask(project, environ).lines()[0] == f"{project}, on main; changed since the last commit: 가 b.txt"
 
 
 def test_from_a_folder_within_and_from_a_linked_work_tree(project, environ, bare_git, tmp_path):
