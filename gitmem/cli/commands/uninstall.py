@@ -16,7 +16,7 @@ from gitmem.cli.host import (
 )
 from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
 from gitmem.hosts.host import Host, Scope
-from gitmem.hosts.install import Change, Manifest, carry_out, is_present, plan_take, plan_takes
+from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes
 from gitmem.hosts.script import drop_script
 from gitmem.hosts.settings.edits import HOOKS, Shipped
 
@@ -74,17 +74,22 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
     # A file that an earlier version brought, and this one does not, is in the record only.
     old = [path for path, record in records.items() if record.digest and path not in paths]
     for path in (*(item.path for item in whole if item.path in records), *old):
-        done[path] = _carried_out(args, plan_take(path, records[path]), manifest)
+        done[path] = _carried_out(args, plan_take(path, _record(manifest, path) or records[path]), manifest)
     kept = [path for path, change in done.items() if change.before is not None and not change.changes]
     door.notices(tuple(f"{path} was changed after gitmem wrote it, so it stays." for path in kept))
     for path, edits in by_path(items).items():
         if path in records or any(edit.part == HOOKS or is_present(edit) for edit in edits):
-            done[path] = _carried_out(args, plan_takes(path, edits, records.get(path)), manifest)
+            done[path] = _carried_out(args, plan_takes(path, edits, _record(manifest, path)), manifest)
     if not args.dry_run:
         for item in items:
             if item.part == HOOKS:
                 drop_script(door.home(), item.path)
     return done
+
+
+def _record(manifest: Manifest | None, path: str) -> Record | None:
+    """Return a file's record as it is now: one whose file went before passes the folders made for it on."""
+    return manifest.records().get(path) if manifest else None
 
 
 def _still_needed(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> set[str]:
