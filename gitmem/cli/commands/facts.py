@@ -80,11 +80,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if args.action == "add":
         return _add(store, args, door)
     from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
+    from gitmem.store.headers.facts import known_facts
 
     known = find_fact(store, args.fact)
     if args.action == "show":
         show_fact(store, known, args, door)
         return ExitCode.OK
+    before = {fact.id: fact for fact in known_facts(store)}
     if args.action == "edit":
         commits = edit(store, known, door.stdin.read() if args.text == "-" else args.text)
     elif args.action == "retire":
@@ -95,9 +97,26 @@ def run(args: argparse.Namespace, door: Door) -> int:
         commits = confirm(store, known, project_folder(store, args, door))
     again = find_fact(store, known.id)
     value = {**fact_value(again, ()), "commits": list(commits)}
-    word = "is" if commits else "was"
-    door.answer(args, value, f"{again.id} {word} {fact_state(again, ())} {'now' if commits else 'already'}.")
+    text = _told(store, before, again) if commits else f"{again.id} was {fact_state(again, ())} already."
+    door.answer(args, value, text)
     return ExitCode.OK
+
+
+def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
+    """Return what an act changed, in which facts, and who is told so."""
+    from gitmem.store.headers.facts import known_facts
+    from gitmem.text.terminal import plain
+
+    lines = [f"{fact.id} is {fact_state(fact, ())} now: {fact.description}"]
+    if fact.description != before[fact.id].description:
+        lines.append(f"  It said: {before[fact.id].description}")
+    for other in known_facts(store):
+        was = before.get(other.id)
+        if was is not None and other.id != fact.id and other.status != was.status:
+            lines.append(f"  {other.id} is {fact_state(other, ())} now: {other.description}")
+    others = "; other machines after the next sync" if store.has_remotes() else ""
+    lines.append(f"Sessions and searches go by this from now on{others}.")
+    return plain("\n".join(lines))
 
 
 def _add(store: Store, args: argparse.Namespace, door: Door) -> int:

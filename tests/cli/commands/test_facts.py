@@ -58,7 +58,9 @@ def test_facts_are_listed_shown_edited_and_retired(gitmem, store):
     assert gitmem("facts", "edit", rule["id"], "-", stdin="린터를 항상 먼저 실행한다.".encode())[0] == 0
     assert listed(gitmem, "--kind", "rule")[0]["description"] == "린터를 항상 먼저 실행한다."
     said = gitmem("facts", "retire", rule["id"], "--why", "the linter is gone")
-    assert said == (0, f"{rule['id']} is retired now.\n", "")
+    assert said[0] == 0
+    assert said[1].startswith(f"{rule['id']} is retired now: ")
+    assert said[1].endswith("\nSessions and searches go by this from now on.\n")
     assert listed(gitmem, "--kind", "rule") == []
     assert "the linter is gone" in gitmem("facts", "show", rule["id"])[1]
     assert len(listed(gitmem, "--all")) == 2
@@ -147,3 +149,19 @@ def test_a_day_and_a_summary_say_what_no_longer_holds(gitmem, tmp_path):
     summary = json.loads(gitmem("summary", "show", archive, "--json")[1])
     assert f"({other})]" in next(one["decision"] for one in summary["keyDecisions"] if "Redis" in one["decision"])
     assert [one["status"] for one in summary["issues"] if "flickers" in one["issue"]] == ["resolved"]
+
+
+def test_confirm_and_edit_say_what_changed_for_whom(gitmem):
+    ids = [
+        json.loads(gitmem("facts", "add", f"Use {tool} for the session cache.", "--json")[1])["id"]
+        for tool in ("Redis", "Memcached")
+    ]
+    said = gitmem("facts", "confirm", ids[1])[1].splitlines()
+    assert said == [
+        f"{ids[1]} is active now: Use Memcached for the session cache.",
+        f"  {ids[0]} is superseded by {ids[1]} now: Use Redis for the session cache.",
+        "Sessions and searches go by this from now on.",
+    ]
+    edited = gitmem("facts", "edit", ids[1], "Use Memcached 1.6 for the session cache.")[1].splitlines()
+    assert edited[0].endswith(" is active now: Use Memcached 1.6 for the session cache.")
+    assert edited[1] == "  It said: Use Memcached for the session cache."
