@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gitmem.model.fact.fact import FactKind
-from gitmem.model.fact.marks import marks_of
+from gitmem.model.fact.views.marks import marks_of
 from gitmem.model.tiers.summary import RESOLVED
 from gitmem.store.headers.facts import known_facts
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.model.fact.marks import Marks
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.model.tiers.summary import Issue, KeyDecision, Summary
     from gitmem.store.store import Store
 

@@ -8,8 +8,8 @@ from gitmem.model.document.document import Document
 from gitmem.model.fact.fact import is_fact_path
 from gitmem.model.fact.file import parse_fact
 from gitmem.model.fact.holds import in_force
-from gitmem.model.fact.lines import SECTIONS, TOLD
-from gitmem.model.fact.marks import marks_of, without_ended
+from gitmem.model.fact.views.lines import SECTIONS, TOLD
+from gitmem.model.fact.views.marks import marks_of, without_ended
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import ARCHIVE, MEMORY
 from gitmem.model.tiers.limits import Limits, needs_rotation

@@ -11,7 +11,7 @@ from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.log import replace_entry
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.find import fact_keywords
-from gitmem.model.fact.lines import SECTIONS, follow
+from gitmem.model.fact.views.lines import SECTIONS, follow
 from gitmem.model.ids import is_timed, milliseconds_of, tail_of
 from gitmem.values import Value
 

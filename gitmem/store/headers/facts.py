@@ -24,7 +24,7 @@ def known_facts(store: Store) -> list[Fact]:
 
 def marked(store: Store, text: str) -> str:
     """Return a text of the store whose lines of facts that do not hold, or are in dispute, say so."""
-    from gitmem.model.fact.marks import marks_of, may_have_marks, with_marks
+    from gitmem.model.fact.views.marks import marks_of, may_have_marks, with_marks
 
     return with_marks(text, marks_of(known_facts(store))) if may_have_marks(text) else text
 

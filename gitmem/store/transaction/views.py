@@ -15,7 +15,7 @@ from gitmem.model.entry.log import find_section
 from gitmem.model.fact.acts import ended, revived, reworded
 from gitmem.model.fact.fact import FOLDER, PATH, FactKind
 from gitmem.model.fact.file import parse_fact, render_fact
-from gitmem.model.fact.lines import SECTIONS, TOLD, fact_entries, follow, line_edits
+from gitmem.model.fact.views.lines import SECTIONS, TOLD, fact_entries, follow, line_edits
 from gitmem.model.paths import MEMORY
 
 TYPE_CHECKING = False  # see gitmem.values

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.fact.fact import FactKind, FactStatus, make_fact
-from gitmem.model.fact.marks import marks_of, may_have_marks, with_marks, without_ended
+from gitmem.model.fact.views.marks import marks_of, may_have_marks, with_marks, without_ended
 
 BEGIN, LATER = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 2, 1, tzinfo=UTC)
 NEW = make_fact(FactKind.DECISION, "Use Memcached.", BEGIN)

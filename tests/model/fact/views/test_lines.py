@@ -7,7 +7,7 @@ import pytest
 from gitmem.model.entry.entry import render_entry
 from gitmem.model.fact.acts import ended, reworded
 from gitmem.model.fact.fact import FactKind, make_fact
-from gitmem.model.fact.lines import follow, is_ended, line_edits, line_of
+from gitmem.model.fact.views.lines import follow, is_ended, line_edits, line_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 TIME = "2026-11-21 14:03:22"
