@@ -194,7 +194,7 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
-@sampled(alone=97, slow=5)
+@sampled(alone=97, slow=47)
 def test_a_consolidation(project: Project, victims: Victims, how: str, every: int):
     """Killed at any step, a day stands in the store once: as its log, or in its week."""
     project.save(project.text())
