@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 LIMIT = 10
 _WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
 _BARE_HEADING = 0.5  # factor for a heading without text below it
-_LINKS = 0.5  # factor for a concept: a list of links to exchanges, which say more
+_LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
 
 
 class Answer(Value):
