@@ -12,7 +12,7 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.errors import NotFoundError, UsageError
+from gitmem.errors import NotFoundError, NotSavedError, UsageError
 from gitmem.git.refs import read_refs
 from gitmem.git.remote import Connection, Remote
 from gitmem.git.upkeep.bundle import is_bundle, write_bundle
@@ -58,24 +58,29 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
 
     Raises:
         UsageError: the file exists.
-        OSError: it cannot be written.
+        NotSavedError: it cannot be written.
         GitmemError: it does not hold what it should.
 
     """
     if os.path.exists(file):
         raise UsageError(f"{file} exists already.", "Name a new file.")
-    os.makedirs(os.path.dirname(file), exist_ok=True)
     transact(store, lambda _: None, purpose="backup", scan=True)
     git, branch = store.repository.git, store.repository.branch()
     refs = [branch, *(read_refs(git, REF) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"
     try:
+        os.makedirs(os.path.dirname(file), exist_ok=True)
         held = write_bundle(git, unfinished, refs, store.context.environ)
         os.replace(unfinished, file)
+        settings = _settings_beside(store, file)
+    except OSError as error:
+        raise NotSavedError(
+            f"{file} could not be written: {error.strerror}.", "Name a file in a folder that can be written."
+        ) from error
     finally:
         if os.path.exists(unfinished):
             os.unlink(unfinished)
-    return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), _settings_beside(store, file))
+    return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), settings)
 
 
 def restore_into(start: str, context: Context, place: Place, file: str, options: Options) -> Store:

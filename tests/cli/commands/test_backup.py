@@ -42,3 +42,12 @@ def test_personal_settings_stand_beside_it(desk: Desk, tmp_path: Path):
     done = desk.run("backup", str(tmp_path / "b"), "--json").json
     assert "7" in (tmp_path / "b.settings.yaml").read_text()
     assert done["settings"] == str(tmp_path / "b.settings.yaml")
+
+
+def test_a_place_that_cannot_be_written_is_named(desk: Desk, tmp_path: Path):
+    (tmp_path / "file").write_text("")
+    failed = desk.ran("backup", str(tmp_path / "file" / "b"))
+    assert failed.code == ExitCode.NOT_SAVED
+    assert "could not be written" in failed.err
+    (tmp_path / "folder").mkdir()
+    assert desk.ran("backup", str(tmp_path / "folder")).code == ExitCode.USAGE
