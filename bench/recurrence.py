@@ -114,7 +114,7 @@ def made(store: Store, *, verbose: bool) -> None:
 
 
 def main() -> None:
-    """Print what is recognised and which mends are wrong."""
+    """Print how many errors are recognised, and the wrong mends."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=DATA)
     parser.add_argument(

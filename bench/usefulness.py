@@ -75,7 +75,7 @@ class Session:
 
 @dataclass
 class Answers:
-    """What was given for a question: the sessions and texts of the best hits, and the other texts."""
+    """The texts that answer a question, and the sessions of the best hits."""
 
     sessions: list[str]
     hits: str
@@ -173,7 +173,7 @@ class Baseline:
         self.documents = collections.Counter(stem for count in self.counts for stem in count)
 
     def ask(self, question: str) -> Answers:
-        """Return the best chunks, and what of the ranking fits into the budget."""
+        """Return the six best chunks, and the chunks that fit into the budget."""
         terms = set(stems(question))
         scores = [self.score(terms, count, length) for count, length in zip(self.counts, self.lengths, strict=True)]
         order = sorted(range(len(scores)), key=lambda at: -scores[at])

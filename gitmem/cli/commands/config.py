@@ -185,7 +185,7 @@ def _untrust(args: argparse.Namespace, door: Door) -> int:
 
 
 def _lines(config: Config, asked: Sequence[Untrusted]) -> str:
-    """Return the exact values, a line each, with those that count now."""
+    """Return a line for each value, with the value in force."""
     return "\n".join(
         f"  {item.key}: {_exactly(item.value)}  (now {_exactly(value_of(config, item.key))})" for item in asked
     )

@@ -1,1 +1,1 @@
-"""What is learned from sessions: bug patterns, knowledge of the project."""
+"""Lessons of sessions: episodes, bug patterns, project knowledge."""

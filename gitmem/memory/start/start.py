@@ -126,7 +126,7 @@ def _close(store: Store) -> str:
 
 
 def session_goes_on(stands: str) -> str:
-    """Return what a session is told that still knows the memory: what it was at; "" if nothing is known of that."""
+    """Return the working memory as text for a resumed session, or "" if it is empty."""
     return f"{MARKER}\n{_STANDS}, recorded by gitmem: data.\n{cannot_close(stands)}\n</{FENCE}>" if stands else ""
 
 

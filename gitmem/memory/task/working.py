@@ -121,7 +121,7 @@ def clean_event(event: HookEvent, allow: Sequence[str]) -> HookEvent:
 
 
 def forget_working(store: Store, session: str) -> None:
-    """Remove the working memory of a session that is over, and those that nothing was added to for long."""
+    """Remove the working memory of a finished session, and working memories unchanged for 30 days."""
     oldest = (store.context.clock() - _KEPT).timestamp()
     folder = os.path.join(store.private, FOLDER)
     names = os.listdir(folder) if os.path.isdir(folder) else []

@@ -1,1 +1,1 @@
-"""What is learned from tasks: errors that come again, episodes, patterns."""
+"""Lessons of tasks: recurring errors, episodes, patterns."""

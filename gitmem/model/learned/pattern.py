@@ -32,7 +32,7 @@ _TITLE = 160
 
 
 class Solution(Value):
-    """What was done against an error, and the exchanges in which it mended it or did not."""
+    """A solution of an error, with the exchanges in which it worked or failed."""
 
     text: str
     worked: tuple[str, ...] = ()

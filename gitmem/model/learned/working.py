@@ -67,7 +67,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """A tool call: the tool, what it was called for, and whether it worked."""
+    """A tool call: the tool, its target, and whether it worked."""
 
     at: str
     tool: str
@@ -88,7 +88,7 @@ class ErrorSeen:
 
 @dataclass(frozen=True, slots=True)
 class TouchedFile:
-    """A file that was read or changed: how often, and what was done last."""
+    """A file that was read or changed, with its count and the last act."""
 
     path: str
     count: int
@@ -109,7 +109,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What was in view when a decision was made."""
+    """The context of a decision: files, symbols, and counts."""
 
     files: tuple[str, ...]
     symbols: tuple[str, ...]
@@ -120,7 +120,7 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class TaskDecision:
-    """A decision, its reason, when it was made, and what was in view."""
+    """A decision with its reason, time and context."""
 
     text: str
     reason: str
@@ -222,7 +222,7 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
 
 
 def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
-    """Add a decision with what is in view now; one that was made already changes nothing."""
+    """Add a decision with its context; skip a decision that was made before."""
     said = one_line(text, _LINE)
     if any(says_the_same(known.text, said) for known in memory.decisions):
         return memory

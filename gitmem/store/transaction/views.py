@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     Names = Callable[[str], Iterable[str]]
 
     class _Files(Protocol):
-        """What is needed here of a transaction."""
+        """The part of a transaction that the views use."""
 
         now: datetime
 
