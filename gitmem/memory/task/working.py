@@ -156,9 +156,9 @@ def _change(
         if changed != memory or known != seen:
             value = {"working": asdict(changed), "events": sorted(known)}
             text = redact(json.dumps(value, ensure_ascii=False, indent=1), allow=store.config.redaction.allow).text
-            with open(f"{path}.new", "w", encoding="utf-8", errors="replace") as file:
+            with open(f"{path}.{os.getpid()}.new", "w", encoding="utf-8", errors="replace") as file:
                 file.write(text)
-            os.replace(f"{path}.new", path)
+            os.replace(f"{path}.{os.getpid()}.new", path)
     return changed
 
 
