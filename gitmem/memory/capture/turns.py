@@ -7,8 +7,9 @@ uses, and before any other command.
 
 from __future__ import annotations
 
+import contextlib
 import os
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 
 from gitmem.errors import RefusedError
@@ -43,7 +44,6 @@ from gitmem.values import Value
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
-    from datetime import datetime
 
     from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
@@ -270,7 +270,7 @@ def _new_by_day(
 def _news(transaction: Transaction, store: Store, placed: Placed, *, goes_on: bool) -> tuple[str, Placed | None]:
     """Return the daily log of an entry, and the entry as that log is to hold it; None if it does so already."""
     path = daily_path(placed.at.strftime("%Y-%m-%d"))
-    for near in _near(path, placed.at):
+    for near in _possible_logs(transaction, placed):
         text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
         found = find_by_digest(text, tail_of(placed.entry.id))
         if found is None:
@@ -314,7 +314,7 @@ class _Saved(Enum):
 def _saved_before(transaction: Transaction, store: Store, turn: Turn, remembered: Remembered) -> _Saved:
     tails = earlier_tails(turn)
     exchange = remembered.daily[0]
-    for near in _near(daily_path(exchange.at.strftime("%Y-%m-%d")), exchange.at):
+    for near in _possible_logs(transaction, exchange):
         text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
         found = find_by_digest(text, tail_of(exchange.entry.id))
         if found is not None:
@@ -324,9 +324,17 @@ def _saved_before(transaction: Transaction, store: Store, turn: Turn, remembered
     return _Saved.NOTHING
 
 
-def _near(path: str, at: datetime) -> tuple[str, ...]:
-    """Return a daily log and its neighbours, where a delivery after midnight or from another time zone would be."""
-    return (path, *(daily_path((at + timedelta(days=days)).strftime("%Y-%m-%d")) for days in (-1, 1)))
+def _possible_logs(transaction: Transaction, placed: Placed) -> tuple[str, ...]:
+    """Return the daily logs that may hold an entry: of its day, of the days beside it, and of its view in `memory.md`.
+
+    A delivery after midnight or from another time zone is a day off; a transcript whose clock was wrong is off by more.
+    """
+    days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
+    view = find_by_digest(memory_of(transaction).decode("utf-8", "surrogateescape"), tail_of(placed.entry.id))
+    if view is not None:
+        with contextlib.suppress(ValueError):  # a person may have edited it
+            days.append(datetime.fromisoformat(view.entry.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
+    return tuple(dict.fromkeys(map(daily_path, days)))
 
 
 def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:

@@ -315,6 +315,18 @@ def test_a_late_double_of_another_day_adds_nothing(desk, host, memory):
     assert not Path(desk.store.root, "daily/2026/11/2026-11-22.md").exists()
 
 
+@pytest.mark.parametrize("days", [2, 9, 400])
+def test_a_second_delivery_by_a_wrong_clock_adds_nothing(desk, host, memory, days):
+    """As a transcript has it that was written where the clock was wrong: in a container, after a sleep."""
+    host.turn("a question of today", "t-1")
+    memory.drain()
+    host.turn("a question of today", "t-1", -days * 86_400)
+    memory.drain()
+    assert [str(path.relative_to(memory.root)) for path in memory.root.glob("daily/*/*/*.md")] == [TODAY]
+    assert memory.told("request") == ["a question of today"]
+    assert memory.waiting() == []
+
+
 def test_hosts_without_ids_of_turns_deliver_twice_too(desk, memory):
     first, second = Host(desk), Host(desk, owner=4712)
     memory.alive = {4711, 4712}
