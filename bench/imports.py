@@ -39,7 +39,7 @@ def grown(path: Path, folder: Path, size: int) -> Path:
 
 
 def measure(agent: str, transcript: Path, folder: Path) -> float:
-    """Import a transcript in a process of its own, print what it took, and return its peak in megabytes."""
+    """Import a transcript in a child process, print its time and memory, and return the peak in megabytes."""
     environ = {**os.environ, "HOME": str(folder), "PYTHONPATH": str(Path(__file__).resolve().parents[1])}
     gitmem, project, output = [sys.executable, "-m", "gitmem"], folder / "project", folder / "out"
     project.mkdir()

@@ -1,4 +1,4 @@
-"""Recall and precision of what is learned from sessions without a model, against statements labelled by hand.
+"""Recall and precision of the facts learned from sessions without a model, against statements labelled by hand.
 
 `learning.labels.tsv` holds what a good colleague would keep of recorded sessions: file, line, who said it and a few of
 its words. The labels were made before the rules were tuned. They are split by project: the rules were tuned on the half

@@ -1,4 +1,4 @@
-"""Settings: the one table of what may be set, to what, and by whom (docs/format.md, "Settings").
+"""Settings: one table of all keys, their values, and the values a tracked file may set (docs/format.md, "Settings").
 
 Rows such as "spec R2" are those of docs/spec.md.
 
@@ -141,21 +141,21 @@ class CaptureConfig(Value):
 
 
 class KnowledgeConfig(Value):
-    """What is learned of the project. `people` has names of authors and the folders they changed most."""
+    """Whether gitmem learns about the project; with `people` also its authors and the folders they changed most."""
 
     automatic: bool = True
     people: bool = False
 
 
 class RecallConfig(Value):
-    """What an agent is told without asking: at a prompt that speaks of something remembered, at an error it had."""
+    """Whether an agent is told memories unasked: at a prompt on a known subject, at an error that came before."""
 
     prompt: bool = True
     error: bool = True
 
 
 class CleanupConfig(Value):
-    """What `gitmem cleanup` takes out (spec M5): useless episodes over this age (0: none), patterns used less often."""
+    """Limits of `gitmem cleanup` (spec M5): the age of unused episodes (0: none goes), the use of bug patterns."""
 
     max_age_days: int = 180
     min_usage_count: int = 2
@@ -181,7 +181,7 @@ class Untrusted(Value):
 
 
 class PromptsConfig(Value):
-    """What a model is told to do, in place of the text that ships in `templates/prompts`; empty: that text."""
+    """Instructions for models, in place of those in `templates/prompts`; empty: those."""
 
     summary: str = ""
     exchanges: str = ""
@@ -219,10 +219,10 @@ class Config(Value):
 
 
 class Rule(Value):
-    """What is said of a setting, what it may be, and what of that a tracked file may say.
+    """The help text of a setting and its bounds.
 
-    A number is from `minimum` to `maximum`, a text is one of `choices`. `tracked` is the least and the most that counts
-    from a tracked file without consent; with None nothing does.
+    A number is from `minimum` to `maximum`, a text is one of `choices`. `tracked` is the range that a tracked file may
+    set without consent; None forbids it.
     """
 
     help: str

@@ -30,7 +30,7 @@ def project_folder(store: Store, args: argparse.Namespace, door: Door) -> str:
 
 
 def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -> None:
-    """Print a fact, where it comes from, what it supersedes, and the places of its line."""
+    """Print a fact with its origin, the facts it supersedes, and the places of its line."""
     from gitmem.memory.facts.edit import read_fact
     from gitmem.model.fact.holds import what_holds
     from gitmem.project.code import project_code
@@ -71,7 +71,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
     """Return whether a fact holds now, with its successor or what contradicts it."""
     others = (status.successor,) if status.successor else status.disputes
-    named = "; ".join(f"{one} {facts[one].description}" for one in others)
+    named = "; ".join(f"{other} {facts[other].description}" for other in others)
     if status.holds:
         return f"yes, but it contradicts {named}" if named else "yes"
     since = f" since {status.since:%Y-%m-%d}" if status.since else ""

@@ -70,7 +70,7 @@ def chosen_scope(args: argparse.Namespace) -> Scope | None:
 
 
 def find_manifest(args: argparse.Namespace, door: Door, scope: Scope, host: Host) -> Manifest | None:
-    """Return the record of what gitmem wrote: in the user's store for their settings, else in the project's, if any."""
+    """Return the manifest of a scope: in the user's store for their settings, else in the project's, if it has one."""
     from gitmem.store.config.locate import HOME_HOSTS, user_store
 
     if scope is Scope.USER:
@@ -125,7 +125,7 @@ def project_top(start: str) -> str:
 def report_changes(
     args: argparse.Namespace, door: Door, hosts: Sequence[Host], changes: Sequence[tuple[Scope, Change]], text: str
 ) -> None:
-    """Print what was changed: `text`, or with --dry-run the diff of each file."""
+    """Print `text`, or with --dry-run the diff of each file; with --json the changed files."""
     values = [
         {
             "scope": scope.value,

@@ -33,19 +33,19 @@ GROUPS = {
     },
     "save and find": {
         "save": "remember a text",
-        "search": "find what is remembered",
-        "recall": "print what is remembered about something, for an agent",
+        "search": "find memories",
+        "recall": "print memories of a subject, for an agent",
         "get": "print some lines of a document, or one entry",
         "show": "print a document, a day, an entry, a fact or a commit",
         "start": "print the text that the agent's next session starts with",
         "keywords": "list keywords, and the entries that bear them",
     },
     "work on a task": {
-        "guide": "say what memory advises for a task or an error",
-        "task": "show what a running session is at, and add to it",
+        "guide": "print advice from memory for a task or an error",
+        "task": "show the working memory of a session, and add to it",
     },
     "look into history": {
-        "log": "list what was saved, when, in which session",
+        "log": "list saves, rotations and edits, with time and session",
         "sessions": "list sessions, or print one",
         "at": "print a document as it was at a revision or date",
         "diff": "show what changed between two revisions or dates",
@@ -58,39 +58,39 @@ GROUPS = {
         "facts": "list, show, add, edit, retire and confirm facts",
         "resolve": "mark an issue as resolved",
         "concepts": "list, show, merge and split groups of exchanges",
-        "patterns": "list errors that came, and what mended them",
-        "knowledge": "print what was learned of the project",
-        "episodes": "list and print finished tasks, say whether one helped",
+        "patterns": "list recurring errors, with their fixes",
+        "knowledge": "print knowledge of the project",
+        "episodes": "list and print finished tasks, rate one",
         "summary": "show the summaries of archives, and which are pending",
         "summarize": "have a model sum up archives",
-        "review": "settle what two machines changed differently",
+        "review": "decide between conflicting versions and facts",
     },
     "share between machines and agents": {
-        "sync": "exchange what was saved with other machines",
+        "sync": "exchange memories with other machines",
         "remote": "list, add and remove the repositories memory is synced with",
         "mcp": "serve the memory to an agent by MCP",
     },
     "keep house": {
         "backup": "write the whole memory to one file",
         "restore": "read a backup",
-        "status": "show what the store holds, what waits, what needs you",
-        "stats": "show what was learned, told to agents and used, in figures",
-        "doctor": "check the store and say how to mend it",
+        "status": "show the state of the store, and open tasks for you",
+        "stats": "show the size, growth and use of the memory in figures",
+        "doctor": "check the store and name remedies",
         "config": "list or change settings",
         "path": "print where the store is",
         "check": "rotate memory.md now if it is full",
         "consolidate": "join old days into weeks and old weeks into months",
-        "clear": "take what is old, or all, out of the memory",
-        "cleanup": "take out what was learned and never helped",
+        "clear": "remove old memories, or all; history keeps them",
+        "cleanup": "remove episodes and bug patterns that never helped",
         "forget": "forget raw transcripts",
-        "purge": "take a text out of the memory and its history",
-        "reindex": "make the vectors that a search uses beside the words",
+        "purge": "remove a text from the memory and its history",
+        "reindex": "make vectors, so that search also compares meanings",
         "maintain": "pack the repository so that it stays fast",
         "completion": "print the completion script for a shell",
     },
 }
 PLUMBING = {  # not for people
-    "hook": "take an event from an agent's host",
+    "hook": "receive an event from an agent's host",
     "merge-driver": "merge a document for git",
 }
 COMMANDS = {name: line for group in (*GROUPS.values(), PLUMBING) for name, line in group.items()}
@@ -99,7 +99,7 @@ _EPILOG = """\
 examples:
   gitmem init                                       make a store for this project
   gitmem save "Use uv, not pnpm" --type decision    remember something
-  gitmem show                                       read what is remembered
+  gitmem show                                       print memory.md
   gitmem save --help                                what one command does, with examples
 
 A store is found from any folder of the project. Exit codes: 0 done, 1 failed, 2 usage, 3 no store, 4 other format
@@ -108,7 +108,7 @@ unreachable.
 """
 _INTERRUPTED = 130  # as a shell has it: 128 and the number of the signal
 _SHOWN = 300  # characters of an unexpected error
-# Errors that somebody reads about later; a wrong command line is none.
+# Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
 
 

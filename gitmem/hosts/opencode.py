@@ -1,7 +1,7 @@
-"""OpenCode and what is made of it: one plugin in JavaScript, and sessions in a database.
+"""OpenCode and programs derived from it: one plugin in JavaScript, and sessions in a database.
 
-The plugin, `templates/hosts/opencode.js`, sends Claude Code's keys with OpenCode's tools. A transcript's path is that
-of the database, which is only read, and the session's id: `…/opencode.db#ses_…`.
+The plugin, `templates/hosts/opencode.js`, sends Claude Code's keys with OpenCode's tools. A transcript's path is the
+database's, which is only read, and the session's id: `…/opencode.db#ses_…`.
 
 Tested through `tests/hosts/agents`.
 """

@@ -30,7 +30,7 @@ _BEAT = 1.0  # seconds between two progress reports
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """What is served: how to open the store, once for each call, and what to do after a save.
+    """The memory to serve: `open` opens the store, once for each call, and `after_save` runs after a save.
 
     `session` is the host's session that started the server, or "".
     """

@@ -37,7 +37,7 @@ _BUDGET = 2_000  # tokens of a recall
 
 
 class DocumentServer(MCPServer[None]):
-    """A server whose resources are the documents of the store; wrong arguments are told in one sentence."""
+    """A server whose resources are the documents of the store, and whose tools report wrong arguments in a sentence."""
 
     memory: Memory
 
@@ -65,12 +65,12 @@ class DocumentServer(MCPServer[None]):
 
 
 def _wrong(tool: str, error: ValidationError) -> str:
-    """Return what is wrong with a tool's arguments, and what to do."""
+    """Return the message that tells an agent which arguments of a tool to correct."""
     found = []
     for one in error.errors(include_url=False):
         place = ".".join(map(str, one["loc"]))
-        said = one["msg"][:1].lower() + one["msg"][1:]
-        found.append(f"{place} is missing" if one["type"] == "missing" else f"{place}: {said}")
+        reason = one["msg"][:1].lower() + one["msg"][1:]
+        found.append(f"{place} is missing" if one["type"] == "missing" else f"{place}: {reason}")
     return f"Call {tool} again with these arguments corrected: {'; '.join(found)}."
 
 
@@ -111,7 +111,7 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
 
     @server.prompt(name="recall", title="Recall")
     def recall_prompt(topic: str) -> str:
-        """Give the agent what is remembered about a topic."""
+        """Give the agent memories of a topic."""
         try:
             recalled = recall(topic, answer(memory.open(), topic, limit=_CANDIDATES).hits, _BUDGET)
         except GitmemError as error:

@@ -1,4 +1,4 @@
-"""`memory_guide` and `memory_task`: advice from memory, and what the running session is at."""
+"""`memory_guide` and `memory_task`: advice from memory, and the working memory of the running session."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ _SERVER = "mcp"  # the session of a server that was started for none
 
 
 def advise(store: Store, task: str, error: str, session: str) -> str:
-    """Return what memory advises for a task or the error in an output.
+    """Return advice from memory for a task or the error in an output.
 
     Raises:
         RefusedError: there is neither.
 
     """
     if not (task.strip() or error.strip()):
-        raise RefusedError("task and error are empty.", "Give a task, a question, or what a failed command printed.")
-    said = as_text(guide(store, task, error=error, session=session))
-    return cannot_close(said) or "Nothing remembered clearly fits."
+        raise RefusedError("task and error are empty.", "Give a task, a question, or the output of a failed command.")
+    advice = as_text(guide(store, task, error=error, session=session))
+    return cannot_close(advice) or "No memory clearly matches."
 
 
 def work(store: Store, act: Act, text: str, *, steps: Sequence[str], confidence: float, why: str, session: str) -> str:
-    """Change or show what the running session is at; returns it in a few lines.
+    """Change or show the working memory of the running session, and return it in a few lines.
 
     Raises:
         GitmemError: the text is missing, or there is no such hypothesis or task.
@@ -57,7 +57,7 @@ def work(store: Store, act: Act, text: str, *, steps: Sequence[str], confidence:
 
 
 def _own_session(store: Store, act: Act) -> str:
-    """Return the session that was active last; a task may begin without one."""
+    """Return the session that was active last; only `start` does without one."""
     try:
         return find_working(store, "").session
     except NotFoundError:

@@ -75,7 +75,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         history: Annotated[bool, Field(description="find what was deleted or no longer holds, too")] = False,
         at: At = "",
     ) -> list[TextContent]:
-        """Find what is remembered of earlier sessions, the best hit first.
+        """Find memories of earlier sessions, the best hit first.
 
         Returns JSON, [{path, start_line, end_line, score, source, tokens, snippet, ...}], [] for nothing; tokens are
         those of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
@@ -114,7 +114,7 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         at: At = "",
         max_tokens: Tokens = read.GET_TOKENS,
     ) -> str:
-        """Read lines of one document of the memory: what is around a hit of memory_search, or all of it."""
+        """Read lines of one document of the memory: the lines around a hit of memory_search, or all."""
         start = start_line or (1 if lines else 0)
         end = end_line or (start + lines - 1 if lines else 0)
         work = partial(read.get, path=path, start_line=start, end_line=end, column=column, at=at, max_tokens=max_tokens)

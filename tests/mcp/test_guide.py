@@ -24,4 +24,4 @@ def test_what_is_missing_is_said(memory):
 
 
 def test_advice_is_asked_for(memory):
-    assert memory.text("memory_guide", task="Paint the fence") == "Nothing remembered clearly fits."
+    assert memory.text("memory_guide", task="Paint the fence") == "No memory clearly matches."

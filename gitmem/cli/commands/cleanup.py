@@ -1,4 +1,4 @@
-"""`gitmem cleanup`: take what was learned and never helped out of the memory."""
+"""`gitmem cleanup`: remove episodes and bug patterns that never helped."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem cleanup`."""
-    parser.add_argument("--dry-run", action="store_true", help="list what would go, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="list the files that would go, change nothing")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Take episodes and bug patterns that were of no use out of the memory, in one commit.
+    """Remove episodes and bug patterns that never helped, in one commit.
 
-    An episode goes if it is older than cleanup.max_age_days, did not help and was told less than twice; a bug pattern
-    if it did not come for 90 days and was used less than cleanup.min_usage_count times. 'gitmem undo' brings them back.
+    An episode goes if it is older than cleanup.max_age_days, did not help and was shown less than twice; a bug pattern
+    if the error has not come for 90 days and its fix was used less than cleanup.min_usage_count times. 'gitmem undo'
+    brings them back.
 
     With --json: {episodes, patterns, commit}; the first two are lists of files.
 
@@ -37,7 +38,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     done = clean_up(door.settled(args), dry_run=args.dry_run)
     files = (*done.episodes, *done.patterns)
-    what = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
-    lines = [f"{what} would go:", *files] if args.dry_run else [f"Took out {what}; 'gitmem undo' brings them back."]
+    numbers = f"{count(len(done.episodes), 'episode')} and {count(len(done.patterns), 'bug pattern')}"
+    lines = (
+        [f"{numbers} would go:", *files] if args.dry_run else [f"Removed {numbers}; 'gitmem undo' brings them back."]
+    )
     door.answer(args, asdict(done), "\n".join(lines) if files else "There is nothing to clean up.")
     return ExitCode.OK

@@ -57,7 +57,7 @@ def offer_words(parser: argparse.ArgumentParser, door: Door) -> None:
 
 
 def _offered_for(action: argparse.Action) -> Callable[[Store], Offered] | None:
-    """Return what to offer for an argument, by the name it has in the usage line."""
+    """Return the function that lists completions of an argument, by its name in the usage line."""
     name = action.metavar if isinstance(action.metavar, str) else ""
     if action.dest == "key":
         return _settings
@@ -80,7 +80,7 @@ def _completer(offered: Callable[[Store], Offered], door: Door) -> Callable[...,
         except (GitmemError, OSError):
             return {}
         found = {word: about for word, about in found.items() if word.startswith(prefix)}
-        # bash shows no descriptions, so they become part of what it lists.
+        # bash shows no descriptions: append them to the completions when it only lists them.
         listed = door.environ.get("_ARGCOMPLETE_SHELL") == "bash" and door.environ.get("COMP_TYPE") in _LISTS
         if listed and len(found) > 1:
             return {

@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Check the store and say how to mend what is wrong. It changes nothing. The exit code is 1 if there is a problem.
+    """Check the store and name a remedy for each problem. It changes nothing. The exit code is 1 if there is a problem.
 
     With --json: {problems, warnings, checks: [{check, level, message, remedy, details}]}; a level is ok, note, warning
     or problem.

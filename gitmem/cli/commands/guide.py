@@ -1,4 +1,4 @@
-"""`gitmem guide`: what memory advises for a task, a question or an error."""
+"""`gitmem guide`: print advice from memory for a task, a question or an error."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _MAX_CHARACTERS = 400_000  # of an error's output
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem guide`."""
     parser.add_argument("task", nargs="*", metavar="TASK", help="a task or a question, in words")
-    parser.add_argument("--error", metavar="FILE", help="what a failed command printed; - reads standard input")
+    parser.add_argument("--error", metavar="FILE", help="the output of a failed command; - reads standard input")
     parser.add_argument("--session", default="", metavar="ID", help="for this running session (default: the newest)")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Say what memory advises for a task or an error: what was done, what to try and to avoid, what to expect.
+    """Print advice from memory for a task or an error: past approaches, things to try or to avoid, likely trouble.
 
-    It asks what the running session has found out, then exchanges, then facts and bug patterns. Each line names the
-    memory it comes from ('gitmem get ^ID' shows it). Where nothing clearly fits, nothing is said.
+    It looks at the notes of the running session, then at exchanges, then at facts and bug patterns. Each line names its
+    source ('gitmem get ^ID' shows it). Without a clear match it prints nothing.
 
     With --json: {kind, lines: [{part, text, sources, confidence}], complexity, confidence}. kind is similar_error,
     how_to, convention, past_approach or general; part is approach, try, avoid or challenge.
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     found = guide(door.settled(args), task, error=error, session=args.session)
     door.answer(args, asdict(found), plain(as_text(found)))
     if not found.lines and not args.json:
-        door.notices(("Nothing remembered clearly fits.",))
+        door.notices(("No memory clearly matches.",))
     return ExitCode.OK
 
 

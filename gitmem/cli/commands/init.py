@@ -26,14 +26,14 @@ _PUSHED = (
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Make a store for this project. Where there is one, put back what it lacks.
+    """Make a store for this project, or add missing files to the one that exists.
 
     With --json: {store, branch, new}.
 
     Examples:
       gitmem init
       gitmem init --branch      on an orphan branch of the project's own repository
-      gitmem init --user        what belongs to you, not to a project
+      gitmem init --user        your own store, for all projects
 
     """
     from gitmem.store.setup.init import init_store

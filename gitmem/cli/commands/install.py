@@ -62,9 +62,9 @@ _SCOPES = {
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What is to be written for one host: the items, each file's change with its part, and the record of it.
+    """The planned changes of one host's files, each with its part, and the manifest that records them.
 
-    `others` are files of somebody else's in the places of gitmem's, and `hooks` is the file with the hooks.
+    `others` are the paths at which somebody else's file stands, and `hooks` is the file with the hooks.
     """
 
     host: Host
@@ -126,7 +126,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
             print("Nothing was changed.", file=door.err)
             return ExitCode.OK
         for plan in plans:
-            _carry_out(plan, plan_script(door.home(), own_program(door)), door)  # which is there after the first
+            _carry_out(plan, plan_script(door.home(), own_program(door)), door)  # unchanged after the first plan
         _warn(door, parts)
     text = "\n".join(_told(plan, parts, door) for plan in plans)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
@@ -136,7 +136,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _warn(door: Door, parts: tuple[str, ...]) -> None:
-    """Say what is missing on this machine."""
+    """Warn if `gitmem` is not on the PATH, or the MCP server's SDK is not installed."""
     from gitmem.cli.sdk import NEEDS_EXTRA, has_sdk
 
     if not own_program(door):
@@ -205,7 +205,7 @@ def _planned(args: argparse.Namespace, door: Door, host: Host, scope: Scope, par
 def _items(
     host: Host, place: Place, parts: tuple[str, ...], records: Mapping[str, Record], *, trust: bool
 ) -> list[Edit | Shipped]:
-    """Return what is to be written; with `trust` also that the host trusts the hooks, as they will be."""
+    """Return the items to install; with `trust` also the entry by which the host trusts the planned hooks."""
     every = host.edits(place)
     items = [item for item in every if item.part in parts]
     hooks = next((item for item in items if isinstance(item, Edit) and item.part == HOOKS), None)
@@ -233,7 +233,7 @@ def _check_inside(path: str, top: str) -> None:
 
 
 def _agreed(args: argparse.Namespace, door: Door, plans: Sequence[_Plan], script: Change) -> bool:
-    """Show at a terminal what is to be written and where, and ask."""
+    """Show the planned files at a terminal and ask for consent; elsewhere return True."""
     if args.yes or args.json or not door.can_ask():
         return True
     print("gitmem will write:", file=door.err)
@@ -255,7 +255,7 @@ def _carry_out(plan: _Plan, script: Change, door: Door) -> None:
 
 
 def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
-    """Return what the user will see from now on."""
+    """Return the lines that report the installed parts of a host to the user."""
     title, lines = plan.host.title, []
     if plan.hooks:
         change = next(change for part, change in plan.changes if part == HOOKS)
@@ -317,7 +317,7 @@ def _asked(door: Door, hosts: Sequence[Host]) -> Scope:
 
 
 def _prepare_store(args: argparse.Namespace, door: Door, name: str) -> None:
-    """Make what the hooks need: the spool of the store, and with --init the store."""
+    """Make the spool and the merge driver of the store, and with --init the store."""
     from gitmem.store.setup.init import Place as Where
     from gitmem.store.setup.init import init_store
     from gitmem.store.setup.merge_driver import install_driver

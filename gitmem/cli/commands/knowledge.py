@@ -1,4 +1,4 @@
-"""`gitmem knowledge`: what was learned of the project."""
+"""`gitmem knowledge`: print project knowledge."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Print what was learned of the project: structure, stack, conventions, commands, hotspots, changes, people.
+    """Print knowledge of the project: structure, stack, conventions, commands, hotspots, changes, people.
 
-    It is read once a day in the background from the project's manifests, settings and git history, and from the
-    sessions; nothing of the project is run. Each kind is a file below patterns/project/, to which you may add sections
+    Once a day gitmem reads it in the background from the project's manifests, settings and git history, and from the
+    sessions; it runs no code of the project. Each kind is a file below patterns/project/, to which you may add sections
     of your own. Authors are learned only with 'gitmem config knowledge.people true'.
 
-    With --json: a list of {kind, lines, files, sources, confidence, commit, updated, path}; 'files' are those of the
-    project it was learned from, 'sources' ids of exchanges.
+    With --json: a list of {kind, lines, files, sources, confidence, commit, updated, path}; 'files' are its sources in
+    the project, 'sources' ids of exchanges.
 
     Examples:
       gitmem knowledge
@@ -49,16 +49,16 @@ def run(args: argparse.Namespace, door: Door) -> int:
     store = door.settled(args)
     if args.learn:
         learn_project(store)
-    found = [
+    documents = [
         (known, command_lines(read_commands(data).values(), counted=True) or known.lines)
         if known.kind is KnowledgeKind.COMMANDS
         else (known, known.lines)
         for known, data in known_knowledge(store)
         if args.kind in (None, known.kind.value)
     ]
-    text = "\n\n".join(_text(known, lines, sources=bool(args.kind)) for known, lines in found)
-    none = "Nothing of this is known yet. 'gitmem knowledge --learn' reads the project now."
-    door.answer(args, [_value(known, lines) for known, lines in found], plain(text or none))
+    text = "\n\n".join(_text(known, lines, sources=bool(args.kind)) for known, lines in documents)
+    empty = "Nothing is known yet. 'gitmem knowledge --learn' reads the project now."
+    door.answer(args, [_value(known, lines) for known, lines in documents], plain(text or empty))
     return ExitCode.OK
 
 
@@ -77,12 +77,12 @@ def _value(known: Knowledge, lines: list[str] | tuple[str, ...]) -> dict[str, ob
 
 def _text(known: Knowledge, lines: list[str] | tuple[str, ...], *, sources: bool) -> str:
     day = f", {known.updated:%Y-%m-%d}" if known.updated else ""
-    told = [
+    text = [
         f"{known.kind.value.capitalize()} (confidence {known.confidence:.1f}{day})",
         *(f"  {line}" for line in lines),
     ]
     if sources:
         learned = [*known.files, *known.sources]
-        told += ["", *([f"Learned from: {' '.join(learned)}"] if learned else [])]
-        told.append(f"In {known.kind.path}")
-    return "\n".join(told)
+        text += ["", *([f"Learned from: {' '.join(learned)}"] if learned else [])]
+        text.append(f"In {known.kind.path}")
+    return "\n".join(text)

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """List what was saved, rotated and edited, the newest first: when, in which session, in which commit.
+    """List saves, rotations and edits, the newest first, with time, session and commit.
 
     Dates are written as 2026-11-21, '2026-11-21 14:03', today, yesterday, '3 days ago'. They are the times at which
     things happened; a commit may follow later. With git itself: git -C "$(gitmem path)" log

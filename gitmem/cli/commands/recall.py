@@ -1,4 +1,4 @@
-"""`gitmem recall`: print what is remembered, as context for an agent."""
+"""`gitmem recall`: print memories of a subject, as context for an agent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Print what is remembered about a subject as context for an agent: the best entries whole, within a budget.
+    """Print memories of a subject as context for an agent: the best entries whole, within a budget.
 
     The text is fenced and marked as data. A token is counted as four bytes of UTF-8.
 

@@ -37,7 +37,7 @@ _CHOICES = {
 
 @dataclass(frozen=True, slots=True)
 class _Waiting:
-    """All that waits: documents, pairs of facts, purges, numbered in this order."""
+    """The items that wait for a decision: documents, pairs of facts, purges, numbered in this order."""
 
     documents: Sequence[ToReview]
     pairs: Sequence[Pair]
@@ -103,25 +103,25 @@ def _read(store: Store) -> _Waiting:
     return _Waiting(documents_to_review(store), waiting_pairs(store), waiting_purges(store))
 
 
-def _find(waiting: _Waiting, what: str) -> tuple[str, str]:
-    """Return the kind of what a person names, and its path; of a pair its index."""
-    if what.isdecimal():
+def _find(waiting: _Waiting, name: str) -> tuple[str, str]:
+    """Return the kind and path of the item with this number or name; for a pair its index in place of the path."""
+    if name.isdecimal():
         pairs = [(_PAIR, str(index)) for index, _ in enumerate(waiting.pairs)]
         every = [*((_DOCUMENT, one.path) for one in waiting.documents), *pairs]
         every += [(_PURGE, one.path) for one in waiting.purges]
-        if not 1 <= int(what) <= len(every):
-            raise NotFoundError(f"Nothing waits with the number {what[:20]}.", "'gitmem review' lists what does.")
-        return every[int(what) - 1]
-    if what.startswith(f"{PURGED}/"):
-        return _PURGE, what
+        if not 1 <= int(name) <= len(every):
+            raise NotFoundError(f"Nothing waits with the number {name[:20]}.", "'gitmem review' lists all numbers.")
+        return every[int(name) - 1]
+    if name.startswith(f"{PURGED}/"):
+        return _PURGE, name
     named = [
         index
         for index, pair in enumerate(waiting.pairs)
-        if any(what == fact.path or fact.id.startswith(what.removeprefix("^")) for fact in (pair.newer, pair.older))
+        if any(name == fact.path or fact.id.startswith(name.removeprefix("^")) for fact in (pair.newer, pair.older))
     ]
     if len(named) > 1:
-        raise UsageError(f"{what} is a fact of {len(named)} pairs.", "Give a number of 'gitmem review'.")
-    return (_PAIR, str(named[0])) if named else (_DOCUMENT, what)
+        raise UsageError(f"{name} is a fact of {len(named)} pairs.", "Give a number of 'gitmem review'.")
+    return (_PAIR, str(named[0])) if named else (_DOCUMENT, name)
 
 
 def _review_document(args: argparse.Namespace, door: Door, store: Store, path: str) -> int:
@@ -153,10 +153,10 @@ def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair,
     commits = settle(store, pair, Holds(args.take))
     stays, goes = (pair.older, pair.newer) if args.take == "older" else (pair.newer, pair.older)
     words = f"  {stays.id}  {stays.description}\n  {goes.id}  {goes.description}"
-    said = "Both hold:" if args.take == "both" else "The first holds, and supersedes the second:"
+    outcome = "Both hold:" if args.take == "both" else "The first holds, and supersedes the second:"
     undo = f"\nTo reverse this: gitmem undo {commits[-1][:10]}" if commits else ""
     value = {"fact": stays.id, "take": args.take, "commits": list(commits)}
-    door.answer(args, value, plain(f"{said}\n{words}{undo}"))
+    door.answer(args, value, plain(f"{outcome}\n{words}{undo}"))
     return ExitCode.OK
 
 
@@ -231,7 +231,7 @@ def _fact(fact: Fact, authors: Mapping[str, Author]) -> dict[str, str | None]:
 
 
 def _line(value: Mapping[str, object]) -> str:
-    """Return what waits in words: a line, of two facts some lines."""
+    """Return an item as text: one line, or several for a pair of facts."""
     newer, older = value.get("newer"), value.get("older")
     if isinstance(newer, dict) and isinstance(older, dict):
         return f"two facts that contradict each other\n{_told('newer', newer)}\n{_told('older', older)}"
@@ -247,7 +247,7 @@ def _line(value: Mapping[str, object]) -> str:
 
 
 def _told(word: str, fact: Mapping[str, str | None]) -> str:
-    """Return a fact in two lines: what it says, and who said it where."""
+    """Return a fact in two lines: its date and text, then its id, session and author."""
     about = [f"{fact['kind']} {fact['id']}"]
     if session := fact["session"]:
         about.append(f"session {session[:_SESSION]}")

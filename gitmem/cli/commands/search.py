@@ -1,4 +1,4 @@
-"""`gitmem search`: find what is remembered."""
+"""`gitmem search`: find memories."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Find what is remembered, each memory once, the best first.
+    """Find memories, each once, the best first.
 
     Words are found in all their forms, in English and Korean, and inside identifiers. There is no index, so a text
     saved or edited a moment ago is found. A query may contain "an exact phrase", -without, path:daily, type:decision,

@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """List the sessions that something is remembered of, the newest first, or print what is remembered of one.
+    """List the sessions of which the store has entries, the newest first, or print the file of one.
 
     With --json: a list of {id, host, machine, first, last, requests, about, commits, file}, file null if the store has
     none; with a SESSION one of them, with {text}.
@@ -47,8 +47,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         found = find_session(store, args.session)
         data = store.read(found.file) if found.file else None
         text = "" if data is None else data.decode("utf-8", "replace")
-        told = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
-        door.answer(args, {**_value(found), "text": text}, plain(f"{_heading(found)}\n\n{told}".rstrip("\n")))
+        body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
+        door.answer(args, {**_value(found), "text": text}, plain(f"{_heading(found)}\n\n{body}".rstrip("\n")))
         return ExitCode.OK
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]

@@ -19,7 +19,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Print the text that the agent's next session starts with: what holds, what is open, what was done last.
+    """Print the text that starts the agent's next session: current facts, open issues, recent work.
 
     It has at most session.budget_tokens tokens, of which each part has a share.
 

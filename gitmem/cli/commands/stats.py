@@ -1,4 +1,4 @@
-"""`gitmem stats`: what the memory holds and learns, what agents were told, and whether it was used."""
+"""`gitmem stats`: print the size, growth and use of the memory."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show what the memory holds, what was learned in the last eight weeks, and what agents were told of it.
+    """Show the size of the memory, its growth in the last eight weeks, and how much of it agents were told.
 
-    Told counts what was given without asking at prompts and errors, and by 'gitmem guide'. A mend counts as used if
-    the session that was told it tells of doing just that. On a terminal, weeks are small bars.
+    'Told' counts memories that agents got unasked at prompts and errors, and lines of 'gitmem guide'. A fix counts as
+    used if the session that was told it reports doing the same. On a terminal, weeks are small bars.
 
     With --json: {storage: {FOLDER: {files, bytes}}, usage: {commits, sessions, exchanges}, learning: {exchanges, facts,
     patterns, saves: {MONDAY: number}}, told: {prompt, error, guide}, effectiveness: {mends_told, mends_used}, tokens:
@@ -46,9 +46,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield "Storage"
-    for name, one in figures["storage"].items():
-        files = count(one["files"], "file") if one["files"] else ""
-        yield _row(name, f"{bytes_of(one['bytes']):>10}  {files}".rstrip())
+    for name, size in figures["storage"].items():
+        files = count(size["files"], "file") if size["files"] else ""
+        yield _row(name, f"{bytes_of(size['bytes']):>10}  {files}".rstrip())
     usage, told, used, tokens = (figures[name] for name in ("usage", "told", "effectiveness", "tokens"))
     yield "Usage"
     yield from (_row(name, f"{number:>10,}") for name, number in usage.items())
@@ -56,7 +56,7 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield from (_row(name, _weeks(weeks.values(), bars=bars)) for name, weeks in figures["learning"].items())
     yield "Told to agents"
     yield _row("at prompts", f"{told['prompt']:>10,}")
-    yield _row("at errors", f"{told['error']:>10,}  {used['mends_used']} of {used['mends_told']} mends were used")
+    yield _row("at errors", f"{told['error']:>10,}  {used['mends_used']} of {used['mends_told']} fixes were used")
     yield _row("as guidance", f"{told['guide']:>10,}")
     weeks = [number for name, number in tokens.items() if name not in {"told", "sessions"}]
     yield _row("tokens", f"{tokens['told']:>10,}  in {count(tokens['sessions'], 'session')}")

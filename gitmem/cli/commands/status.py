@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show on one screen whether sessions are recorded, what is known and told, what waits, and what needs you.
+    """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
 
     Events that wait in the spool are committed first. Files that you edited are listed; the next save commits them.
 
@@ -81,11 +81,11 @@ def _told(store: Store) -> int:
     from gitmem.memory.guide.given import all_given
 
     since = store.context.clock() - timedelta(days=7)
-    return sum(one.at >= since for one in all_given(store.private))
+    return sum(given.at >= since for given in all_given(store.private))
 
 
 def _first(knows: Known, agents: list[str], told: int) -> list[tuple[str, str]]:
-    """Return what a person looks for first: whether it is recording, what it knows, whether it is used."""
+    """Return the first rows of the screen: recorded agents, number of memories, how often agents were told some."""
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     return [
         ("recording", ", ".join(agents) if agents else "no agent; 'gitmem install' has its sessions remembered"),
@@ -157,7 +157,7 @@ def _summaries(models: Spending, pending: int) -> str:
 
 
 def _models(models: Spending) -> str:
-    """Return who writes summaries, and what that cost today."""
+    """Return the provider of summaries, and its questions, tokens, dollars and seconds of today."""
     if not models.questions:
         return models.provider + (", not asked today" if models.provider not in {"offline", "host"} else "")
     tokens = f"{models.tokens:,} tokens" + (f" of {models.most_tokens:,}" if models.most_tokens else "")

@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Take everything that 'gitmem install' wrote out of an agent's settings again. The rest and the store stay.
+    """Remove everything that 'gitmem install' wrote from an agent's settings. The rest and the store stay.
 
     Without an option, the project's shared settings and its local ones are cleaned.
 
@@ -55,15 +55,15 @@ def run(args: argparse.Namespace, door: Door) -> int:
             if scope in host.scopes:
                 taken = _take(args, door, host, scope)
                 changes += [(scope, change) for change in taken.values()]
-                lines += _said(taken)
-    lines += [] if args.dry_run or chosen is Scope.USER else _driver_taken(args, door)
+                lines += _report(taken)
+    lines += [] if args.dry_run or chosen is Scope.USER else _remove_driver(args, door)
     text = "\n".join(lines) or _nothing(args, door, hosts, chosen)
     report_changes(args, door, hosts, changes, text)
     return ExitCode.OK
 
 
 def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dict[str, Change]:
-    """Take out what is gitmem's in one kind of settings; the files beside the settings go before them."""
+    """Remove gitmem's files and then its entries from the settings of one scope."""
     manifest = find_manifest(args, door, scope, host)
     records = manifest.records() if manifest else {}
     items = host.edits(place_of(args, door, scope))
@@ -88,12 +88,12 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
 
 
 def _record(manifest: Manifest | None, path: str) -> Record | None:
-    """Return a file's record as it is now: one whose file went before passes the folders made for it on."""
+    """Return a file's current record: when a file goes, the folders made for it pass to another file's record."""
     return manifest.records().get(path) if manifest else None
 
 
 def _still_needed(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> set[str]:
-    """Return the whole files that another kind of settings with gitmem's hooks has, too."""
+    """Return the shipped files that another scope with gitmem's hooks uses as well."""
     others = [place_of(args, door, other) for other in host.scopes if other is not scope]
     return {
         item.path
@@ -110,7 +110,7 @@ def _carried_out(args: argparse.Namespace, change: Change, manifest: Manifest | 
     return change
 
 
-def _said(taken: dict[str, Change]) -> list[str]:
+def _report(taken: dict[str, Change]) -> list[str]:
     lines = []
     for path, change in taken.items():
         if change.changes and change.record is None:
@@ -120,7 +120,7 @@ def _said(taken: dict[str, Change]) -> list[str]:
 
 
 def _nothing(args: argparse.Namespace, door: Door, hosts: list[Host], chosen: Scope | None) -> str:
-    """Return what to say where nothing of gitmem's was found."""
+    """Return the message for settings without anything of gitmem's."""
     text = f"Nothing to do: {' and '.join(host.title for host in hosts)} has nothing of gitmem's in these settings."
     for host in hosts:
         user = hooked_file(host, place_of(args, door, Scope.USER))
@@ -129,7 +129,7 @@ def _nothing(args: argparse.Namespace, door: Door, hosts: list[Host], chosen: Sc
     return text
 
 
-def _driver_taken(args: argparse.Namespace, door: Door) -> list[str]:
+def _remove_driver(args: argparse.Namespace, door: Door) -> list[str]:
     """Take the merge driver out of the store's git configuration; `gitmem init` puts it back."""
     from gitmem.store.setup.merge_driver import uninstall_driver
 

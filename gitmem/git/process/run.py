@@ -78,7 +78,7 @@ _SET_LOCAL = {
 # Overrides of the repository's own configuration; 0.1 ms a process. As `-c` arguments they would fill the process
 # list, and Windows limits a command line to 32 K.
 _OVERRIDES = {
-    # starts a program
+    # starts programs
     "core.hooksPath": "/dev/null",  # also for the hooks in .git/hooks: reference-transaction fires on every ref update
     # Hooks named in the configuration: git has them since 2.54, the switches since 2.55.
     "hook.reference-transaction.enabled": "false",
@@ -92,7 +92,7 @@ _OVERRIDES = {
     "gc.auto": "0",  # gitmem runs its own maintenance
     "maintenance.auto": "false",
     "submodule.recurse": "false",
-    # changes what is stored
+    # changes stored objects and files
     "core.attributesFile": "/dev/null",
     "core.excludesFile": "/dev/null",
     "core.autocrlf": "false",
@@ -108,7 +108,7 @@ _OVERRIDES = {
     "init.defaultBranch": "main",
     "init.defaultObjectFormat": "sha1",  # hosting sites take nothing else yet
     "init.defaultRefFormat": "files",
-    # changes what is printed
+    # changes output
     "blame.ignoreRevsFile": "",
     "color.ui": "false",
     "color.branch": "false",

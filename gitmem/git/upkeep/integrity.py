@@ -36,7 +36,7 @@ def damages(git: Git, *, deep: bool) -> list[str]:
 
 
 def missing_of(git: Git, tip: str) -> list[str]:
-    """Return what is missing in the history of a commit, in a repository with other branches of the user's."""
+    """Return the errors about missing objects in a commit's history, without a look at the user's other branches."""
     try:
         git.run("rev-list", "--objects", "--quiet", tip, "--", timeout=SECONDS)
     except GitFailedError as error:

@@ -31,11 +31,11 @@ _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")
 _SET = ("update-index", "-z", "--add", "--replace", "--index-info")
 _FOLLOW = ("read-tree", "HEAD")
-_MINE = b"gitmem\n"  # what an `index.lock` of ours says
-DRAFT = "index.gitmem"  # how the names of an index in the making begin; only who holds the store's lock makes one
+_MINE = b"gitmem\n"  # the content of gitmem's own `index.lock`
+DRAFT = "index.gitmem"  # prefix of a temporary index, which only the holder of the store's lock makes
 _DAMAGES = ("index file corrupt", "index file smaller than expected")
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-# Git commands hold `index.lock` for milliseconds, but for a `git commit -a` whose editor is open, and those that died.
+# Git commands hold `index.lock` for milliseconds, unless they were killed or wait for an editor (`git commit -a`).
 _PAUSE = 0.02
 _PATIENCE = 1.0
 

@@ -15,7 +15,7 @@ _HEADER = re.compile(r"^[ \t]*\[\[?(?P<name>[^\r\n]*?)\]\]?[ \t]*(?:#[^\r\n]*)?\
 
 
 def with_tables(text: str, tables: Tables, known: Emptied | None = None) -> tuple[str, Emptied]:
-    """Return the text with these tables, and what was put before each; one of a person's that is there stays.
+    """Return the text with these tables added, and the blank lines put before each; a person's own table stays.
 
     Raises:
         SettingsError: the text is not TOML.
@@ -38,7 +38,7 @@ def with_tables(text: str, tables: Tables, known: Emptied | None = None) -> tupl
 
 
 def without_tables(text: str, tables: Tables, emptied: Emptied) -> str:
-    """Return the text without these tables, and without those that were noted.
+    """Return the text without these tables and the noted ones.
 
     Raises:
         SettingsError: the text is not TOML.
@@ -58,7 +58,7 @@ def without_tables(text: str, tables: Tables, emptied: Emptied) -> str:
 
 
 def has_tables(text: str, tables: Tables) -> bool:
-    """Say whether the text has one of these tables, and it is gitmem's.
+    """Return whether the text has one of these tables, and it is gitmem's.
 
     Raises:
         SettingsError: the text is not TOML.

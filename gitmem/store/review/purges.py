@@ -123,4 +123,4 @@ def _waiting(store: Store, path: str) -> tuple[PurgeRecord, str]:
     for record in read_records(store, commits).records:
         if record.key in waiting and record_path(record.id) == path:
             return record, waiting[record.key]
-    raise NotFoundError(f"No purge {path} waits for an answer.", "'gitmem review' lists what does.")
+    raise NotFoundError(f"No purge {path} waits for an answer.", "'gitmem review' lists those that wait.")

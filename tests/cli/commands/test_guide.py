@@ -30,7 +30,7 @@ def test_a_decision_is_told_for_a_task_and_its_source(desk: Desk):
 def test_where_nothing_fits_it_says_so(desk: Desk):
     told = desk.ran("guide", "paint the fence")
     assert (told.code, told.out) == (ExitCode.OK, "")
-    assert "Nothing remembered clearly fits." in told.err
+    assert "No memory clearly matches." in told.err
 
 
 @pytest.mark.parametrize("args, code", [([], ExitCode.USAGE), (["--error", "missing.log"], ExitCode.NOT_FOUND)])

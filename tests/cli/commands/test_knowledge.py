@@ -4,7 +4,7 @@ import json
 
 
 def test_knowledge_is_learned_and_printed(gitmem, tmp_path):
-    assert "Nothing of this is known yet" in gitmem("knowledge")[1]
+    assert "Nothing is known yet" in gitmem("knowledge")[1]
     (tmp_path / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.11"\n')
     found = json.loads(gitmem("knowledge", "--learn", "--json")[1])
     [stack] = [one for one in found if one["kind"] == "stack"]
