@@ -27,7 +27,8 @@ from pathlib import Path
 
 from gitmem.machine.context import Context
 from gitmem.memory.capture.session_end import read_records
-from gitmem.memory.learned.bugs import learn_bugs, match
+from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.known import match
 from gitmem.model.learned.sight import is_bug, mend_of
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.turns import Failure, Turn, fold

@@ -23,6 +23,8 @@ MODULES = {
     "gitmem.store.transaction.attempt": CLASSES | {"typing", "hashlib"},
     "gitmem.memory.save.save": CLASSES | {"typing", "gitmem.store.transaction.attempt"},
     "gitmem.memory.start.start": CLASSES | {"typing"},
+    "gitmem.memory.guide.mend": CLASSES | {"gitmem.redact.redact", "gitmem.store.transaction.transact"},
+    "gitmem.memory.guide.prompt": CLASSES | {"gitmem.redact.redact", "gitmem.store.transaction.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
     "gitmem.search.engine": CLASSES | {"http.client", "typing", "gitmem.search.vectors.near"},

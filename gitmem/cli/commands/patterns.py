@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem patterns list --json
 
     """
-    from gitmem.memory.learned.bugs import known_patterns
+    from gitmem.memory.learned.known import known_patterns
     from gitmem.text.terminal import plain
 
     found = known_patterns(door.settled(args))

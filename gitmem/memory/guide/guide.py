@@ -14,7 +14,7 @@ from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import Given, record
 from gitmem.memory.guide.mend import mend_line
 from gitmem.memory.guide.prompt import ASKED, plain_query
-from gitmem.memory.learned.bugs import match
+from gitmem.memory.learned.known import match
 from gitmem.memory.task.working import running
 from gitmem.model.learned.task import TaskStatus
 from gitmem.model.session.fields import MENDED, split_fields

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.memory.guide.given import all_given
-from gitmem.memory.learned.bugs import known_patterns
+from gitmem.memory.learned.known import known_patterns
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.message import Op
 from gitmem.search.files import list_paths

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gitmem.memory.guide.given import Given, known_to, record
-from gitmem.memory.learned.bugs import match
+from gitmem.memory.learned.known import match
 from gitmem.text.fence import FENCE, cannot_close
 from gitmem.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from gitmem.memory.learned.bugs import Matched
+    from gitmem.memory.learned.known import Matched
     from gitmem.store.store import Store
 
 _ERROR = "error"

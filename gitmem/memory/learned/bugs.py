@@ -1,17 +1,16 @@
-"""Learn bug patterns at a session's end, and find those that an output matches (spec M3)."""
+"""Learn bug patterns at a session's end (spec M3); `gitmem.memory.learned.known` finds them again."""
 
 from __future__ import annotations
 
 import os
 
-from gitmem.errors import GitmemError, RefusedError
+from gitmem.errors import RefusedError
 from gitmem.memory.capture.turns import redacted
-from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_error
+from gitmem.memory.learned.known import pattern_headers, signature_of
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
 from gitmem.model.learned.pattern import (
     BUGS,
-    FOLDER,
     BugPattern,
-    Solution,
     begun,
     parse_pattern,
     pattern_id,
@@ -21,68 +20,15 @@ from gitmem.model.learned.pattern import (
 from gitmem.model.learned.sight import find_sights
 from gitmem.model.message import Message, Op, Trailer, one_line
 from gitmem.redact.redact import redact
-from gitmem.store.headers.cache import Header, read_headers
 from gitmem.store.transaction.transact import transact
-from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gitmem.model.session.turns import Turn
-    from gitmem.store.headers.cache import Bounds
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
-
-
-class Matched(Value):
-    """A known pattern, how likely the error is of it (over `MATCH`), and its best solution, if one ever worked."""
-
-    pattern: BugPattern
-    score: float
-    solution: Solution | None
-
-
-def match(store: Store, output: str, bounds: Bounds | None = None) -> list[Matched]:
-    """Return the bug patterns that the error in a command's output is of, the likeliest first."""
-    error = read_error(output)
-    return [] if error is None else match_error(store, error, bounds)
-
-
-def match_error(store: Store, error: ErrorSignature, bounds: Bounds | None = None) -> list[Matched]:
-    """Return the bug patterns that an error is of, the likeliest first."""
-    found = []
-    for header in pattern_headers(store, bounds):
-        if header.key[0] != error.type:
-            continue
-        score = likeness(_signature(header), error)
-        pattern = read_pattern(store, header.path) if score > MATCH else None
-        if pattern is not None:
-            found.append(Matched(pattern, score, pattern.best(error)))
-    return sorted(found, key=lambda one: (-one.score, -len(one.pattern.seen), one.pattern.id))
-
-
-def known_patterns(store: Store) -> list[BugPattern]:
-    """Return all bug patterns of the work tree, that which came last first."""
-    found = [read_pattern(store, header.path) for header in pattern_headers(store)]
-    return sorted(filter(None, found), key=lambda one: (one.updated, one.id), reverse=True)
-
-
-def pattern_headers(store: Store, bounds: Bounds | None = None) -> list[Header]:
-    """Return the headers of the bug patterns; the key is the error's type.
-
-    See `gitmem.store.headers.cache.read_headers`.
-    """
-    return read_headers(store, FOLDER, _header, bounds)
-
-
-def read_pattern(store: Store, path: str) -> BugPattern | None:
-    """Return the bug pattern of a file, None if it is gone or none."""
-    try:
-        data = store.read(path)
-    except GitmemError:
-        return None
-    return None if data is None else parse_pattern(data)
 
 
 def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
@@ -98,7 +44,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
         return None
 
     def plan(transaction: Transaction) -> bool:
-        known = {header.path: _signature(header) for header in pattern_headers(store)}
+        known = {header.path: signature_of(header) for header in pattern_headers(store)}
         changed: dict[str, BugPattern] = {}
         new = 0
         for sight in sights:
@@ -162,16 +108,3 @@ def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) 
         (Trailer.HOST.value, host),
     )
     return Message(subject, trailers)
-
-
-def _signature(header: Header) -> ErrorSignature:
-    kind, message, frames = header.load()
-    return ErrorSignature(kind, message, names_in(message), frames)
-
-
-def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
-    pattern = parse_pattern(data) if path.startswith(f"{BUGS}/") else None
-    if pattern is None:
-        return None
-    error = pattern.error
-    return (error.type,), [error.type, error.message, list(error.frames)]

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.memory.learned.bugs import known_patterns
+from gitmem.memory.learned.known import known_patterns
 from gitmem.memory.learned.stale import mark_stale
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.knowledge.commands import (

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gitmem.memory.learned.bugs import known_patterns
+from gitmem.memory.learned.known import known_patterns
 from gitmem.model.learned.pattern import BugPattern, parse_pattern, render_pattern
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.transaction.transact import transact

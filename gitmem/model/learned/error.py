@@ -8,10 +8,10 @@ what changes from run to run, the names it speaks of, and the frames of the proj
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from itertools import islice
 
 from gitmem.text.stems import stop_words
+from gitmem.values import Value
 
 MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
 _MAX_LINES = 400  # of an output, half from its beginning and half from its end
@@ -118,8 +118,7 @@ _GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their mes
 _NO_NAMES = frozenset({"", "named", "provides"})
 
 
-@dataclass(frozen=True)
-class ErrorSignature:
+class ErrorSignature(Value):
     """An error without what changes from run to run. `frames` are `file:function`, the innermost first."""
 
     type: str

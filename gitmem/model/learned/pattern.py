@@ -12,7 +12,7 @@ from gitmem.model.document.document import Document
 from gitmem.model.document.scalars import flow, plain_value
 from gitmem.model.ids import kind_id
 from gitmem.model.learned.error import ErrorSignature, names_in
-from gitmem.model.learned.sight import is_for
+from gitmem.model.learned.mend import is_for
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

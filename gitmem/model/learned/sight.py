@@ -6,6 +6,7 @@ import re
 
 from gitmem.model.fact.compare import stems_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
+from gitmem.model.learned.mend import PLACE, is_place
 from gitmem.model.message import one_line
 from gitmem.model.session.entries import ENGLISH, KOREAN, explained, relative_files
 from gitmem.model.session.failure import told_error
@@ -35,7 +36,6 @@ _PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
 _OUTPUT = re.compile(r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)")
 
 
-_PLACE = "change `"  # begins a mend that says no more than which file was changed
 _ACTS = re.compile(
     r"\b(?:add|fix|use|using|remov|replac|renam|chang|updat|import|install|wrap|set|mov|need|should|instead|because|since)"
     r"\w{0,4}\b|추가|수정|고치|고쳤|바꾸|바꿨|제거|설치|때문",
@@ -104,19 +104,8 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     if not _runs_again(failure, by_flags=bool(changed)):
         return _code(failure.fixed_by)
     if changed:
-        return f"{_PLACE}{next(iter(relative_files((changed,), roots)), changed)}`"
+        return f"{PLACE}{next(iter(relative_files((changed,), roots)), changed)}`"
     return "" if not failure.meanwhile or _is_look(failure.meanwhile) else _code(failure.meanwhile)
-
-
-def is_place(mend: str) -> bool:
-    """Say whether a mend says no more than which file was changed."""
-    return mend.startswith(_PLACE)
-
-
-def is_for(mend: str, error: ErrorSignature) -> bool:
-    """Say whether a mend may be told of an error: that a file was changed helps only where it is in that file."""
-    name = mend.removeprefix(_PLACE).rstrip("`").rpartition("/")[2]
-    return not is_place(mend) or any(frame.partition(":")[0] == name for frame in error.frames)
 
 
 def bare(command: str) -> str:

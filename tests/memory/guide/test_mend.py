@@ -6,7 +6,8 @@ from datetime import timedelta
 
 from gitmem.memory.guide.given import all_given
 from gitmem.memory.guide.mend import tell_error
-from gitmem.memory.learned.bugs import known_patterns, learn_bugs
+from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.known import known_patterns
 from gitmem.model.session.turns import Failure, Turn
 from gitmem.store.store import Store
 

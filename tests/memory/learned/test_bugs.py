@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from gitmem.memory.learned.bugs import known_patterns, learn_bugs, match
+from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.known import known_patterns, match
 from gitmem.memory.sessions.replay import replay
 from gitmem.model.learned.error import MATCH
 from gitmem.model.session.turns import Failure, Turn

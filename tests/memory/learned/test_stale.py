@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-from gitmem.memory.learned.bugs import known_patterns, learn_bugs
+from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.known import known_patterns
 from gitmem.memory.learned.stale import MIN_USAGE_COUNT, UNUSED_DAYS, mark_stale, stale_patterns
 from gitmem.model.session.turns import Failure, Turn
 from gitmem.project.past import Commit, Past

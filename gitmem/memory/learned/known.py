@@ -1,0 +1,80 @@
+"""The bug patterns of the work tree, and those that an output is of (spec M3). Light, as hooks wait for it."""
+
+from __future__ import annotations
+
+from gitmem.errors import GitmemError
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_error
+from gitmem.model.learned.pattern import BUGS, FOLDER, BugPattern, Solution, parse_pattern
+from gitmem.store.headers.cache import Header, read_headers
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gitmem.store.headers.cache import Bounds
+    from gitmem.store.store import Store
+
+
+class Matched(Value):
+    """A known pattern, how likely the error is of it (over `MATCH`), and its best solution, if one ever worked."""
+
+    pattern: BugPattern
+    score: float
+    solution: Solution | None
+
+
+def match(store: Store, output: str, bounds: Bounds | None = None) -> list[Matched]:
+    """Return the bug patterns that the error in a command's output is of, the likeliest first."""
+    error = read_error(output)
+    return [] if error is None else match_error(store, error, bounds)
+
+
+def match_error(store: Store, error: ErrorSignature, bounds: Bounds | None = None) -> list[Matched]:
+    """Return the bug patterns that an error is of, the likeliest first."""
+    found = []
+    for header in pattern_headers(store, bounds):
+        if header.key[0] != error.type:
+            continue
+        score = likeness(signature_of(header), error)
+        pattern = read_pattern(store, header.path) if score > MATCH else None
+        if pattern is not None:
+            found.append(Matched(pattern, score, pattern.best(error)))
+    return sorted(found, key=lambda one: (-one.score, -len(one.pattern.seen), one.pattern.id))
+
+
+def known_patterns(store: Store) -> list[BugPattern]:
+    """Return all bug patterns of the work tree, that which came last first."""
+    found = [read_pattern(store, header.path) for header in pattern_headers(store)]
+    return sorted(filter(None, found), key=lambda one: (one.updated, one.id), reverse=True)
+
+
+def pattern_headers(store: Store, bounds: Bounds | None = None) -> list[Header]:
+    """Return the headers of the bug patterns; the key is the error's type.
+
+    See `gitmem.store.headers.cache.read_headers`.
+    """
+    return read_headers(store, FOLDER, _header, bounds)
+
+
+def read_pattern(store: Store, path: str) -> BugPattern | None:
+    """Return the bug pattern of a file, None if it is gone or none."""
+    try:
+        data = store.read(path)
+    except GitmemError:
+        return None
+    return None if data is None else parse_pattern(data)
+
+
+def signature_of(header: Header) -> ErrorSignature:
+    """Return the signature in the header of a pattern."""
+    kind, message, frames = header.load()
+    return ErrorSignature(kind, message, names_in(message), frames)
+
+
+def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] | None:
+    pattern = parse_pattern(data) if path.startswith(f"{BUGS}/") else None
+    if pattern is None:
+        return None
+    error = pattern.error
+    return (error.type,), [error.type, error.message, list(error.frames)]
