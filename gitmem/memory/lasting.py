@@ -67,7 +67,7 @@ class Lasting:
         return (event.id, {}) if kept is None else (kept[0].id, kept[1])
 
     def keep_said(self, placed: Iterable[Placed], session: str, source: str) -> dict[str, bytes | None]:
-        """Return the changes of files that keep the facts of a turn's lines, without those that have ended."""
+        """Return the file changes that save the facts of a turn's lines; facts that ended are left out."""
         changes: dict[str, bytes | None] = {}
         for identifier, one in {one.entry.id: one for one in placed}.items():
             kind = _BY_LABEL.get(one.entry.label)
@@ -87,7 +87,7 @@ class Lasting:
         return changes
 
     def keep_turn(self, turn: Turn, answer_before: str, boot: Collection[str]) -> dict[str, bytes | None]:
-        """Return the changes of files that keep what the person states in a turn, and resolve the issues it mends.
+        """Return the file changes that save the person's statements in a turn, and resolve the issues it mends.
 
         `turn` is redacted; `boot` are the lines of files that the agent loads itself.
         """

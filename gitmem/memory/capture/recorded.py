@@ -1,4 +1,4 @@
-"""Capture the turns that a transcript tells of, and read back those that the daily logs hold.
+"""Capture the turns of a transcript, and read captured turns back from the daily logs.
 
 Tested through `tests/memory/sessions/test_replay.py` and `tests/memory/capture/test_session_end.py`.
 """
@@ -29,7 +29,7 @@ _LONGEST_SESSION = timedelta(days=7)
 
 
 class Recorded(Value):
-    """How many turns of a transcript were new or had more to tell, the archives of rotations, and notices."""
+    """The number of turns that were new or longer than before, the archives of rotations, and notices."""
 
     saved: int
     archives: tuple[str, ...]
@@ -37,7 +37,7 @@ class Recorded(Value):
 
 
 def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Recorded:
-    """Save what a transcript tells of turns and no log holds yet; a second call changes nothing.
+    """Save the turns of a transcript, as far as the logs lack them; a second call changes nothing.
 
     Raises:
         GitmemError: it could not be committed.

@@ -175,7 +175,7 @@ class _Attempt:
         self._settle(transaction, made)
 
     def _settle(self, transaction: Transaction, made: Fact) -> None:
-        """Let a new fact end what it changes, and mark the pairs that contradict each other for review."""
+        """Retire the facts that a new one supersedes, and mark contradicting pairs for review."""
         rivals = rivals_of(made, in_force(self._known.values()))
         for loser, winner in (*((one, made) for one in rivals.ended), *((made, one) for one in rivals.ended_by)):
             pair = {fact.id: fact for fact in (self._read(transaction, loser), self._read(transaction, winner)) if fact}

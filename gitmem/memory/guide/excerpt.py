@@ -1,4 +1,4 @@
-"""The lines of a memory that say most of a question, within a budget of tokens. Pure."""
+"""Choose the lines of a memory that share most words with a question, within a budget of tokens. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _BEFORE, _AFTER = 0.5, 0.3  # of a line's words count for the lines after and before it
-_NAMES = 0.3  # what a line full of names, numbers and code counts
-_FIRST = 0.3  # factor of the first line, the request, which says the question again
+_NAMES = 0.3  # weight of names, numbers and code in a line
+_FIRST = 0.3  # factor of the first line, the request, which repeats the question
 _LONG = 1_000  # characters of a line that counts half
-_WIDE = 200  # characters of a line that is taken apart into sentences
+_WIDE = 200  # characters from which a line is split into sentences
 _SENTENCE_END = re.compile(r"(?<=[.!?。;])\s+")
 _NAME = re.compile(r"[`/_=]|[0-9]|[a-z][A-Z]|\b[A-Z]{2,}")
 
 
 def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
-    """Return the lines of a text that have most of these words near them, in order, in at most so many tokens."""
+    """Return the lines of a text with most of these words in or around them, in order, in at most `tokens`."""
     lines = _lines(text)
     low = [fold(line) for line in lines]
     counts = {needle: sum(needle in line for line in low) for needle in needles}

@@ -1,7 +1,7 @@
-"""What agents were told without asking, a file a day in the private folder (docs/format.md, "Guidance that was given").
+"""Record the memories given to agents, a file a day in the private folder (docs/format.md, "Guidance that was given").
 
-A session is told a memory once, and what was told can be judged by what came of it (spec M4, M7). A line is one write,
-so that hooks of several sessions need no lock.
+The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped (spec M4, M7).
+A line is one write, so that hooks of several sessions need no lock.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MAX_BYTES = 4_000_000  # read of a day's file
 
 
 class Given(Value):
-    """A text that a session was given: when, at what (`prompt`, `error`, `guide`), of which memories, its tokens."""
+    """A text that a session was given: its time, occasion (`prompt`, `error`, `guide`), memories and tokens."""
 
     at: datetime
     session: str
@@ -35,7 +35,7 @@ class Given(Value):
 
 
 def record(private: str, given: Given) -> None:
-    """Note what a session was given; where that cannot be written, it may be given again."""
+    """Record a text given to a session; if the file cannot be written, the session may get it again."""
     line = {"at": given.at.isoformat(timespec="seconds"), **given._asdict(), "ids": list(given.ids)}
     line["at"] = given.at.isoformat(timespec="seconds")
     folder = os.path.join(private, FOLDER)
@@ -57,7 +57,7 @@ def known_to(private: str, session: str, now: datetime) -> set[str]:
 
 
 def all_given(private: str) -> Iterator[Given]:
-    """Yield all that was given, the oldest first."""
+    """Yield all recorded texts, the oldest first."""
     from datetime import datetime
 
     folder = os.path.join(private, FOLDER)

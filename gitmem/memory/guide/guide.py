@@ -1,6 +1,6 @@
 """Guidance for a task, a question or an error: from working memory, then exchanges, then facts and patterns (spec M4).
 
-Each line names what it comes from; what does not clearly fit is left out, and no line is a good answer, too.
+Each line names its sources. Memories without a clear match are left out, even if no line remains.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _HITS = 12
 _LINES = 4  # of a kind
 _TOKENS = 60  # of a line
 _GUIDE = "guide"
-_FEW_FILES, _MANY_FILES = 3, 6  # from which a task like it was of medium, of high complexity
+_FEW_FILES, _MANY_FILES = 3, 6  # changed files from which complexity is medium, or high
 _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
 _KINDS = {
@@ -44,7 +44,7 @@ _KINDS = {
 
 
 class Part(StrEnum):
-    """What a line of guidance is for."""
+    """The use of a line of guidance."""
 
     APPROACH = "approach"
     TRY = "try"
@@ -54,7 +54,7 @@ class Part(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A piece of advice, the ids it comes from, and how sure it is, 0 to 1."""
+    """A piece of advice, the ids of its sources, and its confidence, 0 to 1."""
 
     part: Part
     text: str
@@ -64,7 +64,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Guidance:
-    """What memory says of a situation; `complexity` is "" where nothing like it is remembered."""
+    """The advice for a situation; `complexity` is "" if no similar task is remembered."""
 
     kind: str
     lines: tuple[Line, ...]
@@ -73,7 +73,7 @@ class Guidance:
 
 
 def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
-    """Return what memory says of a task or question, or of an error in an output, and note that it was given."""
+    """Return advice for a task, a question, or the error in an output, and record that it was given."""
     hits = _fitting(store, task) if task.strip() else []
     lines = [*_of_work(store, session), *_of_error(store, error), *_of_hits(hits, task)]
     kept: list[Line] = []
@@ -94,7 +94,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
 
 
 def kind_of(task: str, error: str = "") -> str:
-    """Return which kind of guidance is asked for."""
+    """Return the kind of guidance that a task or an error asks for."""
     if error:
         return "similar_error"
     low = task.casefold()
@@ -102,7 +102,7 @@ def kind_of(task: str, error: str = "") -> str:
 
 
 def _fitting(store: Store, task: str) -> list[Hit]:
-    """Return the memories that clearly speak of a task."""
+    """Return the memories that clearly match a task."""
     hits = answer(store, plain_query(task), limit=_HITS).hits
     if not hits or hits[0].worth.share < ASKED.share or hits[0].worth.weight < ASKED.weight:
         return []
@@ -110,7 +110,7 @@ def _fitting(store: Store, task: str) -> list[Hit]:
 
 
 def _of_work(store: Store, session: str) -> Iterator[Line]:
-    """Yield what the running session has found out: suppositions still open, and what failed and was not mended."""
+    """Yield the open hypotheses and the unmended errors of the running session."""
     for memory in running(store):
         if session not in {"", memory.session} or memory.task is None or memory.task.status is not TaskStatus.ACTIVE:
             continue
@@ -123,19 +123,19 @@ def _of_work(store: Store, session: str) -> Iterator[Line]:
 
 
 def _of_error(store: Store, error: str) -> Iterator[Line]:
-    """Yield what mended the error, and what did not."""
+    """Yield the working and the failed solutions of an error."""
     for found in match(store, error) if error else []:
         if found.solution:
             sure = round(found.score * found.solution.confidence, 2)
             yield Line(Part.TRY, mend_line(found), (found.pattern.id, *found.solution.worked[-_LINES:]), sure)
-        for other in found.pattern.solutions:
-            if other.failed and not other.worked:
-                text = f"{other.text} did not help against {found.pattern.title}"
-                yield Line(Part.AVOID, text, (found.pattern.id, *other.failed[-_LINES:]), round(found.score, 2))
+        for solution in found.pattern.solutions:
+            if solution.failed and not solution.worked:
+                text = f"{solution.text} did not help against {found.pattern.title}"
+                yield Line(Part.AVOID, text, (found.pattern.id, *solution.failed[-_LINES:]), round(found.score, 2))
 
 
 def _of_hits(hits: Sequence[Hit], task: str) -> Iterator[Line]:
-    """Yield what exchanges and facts say: how it was done, what failed, what is open."""
+    """Yield lines of exchanges and facts: past approaches, failures, open issues."""
     needles = [needle.text for term in parse_query(plain_query(task)).terms for needle in term.needles]
     for hit in hits:
         sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
@@ -146,16 +146,16 @@ def _of_hits(hits: Sequence[Hit], task: str) -> Iterator[Line]:
             continue
         fields = split_fields(bare_text(hit.text))
         if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
-            continue  # a list of exchanges, and a request that nothing came of
+            continue  # a concept is a list of exchanges; a request without an answer advises nothing
         yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
         for error in fields.errors:
-            said = " ".join(error.split())
-            mended = MENDED.strip() in said
-            yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
+            line = " ".join(error.split())
+            mended = MENDED.strip() in line
+            yield Line(Part.TRY if mended else Part.CHALLENGE, line[: _TOKENS * 4], sources, sure)
 
 
 def _complexity(hits: Sequence[Hit]) -> str:
-    """Return how much a task like it took, by the files that were changed for those that are remembered."""
+    """Return the complexity of similar tasks, by the number of files they changed; "" without any."""
     counts = [len(split_fields(bare_text(hit.text)).files) for hit in hits if not hit.fact]
     if not counts:
         return ""
@@ -173,12 +173,12 @@ def as_text(found: Guidance) -> str:
         Part.AVOID: "Avoid",
         Part.CHALLENGE: "Expect",
     }
-    said = []
+    lines = []
     for part, title in titles.items():
         own = [line for line in found.lines if line.part is part]
-        said += [f"{title}:", *(f"- {line.text} ({_sources(line)})" for line in own)] if own else []
+        lines += [f"{title}:", *(f"- {line.text} ({_sources(line)})" for line in own)] if own else []
     about = [f"complexity: {found.complexity}"] if found.complexity else []
-    return "\n".join([*said, ", ".join([*about, f"confidence: {found.confidence:.2f}"])])
+    return "\n".join([*lines, ", ".join([*about, f"confidence: {found.confidence:.2f}"])])
 
 
 def _sources(line: Line) -> str:

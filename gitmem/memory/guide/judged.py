@@ -1,4 +1,4 @@
-"""Count what a finished session was told, and judge it by how the turn ended in which it was told (spec M2)."""
+"""Count the memories that a finished session was told, and judge each by the outcome of its turn (spec M2)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
 
 
 def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
-    """Add what a session was told to this machine's counts, in one commit; a second call adds nothing."""
+    """Add the memories that a session was told to this machine's counts, in one commit; a second call adds nothing."""
     told: dict[str, dict[str, float | None]] = {}
     for given in all_given(store.private):
         if given.session == session:
@@ -31,7 +31,7 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
 
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
-    """Return how the turn ended that was going on then; None if there is none."""
+    """Return the outcome of the turn that ran at this time as a number; None if there was no turn."""
     index = max((index for index, turn in enumerate(turns) if turn.started <= at), default=None)
     if index is None:
         return None

@@ -1,6 +1,6 @@
-"""Figures of a store: what it holds, what is learned a week, what agents were told, and whether it was used (spec M7).
+"""Figures of a store: its size, its growth a week, and how often agents were told memories and used them (spec M7).
 
-All of it is counted from files, from history, and from the private notes of what was given.
+They are counted from files, from history, and from the private record of given texts.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _learning(found: list[CommitRecord], weeks: list[str]) -> Figures:
 
 
 def _used(store: Store, given: list[Given]) -> dict[str, int]:
-    """Return how many mends were told, and after how many of them the session tells of doing just that."""
+    """Return how many mends agents were told, and how many of them the same session then reports."""
     best = ((pattern.id, pattern.best(pattern.error)) for pattern in known_patterns(store))
     mends = {id_: solution.text.strip("`") for id_, solution in best if solution}
     told = [(one, mend) for one in given if one.how == "error" for id_ in one.ids if (mend := mends.get(id_))]

@@ -1,4 +1,4 @@
-"""Learn bug patterns at a session's end (spec M3); `gitmem.memory.learned.known` finds them again."""
+"""Learn bug patterns at the end of a session (spec M3)."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 
 def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the errors of a finished session and what mended them; returns the commit. A second call adds nothing.
+    """Save the errors of a finished session and their mends; return the commit. A second call adds nothing.
 
     Raises:
-        GitmemError: they could not be committed.
+        GitmemError: the patterns could not be committed.
 
     """
     allow, project = store.config.redaction.allow, os.path.dirname(store.root)
@@ -51,7 +51,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
             pattern = _known(transaction, known, changed, sight.error)
             after = begun(sight) if pattern is None else seen_again(pattern, sight)
             if pattern is None and transaction.read(after.path) is not None:
-                continue  # a person made something else of its file
+                continue  # a person rewrote the file
             new += pattern is None
             known[after.path] = after.error
             changed[after.path] = after
@@ -71,7 +71,7 @@ def _clean(turn: Turn, allow: Sequence[str]) -> Turn:
 def _known(
     transaction: Transaction, known: dict[str, ErrorSignature], changed: dict[str, BugPattern], error: ErrorSignature
 ) -> BugPattern | None:
-    """Return the pattern that an error is most likely of; None if it is of none, or its file cannot be used."""
+    """Return the pattern that matches an error best; None if none does, or its file cannot be parsed."""
     own = f"{BUGS}/{pattern_id(error)}.md"
     likely = sorted(((likeness(one, error), path == own, path) for path, one in known.items()), reverse=True)
     for score, _, path in likely:
@@ -93,14 +93,14 @@ def _rendered(changed: dict[str, BugPattern]) -> Iterator[tuple[str, bytes]]:
     for path, pattern in changed.items():
         try:
             yield path, render_pattern(pattern)
-        except ValueError:  # a header that a person wrote in a way that cannot be changed in place
+        except ValueError:  # a person wrote the header in a form that cannot be edited in place
             continue
 
 
 def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) -> Message:
     titles = [pattern.title for pattern in changed.values()]
-    what = "1 error" if len(titles) == 1 else f"{len(titles)} errors"
-    subject = f"Learn {what}{f', {new} new' if new else ''}: {one_line('; '.join(titles), 60)}"
+    number = "1 error" if len(titles) == 1 else f"{len(titles)} errors"
+    subject = f"Learn {number}{f', {new} new' if new else ''}: {one_line('; '.join(titles), 60)}"
     trailers = (
         (Trailer.OP.value, Op.PATTERN.value),
         *((Trailer.PATTERN.value, pattern.id) for pattern in changed.values()),

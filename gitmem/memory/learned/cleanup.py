@@ -1,4 +1,4 @@
-"""Take episodes and bug patterns out of the tree that are old and were of no use (spec M5), in one commit."""
+"""Remove old, useless episodes and bug patterns from the tree (spec M5), in one commit."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from gitmem.model.learned.counts import Count
 from gitmem.model.learned.episode_file import FOLDER
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.transaction.transact import transact
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     from gitmem.store.store import Store
@@ -25,7 +26,7 @@ RETRIEVALS = 2  # times told, from which an old episode stays
 
 @dataclass(frozen=True, slots=True)
 class Cleaned:
-    """The files that left the tree, and the commit; None in a dry run and where nothing was to be done."""
+    """The removed files, and the commit; None in a dry run and where nothing was to be done."""
 
     episodes: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -33,7 +34,7 @@ class Cleaned:
 
 
 def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
-    """Take old useless episodes and unused bug patterns out of the tree; history keeps them, an undo restores them."""
+    """Remove old useless episodes and unused bug patterns from the tree; history keeps them, an undo restores them."""
     found = _found(store)
     if dry_run or not (found.episodes or found.patterns):
         return found
@@ -41,8 +42,8 @@ def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
     def plan(transaction: Transaction) -> bool:
         paths = (*found.episodes, *found.patterns)
         changes: dict[str, bytes | None] = {path: None for path in paths if transaction.read(path) is not None}
-        what = f"{len(found.episodes)} episodes and {len(found.patterns)} patterns"
-        message = Message(f"Clean up {what} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
+        numbers = f"{count(len(found.episodes), 'episode')} and {count(len(found.patterns), 'pattern')}"
+        message = Message(f"Clean up {numbers} that were of no use", ((Trailer.OP.value, Op.CLEAR.value),))
         return bool(changes) and transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="cleanup", scan=True)
@@ -56,10 +57,10 @@ def _found(store: Store) -> Cleaned:
     episodes = []
     for path in episode_paths(store) if config.max_age_days else ():
         episode = read_episode(store, path)
-        count = told.get(episode.id, Count()) if episode else Count()
-        if episode and episode.ended < oldest and count.usefulness < USELESS and count.retrieved < RETRIEVALS:
+        use = told.get(episode.id, Count()) if episode else Count()
+        if episode and episode.ended < oldest and use.usefulness < USELESS and use.retrieved < RETRIEVALS:
             episodes.append(path)
-    patterns = stale_patterns(store, config.min_usage_count, {one: count.retrieved for one, count in told.items()})
+    patterns = stale_patterns(store, config.min_usage_count, {id_: use.retrieved for id_, use in told.items()})
     return Cleaned(tuple(episodes), tuple(patterns))
 
 

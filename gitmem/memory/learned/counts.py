@@ -1,4 +1,4 @@
-"""Count what was told and whether it helped, in a file of this machine (docs/format.md, "Counts")."""
+"""Count how often a memory was told and whether it helped, in a file of this machine (docs/format.md, "Counts")."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def counts(store: Store) -> dict[str, Count]:
 
 
 def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
-    """Note a person's verdict on a memory, in one commit; returns it."""
+    """Note a person's verdict on a memory in one commit, and return the commit."""
     at = store.context.clock().isoformat(timespec="microseconds")
     verdict = "helped" if helped else "did not help"
     return add_told(store, {identifier: {f"{at}!": float(helped)}}, f"Note that {identifier} {verdict}")
 
 
 def add_told(store: Store, told: Told, subject: str) -> str | None:
-    """Add what was told to this machine's file, in one commit; returns it, None if all is there already."""
+    """Add told memories to this machine's file; return the commit, None if the file has all of them already."""
 
     def plan(transaction: Transaction) -> bool:
         path = machine_path(store)

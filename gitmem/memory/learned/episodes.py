@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 def save_episodes(
     store: Store, session: str, host: str, turns: Sequence[Turn], records: Iterable[Record] = ()
 ) -> str | None:
-    """Save the episodes of a finished session; returns the commit. A second call adds nothing.
+    """Save the episodes of a finished session; return the commit. A second call adds nothing.
 
-    `records` are those of its transcript, for plans and decisions; what the agent noted while the session ran is in
-    its working memory. A task that went on since gets its new exchanges, unless a person changed its episode.
+    `records` are those of its transcript, for plans and decisions; the agent's own notes come from working memory. A
+    task that went on since gets its new exchanges, unless a person changed its episode.
 
     Raises:
-        GitmemError: they could not be committed.
+        GitmemError: the episodes could not be committed.
 
     """
     if not turns:
@@ -65,13 +65,13 @@ def save_episodes(
 
 
 def read_episode(store: Store, path: str) -> Episode | None:
-    """Return the episode of a file, None if it is gone or none."""
+    """Return the episode of a file, None if the file is gone or holds none."""
     data = store.read(path)
     return None if data is None else parse_episode(data)
 
 
 def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:
-    """Say whether an episode is to be written: it is not there and was not cleared, or has more exchanges now."""
+    """Return whether to write an episode: it is missing and was never cleared, or has more exchanges now."""
     path = episode_path(episode.id, episode.created)
     data = transaction.read(path)
     if data is None:
@@ -86,7 +86,7 @@ def _clean(turn: Turn, allow: Sequence[str]) -> Turn:
 
 
 def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:
-    what = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
+    number = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
     tasks = "; ".join(f"{episode.task} ({episode.outcome})" for episode in episodes)
     trailers = (
         (Trailer.OP.value, Op.EPISODE.value),
@@ -94,4 +94,4 @@ def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:
         (Trailer.SESSION.value, session),
         (Trailer.HOST.value, host),
     )
-    return Message(f"Remember {what}: {one_line(tasks, 60)}", trailers)
+    return Message(f"Remember {number}: {one_line(tasks, 60)}", trailers)

@@ -1,4 +1,4 @@
-"""Keep what is known of the project (spec M3): one document a kind, in one commit, where it changed.
+"""Write the documents of project knowledge (spec M3), one a kind, in one commit if any changed.
 
 Commands are counted at a session's end; everything else is read anew from the project's files, its git and the store.
 """
@@ -45,13 +45,13 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-_DAYS = 90  # of daily logs that are read for what changed together
+_DAYS = 90  # of daily logs that are read for files changed together
 _MAX_WORKFLOWS = 10
 _FROM_FILES, _FROM_HISTORY = 1.0, 0.8  # confidence
 
 
 def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
-    """Return the documents that there are, each with its bytes."""
+    """Return the existing documents, each with its bytes."""
     found = []
     for kind in KnowledgeKind:
         try:
@@ -65,10 +65,10 @@ def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
 
 
 def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Count the commands of a finished session; returns the commit. A second call adds nothing.
+    """Count the commands of a finished session; return the commit. A second call adds nothing.
 
     Raises:
-        GitmemError: they could not be committed.
+        GitmemError: the commands could not be committed.
 
     """
     ran = commands_of(turns)
@@ -94,12 +94,12 @@ def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn])
 
 
 def learn_project(store: Store) -> str | None:
-    """Learn what the project's files, its git and the store say of it; returns the commit, None if nothing changed.
+    """Read the project's files, its git and the store into documents; return the commit, None if nothing changed.
 
-    Mark bug patterns whose files changed a lot, too, in a commit of its own.
+    Bug patterns whose files changed a lot are marked as stale, in a commit of its own.
 
     Raises:
-        GitmemError: it could not be committed.
+        GitmemError: the documents could not be committed.
 
     """
     root = os.path.dirname(store.root)
@@ -117,7 +117,7 @@ def learn_project(store: Store) -> str | None:
         for known in found:
             try:
                 data = render_knowledge(known, transaction.read(known.kind.path), store.context.clock())
-            except (RefusedError, OSError, ValueError):  # a file that a person made something else of
+            except (RefusedError, OSError, ValueError):  # a person rewrote the file
                 continue
             if data is not None:
                 changes[known.kind.path] = data
@@ -136,7 +136,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     settings = _texts(top, SETTINGS)
     commits = [Change(one.id, one.at, one.files, one.author, one.subject) for one in past.commits]
     exchanges = list(_exchanges(store))
-    together = [*commits, *(_told_by_git(exchanges, top))]
+    together = [*commits, *_with_git_paths(exchanges, top)]
     sources = tuple(one.source for one in exchanges)
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
@@ -163,7 +163,7 @@ def _texts(top: str, paths: Sequence[str]) -> dict[str, str]:
 
 
 def _exchanges(store: Store) -> Iterator[Change]:
-    """Yield the exchanges of the last months that changed files, as the daily logs tell them."""
+    """Yield the exchanges of the last months that changed files, from the daily logs."""
     today = store.context.clock()
     for back in range(_DAYS):
         day = (today - timedelta(days=back)).strftime("%Y-%m-%d")
@@ -176,8 +176,8 @@ def _exchanges(store: Store) -> Iterator[Change]:
                 yield Change(entry.id, datetime.fromisoformat(day), files)
 
 
-def _told_by_git(exchanges: Sequence[Change], top: str) -> Iterator[Change]:
-    """Yield exchanges with the paths that git gives their files."""
+def _with_git_paths(exchanges: Sequence[Change], top: str) -> Iterator[Change]:
+    """Yield exchanges with the paths of their files relative to the top, as git writes them."""
     prefix = top.replace("\\", "/").rstrip("/") + "/"
     for one in exchanges:
         yield replace(one, files=tuple(file.replace("\\", "/").removeprefix(prefix) for file in one.files))

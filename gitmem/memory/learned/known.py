@@ -1,4 +1,4 @@
-"""The bug patterns of the work tree, and those that an output is of (spec M3). Light, as hooks wait for it."""
+"""Read the bug patterns of the work tree and match errors against them (spec M3). Light, as hooks wait for it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Matched(Value):
-    """A known pattern, how likely the error is of it (over `MATCH`), and its best solution, if one ever worked."""
+    """A known pattern, its likeness to the error (over `MATCH`), and its best solution, if one ever worked."""
 
     pattern: BugPattern
     score: float
@@ -25,13 +25,13 @@ class Matched(Value):
 
 
 def match(store: Store, output: str, bounds: Bounds | None = None) -> list[Matched]:
-    """Return the bug patterns that the error in a command's output is of, the likeliest first."""
+    """Return the bug patterns that match the error in a command's output, the likeliest first."""
     error = read_error(output)
     return [] if error is None else match_error(store, error, bounds)
 
 
 def match_error(store: Store, error: ErrorSignature, bounds: Bounds | None = None) -> list[Matched]:
-    """Return the bug patterns that an error is of, the likeliest first."""
+    """Return the bug patterns that match an error, the likeliest first."""
     found = []
     for header in pattern_headers(store, bounds):
         if header.key[0] != error.type:
@@ -44,7 +44,7 @@ def match_error(store: Store, error: ErrorSignature, bounds: Bounds | None = Non
 
 
 def known_patterns(store: Store) -> list[BugPattern]:
-    """Return all bug patterns of the work tree, that which came last first."""
+    """Return all bug patterns of the work tree, the last changed first."""
     found = [read_pattern(store, header.path) for header in pattern_headers(store)]
     return sorted(filter(None, found), key=lambda one: (one.updated, one.id), reverse=True)
 
@@ -58,7 +58,7 @@ def pattern_headers(store: Store, bounds: Bounds | None = None) -> list[Header]:
 
 
 def read_pattern(store: Store, path: str) -> BugPattern | None:
-    """Return the bug pattern of a file, None if it is gone or none."""
+    """Return the bug pattern of a file, None if the file is gone or holds none."""
     try:
         data = store.read(path)
     except GitmemError:

@@ -1,8 +1,8 @@
-"""Learn the person's preferences into their own store (`gitmem init --user`), from where every project tells them.
+"""Learn the person's preferences into their own store (`gitmem init --user`), for use in every project.
 
-A preference that the person states is one at once. A rule is one where it is corrected again: with words that say so
-("always", "again", "항상"), or because it was said in an earlier session, too. A rule that names code or files is the
-project's. Without a store of their own everything stays in the project's.
+A stated preference counts at once. A rule counts once it is repeated: in words such as "always", "again", "항상", or
+because an earlier session has it, too. A rule that names code or files is the project's. Without an own store
+everything stays in the project's.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ _OF_PROJECT = re.compile(
 
 
 def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
-    """Save the person's preferences of a finished session into their own store; returns the commit there.
+    """Save the person's preferences of a finished session into their own store; return the commit there.
 
     Raises:
-        GitmemError: they could not be committed.
+        GitmemError: the preferences could not be committed.
 
     """
     own = own_store(store)
@@ -58,8 +58,8 @@ def learn_preferences(store: Store, session: str, host: str, turns: Sequence[Tur
         for fact in in_force(known_facts(store))
         if fact.kind in _KINDS and any(tail_of(source) not in mine for source in fact.sources)
     ]
-    told = [finding for finding in _stated(store, turns) if _is_persons(finding, before)]
-    return learn_told(own, session, host, told)
+    findings = [finding for finding in _stated(store, turns) if _is_persons(finding, before)]
+    return learn_told(own, session, host, findings)
 
 
 def _stated(store: Store, turns: Sequence[Turn]) -> Iterator[Finding]:

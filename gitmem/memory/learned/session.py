@@ -1,4 +1,4 @@
-"""What a finished session teaches beside facts: errors and their mends, commands, preferences of the person."""
+"""Learn errors with their mends, commands, and preferences of the person from a finished session."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def learn_lessons(store: Store, session: str, host: str, turns: Sequence[Turn]) 
     """Learn from the turns of a finished session; a second call adds nothing.
 
     Raises:
-        GitmemError: what was learned could not be committed.
+        GitmemError: the lessons could not be committed.
 
     """
     learn_bugs(store, session, host, turns)

@@ -31,7 +31,7 @@ _SHARED_FILE = 0.25  # of a rank, for each file in common
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """An episode, its score, its counts, and how like its error is to the one asked for (0 if none was)."""
+    """An episode, its score, its counts, and the likeness of its error to the given one (0 if none was)."""
 
     episode: Episode
     path: str
@@ -79,10 +79,10 @@ def weigh(rank: float, count: Count) -> float:
 
 
 def _candidates(store: Store, description: str, files: Sequence[str], error: ErrorSignature | None) -> dict[str, float]:
-    """Return the paths of the episodes that share words with what is asked, and their rank."""
+    """Return the paths of the episodes that share words with the task or error, and their rank."""
     names = " ".join(name.replace("\\", "/").rpartition("/")[2] for name in files)
-    told = f"{error.type} {error.message}" if error else ""
-    words = dict.fromkeys(_WORD.findall(f"{told} {names} {description}"))
+    message = f"{error.type} {error.message}" if error else ""
+    words = dict.fromkeys(_WORD.findall(f"{message} {names} {description}"))
     if not words:
         return {}
     query = " ".join([*list(words)[:_MAX_WORDS], f"path:{FOLDER}/"])

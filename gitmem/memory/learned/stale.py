@@ -1,4 +1,4 @@
-"""Bug patterns that are out of date: whose files changed a lot since, and that nobody met again (spec M3, M5)."""
+"""Find stale bug patterns: their files changed a lot since, or the error never came back (spec M3, M5)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OFTEN = 5  # commits since a pattern's error came, from which a file of it chan
 def stale_patterns(
     store: Store, min_usage_count: int = MIN_USAGE_COUNT, told: Mapping[str, int] | None = None
 ) -> list[str]:
-    """Return the files of the bug patterns that were used less than so often, and not in the last 90 days.
+    """Return the files of bug patterns with fewer uses than `min_usage_count`, none of them in the last 90 days.
 
     A use is an exchange in which the error came; `told` has how often a pattern was told, by id.
     """
@@ -41,7 +41,7 @@ def stale_patterns(
 
 
 def changed_a_lot(pattern: BugPattern, past: Past) -> bool:
-    """Say whether most of a pattern's files are gone, or were changed by several commits, since its error came last."""
+    """Return whether most of a pattern's files are gone, or were changed by several commits, since its error came."""
     since = Counter(file for commit in past.commits if commit.at > pattern.updated for file in commit.files)
     there = frozenset(past.files)
     changed = [file for file in pattern.files if since[file] >= _OFTEN or (since[file] and file not in there)]
@@ -49,7 +49,7 @@ def changed_a_lot(pattern: BugPattern, past: Past) -> bool:
 
 
 def mark_stale(store: Store, past: Past) -> str | None:
-    """Mark the patterns whose files changed a lot since, in one commit; returns it, None if there is none to mark."""
+    """Mark the patterns whose files changed a lot since; return the commit, None if there is no such pattern."""
     found = [one for one in known_patterns(store) if not one.stale and changed_a_lot(one, past)]
     if not found:
         return None
@@ -64,6 +64,6 @@ def _mark(found: Iterable[BugPattern], transaction: Transaction) -> bool:
         pattern = parse_pattern(data) if data is not None else None
         if pattern is not None:
             changes[one.path] = render_pattern(pattern._replace(stale=True))
-    what = "1 bug pattern" if len(changes) == 1 else f"{len(changes)} bug patterns"
-    message = Message(f"Mark {what} as stale: their files changed a lot", ((Trailer.OP.value, Op.PATTERN.value),))
+    number = "1 bug pattern" if len(changes) == 1 else f"{len(changes)} bug patterns"
+    message = Message(f"Mark {number} as stale: their files changed a lot", ((Trailer.OP.value, Op.PATTERN.value),))
     return bool(changes) and transaction.commit(message, changes)

@@ -1,1 +1,1 @@
-"""Saving: what was accepted becomes entries and commits."""
+"""Save: turn accepted events of the spool into entries and commits."""

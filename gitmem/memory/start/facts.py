@@ -146,7 +146,7 @@ def _groups(chosen: Sequence[Fact], current: Sequence[Fact]) -> list[list[Fact]]
 
 
 def _reason(store: Store, fact: Fact) -> str:
-    """Return why a fact holds, or how a problem was solved, as its file says; "" if it does not, or at length."""
+    """Return the reason of a fact, or the solution of a problem, from its file; "" if it has none or a long one."""
     try:
         found = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
     except (GitmemError, OSError):
@@ -156,12 +156,12 @@ def _reason(store: Store, fact: Fact) -> str:
 
 
 def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]], reason: str = "") -> str:
-    """Return the line of the newest of some facts that contradict each other; it names what was said before."""
-    fact, *before = group
+    """Return the line of the newest of contradicting facts; it quotes the older ones."""
+    fact, *older = group
     about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
-    if before:
-        said = " / ".join(f"{one.description} ({one.when:%Y-%m-%d})" for one in before)
-        about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {said}; not decided yet, see `gitmem review`"
+    if older:
+        quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
+        about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
     if changed := stale.get(fact.id):
         about += f"; may be out of date, since changed: {', '.join(changed[:3])}"
     return f"- {fact.description}{f' Why: {reason}' if reason else ''} ({about})"

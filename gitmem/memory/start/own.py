@@ -1,4 +1,4 @@
-"""What holds for a person in every project: the rules and preferences of their own store (spec R8, P7).
+"""The person's rules and preferences from their own store, for the start of sessions in every project (spec R8, P7).
 
 Tested through `tests/memory/start/test_own.py`.
 """

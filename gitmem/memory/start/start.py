@@ -197,7 +197,7 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def _newest_summary(store: Store, told: frozenset[str], ended: frozenset[str]) -> list[Part]:
-    """Return the newest archive's summary without sentences that other parts tell, or that tell what has ended."""
+    """Return the newest archive's summary without sentences about ended facts, or that other parts contain."""
     names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
     data = _glance(store, f"{SUMMARIES}/{max(names)}", _SUMMARY_BYTES) if names else b""
     if not data:
@@ -208,10 +208,10 @@ def _newest_summary(store: Store, told: frozenset[str], ended: frozenset[str]) -
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
     sentences = _SENTENCE_END.split(Document.parse(data).body.strip())
     over = [statement for statement in ended if len(statement) >= _SAYS_AGAIN]
-    said = ((sentence, normalized(sentence)) for sentence in sentences)
+    pairs = ((sentence, normalized(sentence)) for sentence in sentences)
     new = tuple(
         sentence
-        for sentence, words in said
+        for sentence, words in pairs
         if words not in told and words not in ended and not any(statement in words for statement in over)
     )
     return [Part(title, new, share=store.config.session.summary_percent)]

@@ -1,4 +1,4 @@
-"""The summary of an archive as of now: what it tells of facts that no longer hold says so."""
+"""The summary of an archive as of now: decisions that ended and issues that were resolved are marked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def as_of_now(summary: Summary, store: Store) -> Summary:
 
 
 def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
-    """Return the id of the fact that ended whose words, or their beginning, a summary gives; "" if none."""
+    """Return the id of the ended fact that a summary quotes, in full or by its beginning; "" if none."""
     words = _plain(text)
     for fact in marks.facts.values():
         if fact.kind in kinds and marks.mark(fact.id) and len(words) >= _SHORTEST:

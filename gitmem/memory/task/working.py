@@ -1,7 +1,7 @@
 """Keep the working memory of each running session in a private file (docs/format.md, "Working memory").
 
-It is never committed and no machine sees another's. A file is replaced whole, by rename, and names the events that it
-holds already, so that a process killed between here and the spool counts nothing twice.
+It is never committed and stays on its machine. A file is replaced whole, by rename, and lists the events applied to it,
+so that a process killed before it empties the spool counts nothing twice.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _KEPT = timedelta(days=30)  # of a session that never ended
 
 
 def read_working(store: Store, session: str) -> WorkingMemory | None:
-    """Return the working memory of a session; None if it has none, or the file cannot be read."""
+    """Return the working memory of a session; None if it has none, or the file cannot be parsed."""
     held = _read(_path(store, session))
     return held[0] if held else None
 
 
 def running(store: Store) -> list[WorkingMemory]:
-    """Return the working memories of all sessions that have one, the one that was changed last first."""
+    """Return the working memories of all sessions, the last changed first."""
     folder = os.path.join(store.private, FOLDER)
     names = [name for name in os.listdir(folder) if name.endswith(_SUFFIX)] if os.path.isdir(folder) else []
     paths = sorted((os.path.join(folder, name) for name in names), key=lambda path: -os.path.getmtime(path))
@@ -61,7 +61,7 @@ def running(store: Store) -> list[WorkingMemory]:
 
 
 def find_working(store: Store, session: str) -> WorkingMemory:
-    """Return the working memory of the session with this id or prefix; "" means the one that was changed last.
+    """Return the working memory of the session with this id or prefix; "" means the last changed one.
 
     Raises:
         NotFoundError: there is none, or the prefix fits several.
@@ -79,7 +79,7 @@ def find_working(store: Store, session: str) -> WorkingMemory:
 
 
 def follow(store: Store, events: Iterable[HookEvent]) -> None:
-    """Bring the working memory of each session up to these events; those it has already change nothing."""
+    """Apply events to the working memory of their sessions, each event once."""
     by_session: dict[str, list[HookEvent]] = {}
     allow = store.config.redaction.allow
     for event in sorted(events, key=lambda event: event.at):
@@ -95,7 +95,7 @@ def change_working(store: Store, session: str, change: Callable[[WorkingMemory],
 
 
 def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> str:
-    """Return in a few lines what a session is at, events of the spool included; "" if nothing is known."""
+    """Return a session's working memory in a few lines, events in the spool included; "" if it has none."""
     held = _read(_path(store, session))
     allow = store.config.redaction.allow
     own = [clean_event(event, allow) for event in events if event.session == session]
@@ -106,7 +106,7 @@ def brief_working(store: Store, session: str, events: Iterable[HookEvent]) -> st
 
 
 def clean_event(event: HookEvent, allow: Sequence[str]) -> HookEvent:
-    """Return an event without secrets; called before its text is cut into sentences, which could part a passage."""
+    """Return an event without secrets. Call it before text is split into sentences, which could split a secret."""
 
     def clean(text: str) -> str:
         return redact(text, allow=allow).text
@@ -172,7 +172,7 @@ def _read(path: str) -> tuple[WorkingMemory, frozenset[str]] | None:
         value = json.loads(text) if text else {}
         return (_working(value["working"]), frozenset(map(str, value["events"]))) if value else None
     except (ValueError, KeyError, TypeError, AttributeError):
-        return None  # written by another version, or by hand: it is begun anew
+        return None  # written by another version, or by hand: begin a new one
 
 
 def _working(given: dict[str, Any]) -> WorkingMemory:

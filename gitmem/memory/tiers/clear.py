@@ -96,7 +96,7 @@ def _chosen(store: Store, days: int | None) -> dict[str, int]:
 
 
 def _without_links(store: Store, gone: Collection[str]) -> dict[str, bytes | None]:
-    """Return the concepts that link to files that go, without these links; None for those that keep none."""
+    """Return the new text of concepts without links to deleted files; None for concepts without other links."""
     if not any(path.startswith("sessions/") for path in gone):
         return {}
     from gitmem.model.concept import lines_of, link_of, parse_concept, render_changed

@@ -98,7 +98,7 @@ def due(store: Store, kept: frozenset[str] = frozenset()) -> tuple[Step, ...]:
 
 
 def _all_rounds(store: Store, kept: frozenset[str]) -> list[Step]:
-    """Return the due steps and those that become due by them: a week that is made of old days joins its month."""
+    """Return the due steps and their follow-ups: a week made of old days may join its month at once."""
     steps: list[Step] = []
     paths = _logs(store) - kept
     while planned := _planned(store, paths):
