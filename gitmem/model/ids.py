@@ -38,12 +38,12 @@ def make_id(milliseconds: int, tail: bytes) -> str:
 
 
 def exchange_id(session: str, turn: str) -> str:
-    """Return the id of an exchange, which follows from the session and the host's name of the turn alone."""
+    """Return the id of an exchange, which follows from the session and the host's id of the turn alone."""
     return kind_id(EXCHANGE_LETTER, session, turn)
 
 
 def kind_id(letter: str, *content: str) -> str:
-    """Return the id, of the kind that a letter stands for, of what these texts name."""
+    """Return the id that begins with a letter for its kind and follows from these texts."""
     return letter + _base32(int.from_bytes(digest(*content)[:TAIL_BYTES], "big"), TAIL_LENGTH)
 
 

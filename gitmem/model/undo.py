@@ -187,7 +187,7 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
 
 
 def _is_fact_still(path: str, made: bytes | None, current: bytes | None) -> bool:
-    """Say whether a fact says and is what it was when it was made; sources and the like may have come since."""
+    """Return whether a fact has the text and status it was made with; sources may have been added since."""
     if not is_fact_path(path) or made is None or current is None:
         return False
     then, now = parse_fact(made, path), parse_fact(current, path)

@@ -50,7 +50,7 @@ _DID = re.compile(
     r"|(?:追加|修正|変更|実装|作成|削除|更新|完了)(?:し|さ)",
     re.IGNORECASE,
 )
-# "All 4 comments are addressed:" tells the result; "Here is what was changed:" does not.
+# "All 4 comments are addressed:" is a result; "Here are the changes:" is a lead-in.
 _LEADING = re.compile(r"\s*[:\uff1a]$")
 _LEADS_ON = re.compile(
     r"\b(?:following|below|these|follows|the changes?|what)\b|\b(?:so|because|like|such as|and|or)\W*$"
@@ -218,7 +218,7 @@ def _keywords(asked: str, said: str, files: Sequence[str]) -> tuple[str, ...]:
 
 
 def _joined(asked: str, words: Sequence[str]) -> list[str]:
-    """Return keywords with those as one that follow each other in the request: "login endpoint" says what it is."""
+    """Join keywords that are neighbours in the request, such as "login endpoint"."""
     found = list(words)
     for first in words:
         for second in words:

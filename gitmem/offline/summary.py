@@ -64,7 +64,7 @@ _SHORTEST_THEME = 60  # bytes of a theme's text
 _FEWEST_OF_A_THEME = 2  # items that a theme's word must have
 _WIDEST_THEME = 0.5  # share of the items above which a word is the project's subject, not a theme
 _FEWEST_MENDED = 2  # words of an issue that its fix has
-# Lead-ins: "Here is what was done: ...".
+# Lead-ins: "Here are the changes: ...".
 _LEAD_IN = re.compile(
     r"^(?:here(?:'s| is| are)|below is|the following|(?:in )?summary|요약)\b[^:.]{0,80}:\s+(?=\S)", re.IGNORECASE
 )

@@ -30,7 +30,7 @@ class MemoryType(StrEnum):
 
     @property
     def lasts(self) -> bool:
-        """Return whether what is saved as this type is a fact, which holds until it is ended."""
+        """Return whether entries of this type are facts, which hold until somebody ends them."""
         return self not in _PASSING
 
     @property

@@ -113,7 +113,7 @@ def _literals(text: str) -> frozenset[str]:
 
 
 def _rejects(one: Claim, other: Claim) -> bool:
-    """Say whether a claim rejects what another one chose, of the same subject where both name one."""
+    """Return whether a claim rejects another one's value, for the same subject if both name one."""
     if other.negated:
         return False
     for rejected in one.rejected:
@@ -128,12 +128,12 @@ def _rejects(one: Claim, other: Claim) -> bool:
 
 
 def _denies(one: Claim, other: Claim) -> bool:
-    """Say whether a claim forbids what another one says, or what it says of a part: "Use mocks for mail"."""
+    """Return whether one of two claims forbids the other's statement, or a part of it ("Use mocks for mail")."""
     if one.negated == other.negated:
         return False
     first, second = (claim.words.union(*(found for _, found in claim.values)) for claim in (one, other))
-    forbidden, said = (first, second) if one.negated else (second, first)
-    is_part = len(forbidden) >= _TELLING and forbidden <= said
+    forbidden, stated = (first, second) if one.negated else (second, first)
+    is_part = len(forbidden) >= _TELLING and forbidden <= stated
     return (is_part or _is_alike(first, second)) and one.verb[:1] == other.verb[:1]
 
 

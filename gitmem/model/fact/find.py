@@ -97,8 +97,8 @@ class Fix(Value):
     def mends(self, issue: str) -> bool:
         """Say whether the fix has most of the words of an issue, or its failure the same file and number."""
         words = stems_of(issue)
-        said = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
-        return said or len(_named(issue) & self.named) >= _FEWEST_NAMED
+        shares_words = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
+        return shares_words or len(_named(issue) & self.named) >= _FEWEST_NAMED
 
 
 def find_fixes(turns: Sequence[Turn]) -> list[Fix]:
@@ -107,7 +107,7 @@ def find_fixes(turns: Sequence[Turn]) -> list[Fix]:
 
 
 def _fixes_of(turn: Turn) -> Iterator[Fix]:
-    """Yield what an answer says to be fixed; of a failure that was mended, its words say what was wrong."""
+    """Yield the fixes that an answer reports, and one for each mended failure, with the words of its error."""
     sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
     fixed = [sentence for sentence in sentences if is_resolved(sentence)]
     for sentence in fixed:

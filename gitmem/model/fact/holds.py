@@ -1,6 +1,6 @@
-"""What holds now: the one answer for start text, search, recall, MCP, `show`, summaries and `memory.md` (format.md).
+"""Decide which facts hold now: for start text, search, recall, MCP, `show`, summaries and `memory.md` (format.md).
 
-The ids of memories that are no facts have no status. A session that starts loads this, so it stays light.
+Only facts have a status, other memories do not. A session that starts loads this, so it stays light.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Status(Value):
 
     @property
     def holds(self) -> bool:
-        """Return whether the fact is told as valid."""
+        """Return whether the fact holds, disputed or not."""
         return self.standing in (Standing.IN_FORCE, Standing.DISPUTED)
 
 

@@ -18,7 +18,7 @@ WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_
 
 
 class Rivals(Value):
-    """The facts that a new one ends, those that end it, and those it contradicts, of which a person decides."""
+    """Rivals of a new fact: facts it ends, facts that end it, and facts it contradicts, for a person to decide."""
 
     ended: tuple[Fact, ...] = ()
     ended_by: tuple[Fact, ...] = ()
@@ -33,7 +33,7 @@ def is_weighed(fact: Fact) -> bool:
 def rivals_of(new: Fact, facts: Iterable[Fact]) -> Rivals:
     """Return the rivals of a new fact among facts in force.
 
-    A statement of change ends what was said before it; a new fact can be the older one, out of a recorded session.
+    A statement of change ends earlier statements; a new fact from a recorded session may be the older one.
     """
     others = [fact for fact in facts if is_weighed(new) and is_weighed(fact) and fact.id != new.id]
     ended = [one for one in others if one.created <= new.created and ends(new.description, one.description)]

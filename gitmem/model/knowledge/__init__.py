@@ -1,1 +1,1 @@
-"""What is known of a project: one document a kind, derived from its files, its history and its sessions. Pure."""
+"""Project knowledge: one document a kind, derived from the project's files, history and sessions. Pure."""

@@ -1,6 +1,6 @@
-"""The commands that test, lint and build a project: in which exchanges they worked and failed, and when last. Pure.
+"""The commands that test, lint and build a project, with the exchanges in which they worked and failed. Pure.
 
-Two machines count the same command: all numbers are of ids, which are sets when they are merged.
+Two machines may count the same command: exchanges are kept as ids, so that a merge is a union.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
     from gitmem.model.session.turns import Turn
 
-FEWEST = 2  # exchanges in which a command worked, from which it is told
+FEWEST = 2  # exchanges in which a command worked, from which it is listed
 _MOST_IDS, _MOST_COMMANDS = 30, 30
 
 
 @dataclass(frozen=True)
 class Command:
-    """A command, the exchanges in which its last run worked and failed, and when it last did, in UTC."""
+    """A command, the exchanges in which its last run worked or failed, and the last such times, in UTC."""
 
     text: str
     worked: tuple[str, ...] = ()
@@ -39,7 +39,7 @@ class Command:
 
 
 def commands_of(turns: Iterable[Turn]) -> list[Command]:
-    """Return the commands of a session, each with how its last run of an exchange ended."""
+    """Return the commands of a session, each with the result of its last run in each exchange."""
     found: dict[str, Command] = {}
     for turn in turns:
         ended = {command: run.failed for run in turn.runs for command in project_commands(run.command)}
@@ -62,7 +62,7 @@ def read_commands(data: bytes) -> dict[str, Command]:
 
 
 def join_commands(known: Mapping[str, Command], more: Iterable[Command]) -> dict[str, Command]:
-    """Return commands with those of one more session; of too many those that ran last stay."""
+    """Return known commands joined with those of another session; above a limit the last run ones stay."""
     joined = dict(known)
     for one in more:
         joined[one.text] = _joined(joined.get(one.text, Command(one.text)), one)
@@ -85,7 +85,7 @@ def with_commands(data: bytes, commands: Mapping[str, Command]) -> bytes:
 
 
 def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list[str]:
-    """Return the commands that worked, by purpose; `counted` with how often and when last."""
+    """Return the commands that worked, by purpose; with `counted` also how often, and the last day."""
     lines = []
     for one in sorted(commands, key=lambda one: (purpose_of(one.text), -len(one.worked), one.text)):
         if len(one.worked) < FEWEST:
@@ -102,7 +102,7 @@ def command_lines(commands: Iterable[Command], *, counted: bool = False) -> list
 
 
 def sources_of(commands: Iterable[Command]) -> tuple[str, ...]:
-    """Return the exchanges that commands are known from."""
+    """Return the ids of the exchanges in which commands ran."""
     return tuple(dict.fromkeys(one for command in commands for one in (*command.worked, *command.failed)))
 
 
@@ -130,6 +130,6 @@ def _ids(given: Mapping[str, object], key: str) -> tuple[str, ...]:
 
 
 def share_that_worked(commands: Sequence[Command]) -> float:
-    """Return which share of the runs of commands worked."""
+    """Return the share of runs that worked, 0 to 1."""
     worked, failed = (sum(len(getattr(one, key)) for one in commands) for key in ("worked", "failed"))
     return worked / (worked + failed) if worked + failed else 0.0

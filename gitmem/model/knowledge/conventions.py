@@ -1,4 +1,4 @@
-"""How a project is written: by the settings of its linters and formatters, and as was done so far. Pure."""
+"""Conventions of a project, from the settings of its linters and formatters, and from its habits so far. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-# Files whose settings are read, and files that need only be there.
+# Files whose settings are read, and files whose presence is enough.
 SETTINGS = (
     *("pyproject.toml", "ruff.toml", ".ruff.toml", ".editorconfig", ".prettierrc", ".prettierrc.json", "tsconfig.json"),
     *("rustfmt.toml", ".rustfmt.toml", ".pre-commit-config.yaml", ".golangci.yml", ".golangci.yaml", "setup.cfg"),

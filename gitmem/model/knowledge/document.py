@@ -16,7 +16,7 @@ _MAX_SOURCES = 40
 
 
 class KnowledgeKind(StrEnum):
-    """What a document is about; the value is its file's name."""
+    """The subject of a document; the value is its file's name."""
 
     STRUCTURE = "structure"
     STACK = "stack"
@@ -34,7 +34,7 @@ class KnowledgeKind(StrEnum):
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What is known of one kind: its lines, the files and exchanges it was learned from, with which confidence."""
+    """The knowledge of one kind: its lines, its source files and exchanges, and its confidence."""
 
     kind: KnowledgeKind
     lines: tuple[str, ...]
@@ -46,7 +46,7 @@ class Knowledge:
 
 
 def parse_knowledge(data: bytes) -> Knowledge | None:
-    """Return what a document says, None if it is no knowledge."""
+    """Return the knowledge of a document, None if it holds none."""
     document = Document.parse(data)
     given = document.metadata
     about = str(given.get("about", ""))
@@ -65,10 +65,10 @@ def parse_knowledge(data: bytes) -> Knowledge | None:
 
 
 def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> bytes | None:
-    """Return the document of what is known, None where it says so already; a person's own sections stay.
+    """Return the new document, None if the old one has the same lines; a person's own sections stay.
 
     Raises:
-        ValueError: the header of the document there cannot be changed in place.
+        ValueError: the header of the old document cannot be changed in place.
 
     """
     lines = known.lines[:MAX_LINES]
@@ -84,8 +84,8 @@ def render_knowledge(known: Knowledge, before: bytes | None, now: datetime) -> b
         head = {"id": f"knowledge-{known.kind.value}", "kind": KIND, "about": known.kind.value, "created": stamp}
         rows = [f"{key}: {flow(plain_value(value))}" for key, value in {**head, **fields}.items() if value]
         return "\n".join(["---", *rows, "---", body]).encode("utf-8", "replace")
-    there = parse_knowledge(before)
-    if there is not None and there.lines == lines:
+    old = parse_knowledge(before)
+    if old is not None and old.lines == lines:
         return None
     document = Document.parse(before)
     for key, value in (*fields.items(), ("updated", stamp)):

@@ -1,4 +1,4 @@
-"""Where things are in a project, where it changes and breaks most, what changes together, who works where. Pure."""
+"""Structure of a project, its hotspots, files that change together, and the folders of its authors. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _FOLDERS, _FILES, _PAIRS, _TESTS, _PEOPLE = 12, 10, 10, 15, 10  # lines of each
 _TOGETHER = 3  # changes of two files together, at least
 _SHARE = 0.5  # of the changes of the rarer of them
-_WIDE = 15  # files of a change that says nothing of which belong together
+_WIDE = 15  # files in a change above which it does not count as changing them together
 _LANGUAGES = {
     "Python": {"py"},
     "TypeScript": {"ts", "tsx"},
@@ -57,7 +57,7 @@ class Change:
 
 
 def structure_lines(files: Sequence[str]) -> list[str]:
-    """Return the main folders with what is in them, entry points, and how many files there are."""
+    """Return the main folders with their languages and number of files, and the entry points."""
     folders: dict[str, Counter[str]] = defaultdict(Counter)
     for file in files:
         head, slash, rest = file.partition("/")
@@ -71,7 +71,7 @@ def structure_lines(files: Sequence[str]) -> list[str]:
 
 
 def hotspot_lines(changes: Iterable[Change], errors: Mapping[str, int], there: frozenset[str]) -> list[str]:
-    """Return the files that change most, and those that errors came with most often."""
+    """Return the files with most changes, and the files with most errors."""
     counts = Counter(
         file for change in changes for file in set(change.files) if file in there and not _DULL.search(file)
     )
@@ -84,7 +84,7 @@ def hotspot_lines(changes: Iterable[Change], errors: Mapping[str, int], there: f
 
 
 def change_lines(changes: Iterable[Change], files: Sequence[str]) -> list[str]:
-    """Return which files change together, and which files tests belong to."""
+    """Return pairs of files that change together, and pairs of test and tested file."""
     there = frozenset(files)
     pairs: Counter[tuple[str, str]] = Counter()
     single: Counter[str] = Counter()
@@ -103,7 +103,7 @@ def change_lines(changes: Iterable[Change], files: Sequence[str]) -> list[str]:
 
 
 def files_by_test(files: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield tests with the one file whose name they bear."""
+    """Yield each test with the file of the same name, if there is exactly one."""
     named: dict[str, list[str]] = defaultdict(list)
     for file in files:
         if not _TEST.search(file):
@@ -116,7 +116,7 @@ def files_by_test(files: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def people_lines(changes: Iterable[Change]) -> list[str]:
-    """Return who changed which folders most."""
+    """Return the authors, each with the folders they changed most."""
     folders: dict[str, Counter[str]] = defaultdict(Counter)
     for change in changes:
         if change.author:

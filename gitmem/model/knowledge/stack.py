@@ -1,4 +1,4 @@
-"""What a project is built with, as its manifests say. Pure; their text is a stranger's, so only names are taken."""
+"""Stack of a project, from its manifests. Pure; their text is not trusted, so only names are taken."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _VERSION = re.compile(r"[<>=~^!*, .\dA-Za-z-]{1,40}")
 
 
 def stack_lines(texts: Mapping[str, str], there: frozenset[str]) -> list[str]:
-    """Return what manifests say, by their paths; `there` are the paths of the project's files."""
+    """Return lines on languages, frameworks and tools; `there` are the paths of the project's files."""
     lines = []
     for path, text in texts.items():
         read = _READERS.get(path.rpartition("/")[2]) or (_ci if path.endswith((".yml", ".yaml")) else None)
@@ -152,7 +152,7 @@ def _list(value: object) -> list[object]:
 
 
 def _names(values: list[Any]) -> str:
-    """Return the names that texts begin with, at most `_MOST`; "" for none."""
+    """Return the leading names of texts, at most `_MOST`; "" for none."""
     found = [match[0] for value in values if isinstance(value, str) and (match := _NAME.match(value.strip()))]
     names = list(dict.fromkeys(found))
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""

@@ -1,4 +1,4 @@
-"""Say in a few lines what a session is at (docs/spec.md, M1). Pure."""
+"""Sum up the working memory of a session in a few lines (docs/spec.md, M1). Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 5  # files, discoveries
 
 
 def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:
-    """Return task, plan, where it stands, hypotheses and what failed, in `budget` tokens at most; "" if nothing."""
+    """Return task, plan, progress, failures and hypotheses in at most `budget` tokens; "" if there are none."""
     lines: list[str] = []
     for line in (*_plan(memory), *_failures(memory), *_thoughts(memory), *_traces(memory)):
         if estimate_tokens("\n".join([*lines, line])) > budget:

@@ -1,7 +1,7 @@
 """How often a memory was told and whether that helped (docs/format.md, "Counts"). Pure.
 
-Each machine writes a file of its own. All that is in it is kept by the time it happened, so that joining the files of
-machines, in any order and as often as one likes, gives the same counts.
+Each machine writes a file of its own, with a time for each row, so that joining the files of all machines gives the
+same counts in any order and however often.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Told = Mapping[str, Mapping[str, float | None]]  # by id: time and whether it helped, 0 to 1; None if nobody knows
 
 ALPHA = 0.3  # weight of a new verdict in the moving average
-BEGINS = 0.5  # usefulness of what nobody judged
+BEGINS = 0.5  # usefulness before any verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ def total(files: Iterable[bytes]) -> dict[str, Count]:
 
 
 def with_told(data: bytes, more: Told) -> bytes:
-    """Return a machine's file with more of what was told; what it holds already is not added again."""
+    """Return a machine's file with more told memories; rows it has already are not added again."""
     known = {identifier: dict(told) for identifier, told in parse_counts(data).items()}
     for identifier, told in more.items():
         own = known.setdefault(identifier, {})
@@ -56,7 +56,7 @@ def with_told(data: bytes, more: Told) -> bytes:
 
 
 def parse_counts(data: bytes) -> dict[str, dict[str, float | None]]:
-    """Return what a machine's file holds; {} of one that cannot be read."""
+    """Return the rows of a machine's file; {} if it cannot be parsed."""
     try:
         given = json.loads(data) if data else {}
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""Episodes: the finished tasks of a session, and what they taught (docs/format.md, "Episodes"). Pure.
+"""Episodes: the finished tasks of a session, with their lessons (docs/format.md, "Episodes"). Pure.
 
-A task is a request and the follow-ups after it. Its episode is a view of its exchanges: it names them, and tells in
-short lines what the problem was, what was done, and what to mind next time.
+A task is a request and the follow-ups after it. Its episode is a view of its exchanges: it names them, and sums up
+problem, solution and lessons in short lines.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ LETTER = "e"
 _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
 _MAX_FILES = _MAX_SYMBOLS = 12
 _NOTE = 300  # characters of a discovery, as in the working memory
-_TOLD_ELSEWHERE = (MemoryType.DECISION, MemoryType.ISSUE)
+_LISTED_ELSEWHERE = (MemoryType.DECISION, MemoryType.ISSUE)
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
 _FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative"}
@@ -44,7 +44,7 @@ _TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
 class Episode(Value):
     """A finished task. `exchanges` are ids, `links` their lines; `tests` and `feedback` are "" where none were.
 
-    `changes` are the points at which the person turned the work into another direction.
+    `changes` are the person's corrections of course.
     """
 
     id: str
@@ -79,7 +79,7 @@ def episode_id(session: str, exchange: str) -> str:
 
 
 def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
-    """Return the turns of a session by task; a follow-up ("still broken", "and commit it") is of the one before."""
+    """Return the turns of a session by task; a follow-up ("still broken", "and commit it") belongs to the last task."""
     tasks: list[list[Turn]] = []
     for turn in turns:
         said = human_text(turn.prompt)
@@ -98,10 +98,10 @@ def episodes_of(
     working: Sequence[WorkingMemory] = (),
     project: str = "",
 ) -> list[Episode]:
-    """Return the episodes of a finished session; a task without an exchange worth telling has none.
+    """Return the episodes of a finished session; a task without an exchange in the session's file has none.
 
-    `exchanges` are those of the session's file, whose path in the store is `link`; `working` is what was known of the
-    session's tasks while it ran: plans, decisions, discoveries.
+    `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
+    discoveries that were noted while the session ran.
     """
     told = {tail_of(exchange.id): exchange for exchange in exchanges}
     following = dict(zip((turn.key for turn in turns), [human_text(turn.prompt) for turn in turns[1:]], strict=False))
@@ -117,7 +117,7 @@ def episodes_of(
 
 
 class _Task:
-    """The turns of a task, those that are exchanges, and what the person said after each."""
+    """The turns of a task, the exchanges among them, and the person's next prompt after each."""
 
     def __init__(
         self, turns: Sequence[Turn], known: Sequence[Turn], own: Sequence[Exchange], following: Mapping[str, str]
@@ -167,7 +167,7 @@ class _Task:
         )
 
     def _solution(self) -> str:
-        """Return what was done in the last exchange that did not fail, "" if all did."""
+        """Return the summary of the last exchange that did not fail, "" if all failed."""
         pairs = zip(self._known, self._own, strict=True)
         good = [one for turn, one in pairs if self._outcomes[turn.key] is not Outcome.FAILED]
         return one_line(good[-1].summary, _LINE) if good else ""
@@ -188,7 +188,7 @@ class _Task:
         return reaction_of(turn, self._said[turn.key]) in {Outcome.FAILED, Outcome.PARTIAL}
 
     def _gotchas(self, sights: Iterable[Sight]) -> tuple[str, ...]:
-        """Return what did not help, errors that nothing mended, and what the person did not accept."""
+        """Return attempts that did not help, unmended errors, and results that the person rejected."""
         lines = []
         for sight in sights:
             title = one_line(title_of(sight.error), _SUMMARY)
@@ -200,12 +200,12 @@ class _Task:
         return _lines([*lines, *self._stated(MemoryType.ISSUE)])
 
     def _tips(self, sights: Iterable[Sight], notes: Iterable[WorkingMemory]) -> tuple[str, ...]:
-        """Return what mended errors, what was learned, and what was discovered on the way."""
+        """Return mends of errors, stated lessons, and discoveries that are not already listed elsewhere."""
         mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {one.mend} mended it" for one in sights if one.mend]
-        told = [*self._stated(MemoryType.LEARNING), *self._stated(MemoryType.ERROR_FIX)]
-        others = {one_line(text, _NOTE) for kind in _TOLD_ELSEWHERE for text in self._stated(kind)}
+        stated = [*self._stated(MemoryType.LEARNING), *self._stated(MemoryType.ERROR_FIX)]
+        others = {one_line(text, _NOTE) for kind in _LISTED_ELSEWHERE for text in self._stated(kind)}
         noted = [text for memory in notes for text in memory.discoveries if text not in others]
-        return _lines([*mends, *told, *noted])
+        return _lines([*mends, *stated, *noted])
 
     def _stated(self, kind: MemoryType) -> list[str]:
         return [cue.text for turn in self._known for cue in find_cues(human_text(turn.answer)) if cue.type is kind]

@@ -1,4 +1,4 @@
-"""Recognise an error that comes again, with other paths, numbers and hashes (docs/spec.md, M2 and M3). Pure.
+"""Recognise a recurring error despite other paths, numbers and hashes (docs/spec.md, M2 and M3). Pure.
 
 A command's output is long, and one or two of its lines say what went wrong. `read_error` finds them by the forms that
 common tools print. It takes from them a type (`ModuleNotFoundError`, `TS2345`, `non-fast-forward`), the message without
@@ -21,7 +21,7 @@ _MAX_NAMES = 8
 _MAX_NAME_BLANKS = 3  # more is a sentence
 
 _ANSI = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
-# Before a line: seconds, of docker build; a task's name in brackets, of those that run tasks side by side.
+# Prefixes of a line: the seconds of docker build, the task's name in brackets of parallel task runners.
 _PROGRESS = re.compile(r"^(?:(?:#[0-9]{1,4} )?[0-9]{1,6}\.[0-9]{1,3}|\[[a-z][\w:.-]{0,40}\]) (?=\S)")
 _MARK = r"`'\"\u2018\u2019\u201c\u201d"
 _QUOTED = re.compile(rf"[{_MARK}]([^{_MARK}\n]{{1,120}})[{_MARK}]")
@@ -45,7 +45,7 @@ _LIST = re.compile(r"(?:<n>, ){1,100}<n>")
 _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
 
-# Forms of the lines that say what went wrong, the most telling first.
+# Forms of lines with an error, the most specific first.
 _TYPE = (
     r"(?P<type>(?:[A-Za-z_][\w$]{0,60}\.){0,6}[A-Z][\w$]{0,60}"
     r"(?:Error|Exception|Warning|Interrupt|Fault|Timeout|DoesNotExist|NotFound)|Error|Exception)"
@@ -87,7 +87,7 @@ _FAILED = (
     "cannot|can't|could not|unable|failed|failure|denied|refused|not found|no such|invalid|unknown|unexpected|missing|"
     "error|timed out|already"
 )
-# What a wrapper says of a step that failed, and what says little: used where no form above is found.
+# Messages of wrappers about a failed step, and vague ones: used if no line has a form above.
 _WRAPPERS = tuple(
     re.compile(form)
     for form in (
@@ -119,7 +119,7 @@ _NO_NAMES = frozenset({"", "named", "provides"})
 
 
 class ErrorSignature(Value):
-    """An error without what changes from run to run. `frames` are `file:function`, the innermost first."""
+    """An error without the parts that vary between runs. `frames` are `file:function`, the innermost first."""
 
     type: str
     message: str
@@ -128,7 +128,7 @@ class ErrorSignature(Value):
 
 
 def read_error(output: str) -> ErrorSignature | None:
-    """Return the signature of the error that an output tells, None if no line has a known form."""
+    """Return the signature of the error in an output, None if no line has a known form."""
     lines = _lines(output)
     found = _telling(lines)
     if found is None:
@@ -138,22 +138,22 @@ def read_error(output: str) -> ErrorSignature | None:
 
 
 def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
-    """Return how likely two signatures are of one error, 0 to 1; over `MATCH` they are taken as the same.
+    """Return how alike two signatures are, 0 to 1; over `MATCH` they count as one error.
 
-    Errors of different types are different. Then the message's words count, names it quotes doubly; where a message
-    says little (`assert`, no message), the frames decide.
+    Errors of different types are different. Then the message's words count, quoted names doubly; for a vague message
+    (`assert`, none) the frames decide.
     """
     if known.type != seen.type:
         return 0.0
     if known.names and seen.names and known.names[0] not in seen.names and seen.names[0] not in known.names:
         return 0.0  # the same sentence about another thing
-    said = _overlap(_words(known), _words(seen))
+    overlap = _overlap(_words(known), _words(seen))
     if known.frames and seen.frames:
         same = bool(set(known.frames) & set(seen.frames))
         if known.type in _GENERIC or not known.message:
-            return (said + 2 * same) / 3
-        said += (1 - said) * 0.2 if same else 0.0
-    return said
+            return (overlap + 2 * same) / 3
+        overlap += (1 - overlap) * 0.2 if same else 0.0
+    return overlap
 
 
 def mask(message: str) -> str:
@@ -184,7 +184,7 @@ def _lines(output: str) -> list[str]:
 
 
 def _telling(lines: list[str]) -> tuple[str, str] | None:
-    """Return type and message of the most telling lines: what was raised last, else what is said first."""
+    """Return type and message of the most specific lines: the exception raised last, else the first match."""
     for form in _FORMS:
         matches = [match for line in lines if (match := form.search(line))]
         if matches:
@@ -199,7 +199,7 @@ def _telling(lines: list[str]) -> tuple[str, str] | None:
 
 
 def _detail(lines: list[str]) -> str:
-    """Return what npm says below an error's code; "" for another tool."""
+    """Return npm's lines below an error's code; "" for another tool."""
     details = (match["message"] for line in lines if (match := _NPM_DETAIL.match(line)))
     return " / ".join(islice(details, _MAX_MESSAGE_LINES))
 

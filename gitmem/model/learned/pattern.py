@@ -1,4 +1,4 @@
-"""Bug patterns: an error that came, where it came, and what mended it (docs/format.md, "Learned patterns"). Pure.
+"""Bug patterns: a known error with its occurrences and solutions (docs/format.md, "Learned patterns"). Pure.
 
 All numbers are computed from lists of ids, so what two machines learned joins as sets of ids do. The same solution may
 stand twice in a merged file; reading joins its lists.
@@ -51,7 +51,7 @@ class Solution(Value):
 
 
 class BugPattern(Value):
-    """An error that is known, with the ids of the exchanges in which it came; `updated` is when it last did.
+    """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
 
     `stale` says that its files changed a lot since then.
     """

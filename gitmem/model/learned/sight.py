@@ -1,4 +1,4 @@
-"""Errors in the turns of a session: which came, what was tried, and what mended them. Pure."""
+"""Find the errors in the turns of a session, with the attempts to mend them and the mend. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LONGEST = 240  # characters of a mend
 _MAX_TRIED = 5
 _MAX_FILES = 6
-# Programs that look at things and change nothing: they mend nothing, and what they do not find is no bug.
+# Programs that only read: they mend nothing, and their failure to find something is no bug.
 _LOOKS = re.compile(
     r"(?:ls|cat|bat|head|tail|less|more|grep|egrep|rg|ag|find|fd|pwd|cd|which|whereis|type|tree|stat|file|wc|du|df|ps"
     r"|echo|printf|env|printenv|date|whoami|jq|test|diff|sort|uniq|lsof|sleep|true"
@@ -46,7 +46,7 @@ _READ = 8_000  # characters of a text
 
 
 class Sight(Value):
-    """An error that came in an exchange: with which program, what did not help (`tried`), and what mended it ("")."""
+    """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or ""."""
 
     exchange: str
     at: datetime
@@ -62,7 +62,7 @@ _LOGGED = tuple(f"{words}: " for words in (ENGLISH.fixed, ENGLISH.after, KOREAN.
 
 
 def find_sights(turns: Iterable[Turn], project: str = "") -> list[Sight]:
-    """Return the errors of a session, each once an exchange, with its last mend; files are told from the project."""
+    """Return the errors of a session, each once an exchange, with its last mend; files are relative to the project."""
     return [sight for turn in turns for sight in _of_turn(turn, tuple(filter(None, (project, turn.cwd))))]
 
 
@@ -88,13 +88,13 @@ def _of_turn(turn: Turn, roots: Sequence[str]) -> Iterator[Sight]:
 
 
 def is_bug(failure: Failure) -> bool:
-    """Say whether a failed call tells an error: no command that looks for something, no call the host refused."""
+    """Return whether a failed call is an error: not a command that only reads, not a call the host refused."""
     looked = all(_LOOKS.match(part) for part in _PARTS.split(bare(failure.command)) if part)
     return bool(failure.command) and not looked and bool(told_error(failure.error))
 
 
 def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
-    """Return what mended a failure: the answer's words, a command, or which of the files was changed; "" if unknown."""
+    """Return the mend of a failure: the answer's words, a command, or a changed file; "" if unknown."""
     if failure.explained:
         logged = next((words for words in _LOGGED if failure.explained.startswith(words)), "")
         return one_line(failure.explained.removeprefix(logged), _LONGEST)
@@ -109,13 +109,13 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
 
 
 def bare(command: str) -> str:
-    """Return a command line without what becomes of its output, and without the folder it goes to first."""
+    """Return a command line without redirections, pipes to pagers, and a leading `cd`."""
     parts = [part for part in _PARTS.split(_OUTPUT.sub("", command)) if not part.startswith("cd ")]
     return " && ".join(filter(None, parts)).strip()
 
 
 def _runs_again(failure: Failure, *, by_flags: bool) -> bool:
-    """Say whether the command that worked is the one that failed, perhaps among others; `by_flags`, with others."""
+    """Return whether the command that worked includes the failed one; with `by_flags` its flags may differ."""
     before, after = bare(failure.command), bare(failure.fixed_by)
     if set(_PARTS.split(before)) <= set(_PARTS.split(after)):
         return True
@@ -124,7 +124,7 @@ def _runs_again(failure: Failure, *, by_flags: bool) -> bool:
 
 
 def _in_words(turn: Turn, error: ErrorSignature) -> str:
-    """Return the sentence of the agent that says what it does about an error; "" if none does."""
+    """Return the agent's sentence about its mend of an error; "" if there is none."""
     names = {name.casefold() for name in error.names}
     about = stems_of(error.message)
     best, score = "", 0

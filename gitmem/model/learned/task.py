@@ -1,4 +1,4 @@
-"""What kind of task a request sets, in English and Korean (docs/spec.md, M1). Pure."""
+"""Classify requests in English and Korean by type of task (docs/spec.md, M1). Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from functools import cache
 
-MAX_READ = 600  # characters of a request: what follows is pasted or explains
+MAX_READ = 600  # characters of a request: the rest is pasted or explains
 
 
 class TaskType(StrEnum):
@@ -23,15 +23,14 @@ class TaskType(StrEnum):
 
 
 class TaskStatus(StrEnum):
-    """How far a task is."""
+    """The state of a task."""
 
     ACTIVE = "active"
     COMPLETED = "completed"
     ABANDONED = "abandoned"
 
 
-# Words of each type, English and Korean, those that leave less doubt first: where several types are named, the first
-# one wins.
+# Words of each type in English and Korean, the least ambiguous type first: the first match wins.
 _WORDS = {
     TaskType.REVIEW: r"\breview\b|\bpr (?:comments?|feedback)\b|리뷰|검토해",
     TaskType.TEST: (
@@ -76,7 +75,7 @@ _SHORT = 60  # characters: a request that begins in the middle of a talk
 
 
 def classify(request: str) -> TaskType:
-    """Return the type of the task that a request sets; a request that fits none is a feature, a question mark asks."""
+    """Return the type of a request's task: a question by its form, else the first match, else a feature."""
     text = " ".join(request[:MAX_READ].split()).casefold()
     asks = _re(_ASKS).search(text) is not None or text.endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
     if asks and not _re(_ORDERS).search(text):
@@ -85,7 +84,7 @@ def classify(request: str) -> TaskType:
 
 
 def follows_up(request: str) -> bool:
-    """Say whether a request goes on with the task before it ("still broken", "2번으로", "and commit it")."""
+    """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
     text = " ".join(request[:MAX_READ].split()).casefold()
     return len(text) <= _SHORT and _re(_FOLLOW_UP).search(text) is not None
 

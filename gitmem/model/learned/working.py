@@ -1,4 +1,4 @@
-"""Working memory: what a running session is at, told from its events and from the agent's notes (docs/spec.md, M1).
+"""Working memory: the state of a running session, from its events and the agent's notes (docs/spec.md, M1).
 
 Pure: `apply` returns the memory after one more event, and the functions for notes return it after one more note. The
 sizes of the buffers and the confidence that makes a hypothesis a decision are those of the design this follows.
@@ -140,7 +140,7 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class WorkingMemory:
-    """What a session is at. Times are RFC 3339; the newest item of a buffer is the last."""
+    """The state of a session. Times are RFC 3339; the newest item of a buffer is the last."""
 
     session: str
     started: str
@@ -191,7 +191,7 @@ def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
 
 
 def start_task(memory: WorkingMemory, description: str, at: str, *, turn: str = "") -> WorkingMemory:
-    """Begin a task: what belonged to the one before it (plan, hypotheses, decisions, discoveries) is left behind."""
+    """Begin a task; plan, hypotheses, decisions and discoveries of the last one are dropped."""
     text = one_line(description, _LINE)
     task = Task(classify(description), text, TaskStatus.ACTIVE, at, turn)
     return replace(memory, task=task, steps=(), hypotheses=(), decisions=(), discoveries=())
@@ -213,7 +213,7 @@ def note(memory: WorkingMemory, text: str) -> WorkingMemory:
 
 
 def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> WorkingMemory:
-    """Add an error: its type and message where the output tells them, else its beginning."""
+    """Add an error: its type and message if the output has a known form, else the beginning of the output."""
     read = read_error(output)
     kind, message = (read.type, read.message) if read else ("", output)
     seen = ErrorSeen(at, command, kind, one_line(message, _LINE))

@@ -24,7 +24,7 @@ class Part(Value):
 
 
 class Shown(Value):
-    """A part as it is told: its text, how many pieces of how many that is, and what it costs in tokens."""
+    """A part of the printed context: its text, the number of its pieces, and of those there were."""
 
     title: str
     text: str
@@ -33,7 +33,7 @@ class Shown(Value):
 
     @property
     def tokens(self) -> int:
-        """Return what the part costs."""
+        """Return the tokens of the part."""
         return estimate_tokens(self.text) + 1
 
 

@@ -206,7 +206,7 @@ def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_ch
 
 
 def _outcome(turn: Turn, done: str) -> str:
-    """Return how a turn ended; "" where it succeeded, and while it is not known."""
+    """Return the outcome of a turn; "" if it succeeded, or is not known yet."""
     if not turn.closed:
         return ""
     outcome = judge_outcome(turn._replace(answer=done))
@@ -221,7 +221,7 @@ def _timeline(turn: Turn, fields: Fields) -> Placed:
 
 
 def earlier_tails(turn: Turn) -> frozenset[str]:
-    """Return the digests of what version 1 wrote of a turn into its daily log: its prompt and its answer."""
+    """Return the digests of a turn's prompt and answer, which version 1 wrote into its daily log."""
     done = human_text(turn.answer)
     return frozenset(tail_of(turn.entry_id(*what)) for what in (("prompt",), ("answer", done[:200])))
 
@@ -230,8 +230,8 @@ def _exchange(turn: Turn, asked: str, done: str, files: Sequence[str]) -> Entry:
     """Return the entry of `memory.md`: request, result, files, failures and their fixes."""
     words = _words(asked or done)
     lines = [headline(asked, ASKED_LENGTH)] if asked else []
-    if said := _whole(done, DONE_LENGTH):
-        lines.append(f"{words.done}: {said}")
+    if result := _whole(done, DONE_LENGTH):
+        lines.append(f"{words.done}: {result}")
     if files:
         lines.append(f"{words.files}: {_list(files, words)}")
     for failure in _last_of_each(turn.failures):

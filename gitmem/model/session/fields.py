@@ -91,7 +91,7 @@ def _both(before: str, after: str) -> str:
 
 
 def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
-    """Return errors, each once, with what mended it where one of them says so."""
+    """Return errors, each once, with its mend if any of them names one."""
     told: dict[str, str] = {}
     for error in errors:
         what = error.rpartition(MENDED)[0] or error
@@ -105,7 +105,7 @@ def _each(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _part(mark: str, text: str) -> list[str]:
-    """Return a part; what is a block of lines begins on a line of its own."""
+    """Return a part of an entry; a list, table or code block begins on a line of its own."""
     if not text:
         return []
     apart = text.startswith(("- ", "* ", "```", "~~~", "|", "#", ">", "1. "))

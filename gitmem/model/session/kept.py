@@ -52,7 +52,7 @@ class _Piece(Value):
 
 
 def kept(text: str, limit: int) -> str:
-    """Return a text of which at most about `limit` characters stay, the middle left out."""
+    """Return a text truncated in the middle to about `limit` characters."""
     pieces = [_shortened_code(piece) for piece in _pieces(clean_text(text[:_READ]))]
     if len(whole := _joined(pieces)) <= limit:
         return whole
@@ -68,9 +68,9 @@ def _joined(pieces: Sequence[_Piece]) -> str:
 
 
 def headline(asked: str, limit: int) -> str:
-    """Return a request in a few words: its first sentences, and after a lead-in the heading of what it leads to.
+    """Return the first sentences of a request, with the next heading after a lead-in.
 
-    "Implement the following plan:" stands for nothing without the title of the plan.
+    "Implement the following plan:" says nothing without the title of the plan.
     """
     lines = [line for line in asked[:_READ].split("\n") if line.strip()]
     if len(lines) > 1 and lines[0].rstrip().endswith(":") and (title := _HEADING.match(lines[1].strip())):
@@ -79,14 +79,14 @@ def headline(asked: str, limit: int) -> str:
 
 
 def noted(texts: Iterable[str], answer: str) -> tuple[str, ...]:
-    """Return what an agent stated between its tool calls: findings, decisions and causes that the answer lacks."""
+    """Return findings, decisions and causes that an agent stated between its tool calls and the answer lacks."""
     found: dict[str, str] = {}
-    said = " ".join(answer.casefold().split())
+    known = " ".join(answer.casefold().split())
     for text in texts:
         for block in blocks(text[:_READ]):
             for sentence in sentences_of(block):
                 folded = sentence.casefold()
-                if _states(sentence) and folded not in said:
+                if _states(sentence) and folded not in known:
                     found.setdefault(folded, shorten(sentence, MAX_STATEMENT))
     return tuple(found.values())[-MAX_NOTED:]
 

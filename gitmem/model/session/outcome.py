@@ -49,9 +49,9 @@ _GAVE_UP = re.compile(
     r"|하지 못했|할 수 없었|해결되지 않|해결하지 못|여전히 (?:실패|안 )|실패했습니다",
     re.IGNORECASE,
 )
-_READ = 400  # characters of the next request: what follows is pasted or sets another task
+_READ = 400  # characters of the next request: the rest is pasted or sets another task
 _FIRST = 60  # characters of its first sentence, in which thanks count
-# The person says that it is not done, or not what was asked.
+# The person rejects the result as wrong or not done.
 _REJECTED = re.compile(
     r"\bstill (?:broken|fail\w*|not|the same|wrong|doesn'?t|does not|get(?:ting)?|see(?:ing)?|happen\w*|crash\w*)\b"
     r"|\b(?:doesn'?t|does not|didn'?t|did not|isn'?t|is not|not) work(?:ing)?\b"
@@ -63,7 +63,7 @@ _REJECTED = re.compile(
     r"|안 ?[돼되됨됩]|틀렸|잘못[했됐된]|되돌려|원래대로",
     re.IGNORECASE,
 )
-# The person points to what was left out, or does not believe what was said.
+# The person points to an omission, or doubts the result.
 _DOUBTED = re.compile(
     r"^(?:hmm+[,. ]+)?(?:but|except|wait|are (?:we|you) sure|you (?:missed|forgot))\b|\bare (?:we|you) sure\b"
     r"|\bi (?:didn'?t|don'?t|can'?t) see\b|\byou (?:missed|forgot)\b"
@@ -83,10 +83,10 @@ _QUOTED = 4  # words: so many of an answer's command at the head of the next req
 
 
 def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
-    """Return how a turn ended; `next_prompt` is what the person said next, without what was injected.
+    """Return the outcome of a turn; `next_prompt` is the person's next prompt, without injected text.
 
-    What the person says counts first: that it is wrong or the same request again, then a doubt, then thanks. Then tests
-    and releases, an answer that gives up, and errors that nothing mended.
+    The person's reaction counts first: a rejection or the same request again, then a doubt, then thanks. Then tests and
+    releases, an answer that gives up, and unmended errors.
     """
     reaction = reaction_of(turn, next_prompt)
     if reaction is Outcome.FAILED:
@@ -100,24 +100,24 @@ def judge_outcome(turn: Turn, next_prompt: str = "") -> Outcome:
 
 
 def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
-    """Return what the next request says of a turn: that it is wrong, that something is missing, thanks; or None."""
-    said = " ".join(next_prompt[:_READ].split())
-    if said and (_REJECTED.search(said) or _is_repeated(turn, next_prompt) or _fails_as_told(turn, said)):
+    """Return the person's verdict on a turn in the next request: a rejection, a doubt, thanks; or None."""
+    text = " ".join(next_prompt[:_READ].split())
+    if text and (_REJECTED.search(text) or _is_repeated(turn, next_prompt) or _is_error_of(turn, text)):
         return Outcome.FAILED
-    if _DOUBTED.search(said):
+    if _DOUBTED.search(text):
         return Outcome.PARTIAL
-    return Outcome.SUCCESS if _THANKED.search(said[:_FIRST].partition(". ")[0]) else None
+    return Outcome.SUCCESS if _THANKED.search(text[:_FIRST].partition(". ")[0]) else None
 
 
 def _is_repeated(turn: Turn, next_prompt: str) -> bool:
-    """Say whether the person set the same task again after an answer."""
+    """Return whether the person set the same task again after an answer."""
     return bool(turn.prompt.strip()) and turn.prompt.split() == next_prompt.split()
 
 
-def _fails_as_told(turn: Turn, said: str) -> bool:
-    """Say whether the person tells an error of a command that the answer gave."""
-    command = " ".join(said.split()[:_QUOTED])
-    return bool(_ERROR.search(said)) and not turn.tools and command in " ".join(turn.answer.split())
+def _is_error_of(turn: Turn, text: str) -> bool:
+    """Return whether the person reports an error of a command that the answer gave."""
+    command = " ".join(text.split()[:_QUOTED])
+    return bool(_ERROR.search(text)) and not turn.tools and command in " ".join(turn.answer.split())
 
 
 def verdict_of(runs: Iterable[Run]) -> Outcome | None:
@@ -137,7 +137,7 @@ def outcome_of(
     """Return the outcome of an exchange by its tests and releases, its answer and its errors.
 
     `answer` is "" without one; `changed` says that files were changed or commands worked, `mended` that every error was
-    followed by a success. A person who types again before the answer ends a turn, which says nothing of its outcome.
+    followed by a success. A prompt before the answer ends a turn without any verdict on it.
     """
     some = Outcome.PARTIAL if changed else Outcome.FAILED
     if tests is Outcome.FAILED or interrupted:

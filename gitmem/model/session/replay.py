@@ -45,7 +45,7 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
 
 
 def _said_by_person(part: Record) -> HookKind | None:
-    """Return whether a person prompted or interrupted the agent; None for what no person said."""
+    """Return whether a person prompted or interrupted the agent; None for injected text."""
     if part.text.startswith(INTERRUPTION):
         return HookKind.INTERRUPTED
     return HookKind.PROMPT if not part.injected and human_text(part.text) else None

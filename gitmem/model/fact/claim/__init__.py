@@ -1,1 +1,1 @@
-"""What a sentence prescribes: which value for which subject, what it rejects, what it ends."""
+"""Parse a sentence into a claim: its subject, the value it prescribes, and values it rejects or ends."""

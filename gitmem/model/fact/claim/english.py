@@ -26,8 +26,8 @@ _FOR = r"(?:\s+(?:for|in|on|as|of)\s+(?P<subject>[^,;:()]{1,60}))?"
 _USE = r"(?:use|using|need|run|rely on|depend on|support)"
 _MOVE = r"\b(?:switch(?:ed|ing)?|mov(?:e|ed|ing)|migrat(?:e|ed|ing)|chang(?:e|ed|ing)|convert(?:ed)?|port(?:ed|ing)?)"
 _LEAVE = r"(?:drop(?:ped)?|abandon(?:ed)?|ditch(?:ed)?|retired?|g[eo]t rid of|mov(?:e|ed) (?:away from|off))"
-# Statements of change, the most specific first: what ends (`old`), what takes its place (`new`), of what (`subject`,
-# before the verb `about`).
+# Statements of change, the most specific first: the old value (`old`), the new one (`new`), their subject (`subject`,
+# or `about` between verb and values).
 _CHANGES = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -78,10 +78,10 @@ _PLACED = """
 """
 _PLACING = frozenset(_PLACED.split())
 _IS = ("be", "is", "are", "been")
-# Verbs of what something does, where a subject stands before them.
+# Verbs that need a subject before them.
 _DOES = frozenset(("run", "runs", "talk", "talks", "connect", "connects", "belong", "belongs", "happen", "happens"))
-_DONE = ("ed", "en", "wn", "pt", "lt")  # endings of what is done to something
-_MANY = ("test", "check", "valid", "cover", "us", "cach", "review")  # what can be done in several places
+_DONE = ("ed", "en", "wn", "pt", "lt")  # endings of participles
+_MANY = ("test", "check", "valid", "cover", "us", "cach", "review")  # verbs with several places at once
 _LASTS = frozenset(("second", "minut", "hour", "day", "week", "month", "year"))  # stems
 _MOST_WORDS = 4  # of a value
 _NOT = re.compile(
@@ -174,7 +174,7 @@ def _read_rule(sentence: str) -> Claim:
 
 
 def _values(head: list[str], phrases: list[_Phrase], placing: str) -> list[_Phrase]:
-    """Return the phrases that name a value: what is chosen, what something is, how it is done, or its place."""
+    """Return the phrases that name a value: an object of choice, a predicate, a manner, or a place."""
     chosen = next((place for place, word in enumerate(head) if word in _CHOOSES), None)
     if chosen is not None:
         return [("object", stems(" ".join(head[chosen + 1 :])))]
@@ -184,12 +184,12 @@ def _values(head: list[str], phrases: list[_Phrase], placing: str) -> list[_Phra
         value = head[is_ + 1 :]
         is_done = value[-1].endswith(("ed", "ing"))  # "is generated"
         return [("is", stems(" ".join(value)))] if len(value) <= _MOST_WORDS and not is_done else []
-    has_place = placing or (head and (head[-1] in _IS or _is_told(head)))
+    has_place = placing or (head and (head[-1] in _IS or _is_placed(head)))
     return [("at" if kind == "place" and not has_place else kind, found) for kind, found in named]
 
 
-def _is_told(head: list[str]) -> bool:
-    """Say whether the words before a place tell what a subject does there, or what is done to it there."""
+def _is_placed(head: list[str]) -> bool:
+    """Return whether the words before a place are a subject with a verb in the active or passive voice."""
     is_done = any(word in _IS for word in head[1:]) and head[-1].endswith(_DONE) and not head[-1].startswith(_MANY)
     return is_done or (len(head) > 1 and head[-1] in _DOES)
 

@@ -23,7 +23,7 @@ _UNUSED = (
 _MOVES = r"(?:바꾸|바꿔|바꿨|바꾼|옮기|옮겨|옮겼|옮긴|전환|이전|교체|변경|마이그레이션|넘어가|갈아타)"
 _SUBJECT, _OLD, _NEW = r"(?P<subject>.{0,60}?)", r"(?P<old>\S{1,30})", r"(?P<new>[^,.]{1,30}?)"
 _NOW = r"(?:이제는?|더\s?이상|앞으로는?)"
-# Statements of change: what ends (`old`), what takes its place (`new`), of what (`subject`).
+# Statements of change: the old value (`old`), the new one (`new`), their subject (`subject`).
 _CHANGES = tuple(
     re.compile(form)
     for form in (

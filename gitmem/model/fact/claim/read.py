@@ -16,7 +16,7 @@ _LONGEST = 400  # characters of a statement
 
 @lru_cache(maxsize=4_096)
 def read_claim(text: str) -> Claim | None:
-    """Return what a text's first paragraph prescribes, None if it asks, reports a problem, or tells what was."""
+    """Return the claim of a text's first paragraph, None for a question, a report of a problem, or the past tense."""
     sentence = text.split("\n\n", maxsplit=1)[0][:_LONGEST]
     is_korean = any("가" <= letter <= "힣" for letter in sentence)
     return read_korean(sentence) if is_korean else read_english(sentence)

@@ -159,7 +159,7 @@ SAID_BY_A_PERSON = {
     FactKind.RULE: f"{RULE}|{cues_ko.RULE}",
     FactKind.CORE_LOGIC: f"{CORE_LOGIC}|{cues_ko.CORE_LOGIC}",
 }
-# Questions, conditions, plans for now, hearsay, reports of what is wrong.
+# Questions, conditions, plans for now, hearsay, reports of problems.
 NOT_A_FACT = (
     rf"^{OPENING}(?:if|unless|suppose|assuming|should|could|would|can|do|does|did|is|are|was|were|will|what|why|how|who"
     r"|where|which|maybe|perhaps|let me|i (?:think|guess|wonder|believe|thought|see|saw|noticed|got))"
@@ -200,14 +200,14 @@ DEICTIC = (
 # Pronouns; behind an "and" or "but" they are mostly about the sentence itself.
 PRONOUN = rf"{_POINTS_AFTER} (?:it|them|one){_AFTER_IT}"
 JOINT = r"\s(?:and|but|or)\s"
-# A sentence that is about what the sentence before it names.
+# A sentence that begins with a pronoun for something in the sentence before it.
 LEANS_BACK = rf"^{OPENING}(?:it|this|these|those|they|he|she|there|here|which|that)(?:'s|'d|n't|\b)"
 # Agreement of an answer with what a question proposes ("can't we just use X?").
 AGREED = (
     r"^\W*(?:you're (?:absolutely |totally |quite )?right|you are right|good (?:point|idea|catch|call)|great idea|yes\b"
     r"|agreed|absolutely|sure\b|makes sense|fair point|done\b|switched|네\b|맞습니다|맞아요|좋은|동의|그렇게|알겠)"
 )
-# Proposals in the form of a question; the first group is what is proposed.
+# Proposals in the form of a question; the first group is the proposal.
 PROPOSED = (
     rf"^(?:[^?,\u2013\u2014]{{3,60}}(?:,| [\u2013\u2014]) )?{OPENING}(?:can't|can not|cannot|could|couldn't|can"
     rf"|why (?:not|don't)|why can't|shouldn't) (?:we |you )?(?:just |simply |rather )?"
@@ -222,13 +222,13 @@ ASIDE = (
     r"(?<=\w), (?:please |so (?:please )?|can you |could you )?"
     r"(?:check|see|look at|fix|update|refer to|read)\b.{0,200}$"
 )
-# What an answer says to be so from now on, in contrast to what was before.
+# Statements in an answer about a new state, in contrast to the old one.
 CHANGED = (
     r"\b(?:is|are) now \S.{2,120}(?:\(was\b|\binstead of\b|\brather than\b)|\bnow only [a-z]+|\b(?:is|are) now only\b"
     r"|\bnow [a-z]{3,14}s? .{3,120}\b(?:instead of|rather than)\b|\bwill be used instead of\b"
     r"|(?:이제|앞으로)\s.{2,100}\s대신\s.{2,80}(?:합니다|한다|됩니다|된다|씁니다|쓴다)\W*$"
 )
-# A prompt that says that the answer before mended the problem.
+# Prompts that confirm that the last answer mended the problem.
 MENDED = (
     r"^\W*(?:(?:yes|yep|great|perfect|nice|ok|okay|thanks|awesome|confirmed)[,.!]{0,2} )?(?:that|this|it) (?:has "
     r"|did )?"

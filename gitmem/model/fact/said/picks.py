@@ -135,7 +135,7 @@ def _plain(text: str) -> str:
 
 
 def _of_row(cells: str) -> str:
-    """Return the longest cell of a table's row, which says what it is about."""
+    """Return the longest cell of a table's row, as its description."""
     return max((_plain(cell) for cell in cells.split("|")), key=len)
 
 

@@ -1,6 +1,6 @@
-"""Marks on what no longer holds, for everybody who prints documents with lines of facts (docs/format.md, "Facts").
+"""Mark lines of facts that no longer hold, wherever documents are printed (docs/format.md, "Facts").
 
-A line is known by the id of its fact, or, in archives and weeks of before there were such ids, by its type and words.
+A line is found by the id of its fact, or by its type and words in archives and weeks older than these ids.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _KINDS = {kind.value.replace("-", " ").title(): kind for kind in FactKind}  # by
 
 
 class Marks(Value):
-    """The facts of a store and how they stand, by id."""
+    """The facts of a store and their statuses, by id."""
 
     facts: Mapping[str, Fact]
     statuses: Mapping[str, Status]
@@ -36,11 +36,11 @@ class Marks(Value):
         return identifier if identifier in self.statuses else ""
 
     def has_ended(self, identifier: str) -> bool:
-        """Say whether this is a fact that does not hold."""
+        """Return whether this is a fact that no longer holds."""
         return identifier in self.statuses and not self.statuses[identifier].holds
 
     def mark(self, identifier: str) -> str:
-        """Return how a fact stands, in words, "" if it is in force and nothing contradicts it."""
+        """Return the status of a fact in words, "" if it is in force and nothing contradicts it."""
         status = self.statuses.get(identifier)
         if status is None or (status.holds and not status.disputes):
             return ""
