@@ -1,4 +1,4 @@
-"""Make what is shipped beside the wheel, out of the sources that the wheel carries.
+"""Make the plugins, manifests and the man page, which ship beside the wheel, out of the sources in the wheel.
 
     python packaging/generate.py      write `plugin/`, `gemini-extension/`, the marketplace, `server.json`, the man page
 
@@ -78,7 +78,7 @@ def plugin() -> dict[str, bytes]:
 
 
 def _hooks(host: Host, folder: str, second: int) -> dict[str, list[dict[str, object]]]:
-    """Return a host's hooks by event, with what is said where there is no gitmem; `second` is one in the host's unit.
+    """Return a host's hooks by event, with a hint for machines without gitmem; `second` is one in the host's unit.
 
     The scripts are in the plugin's own folder, so that they are there without `gitmem install`.
     """

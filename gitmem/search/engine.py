@@ -214,7 +214,7 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
 
 
 def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:
-    """Estimate the statistics of all files from those that were read and have a term; only these are cut."""
+    """Estimate the statistics of all files from the read ones with a term, which alone are cut into units."""
     matching = [units for units, of_file in zip(pool.read, found, strict=True) if of_file]
     units = sum(map(len, matching))
     characters = sum(one.total for one in matching)

@@ -60,9 +60,9 @@ def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
 
 
 def _memories(store: Store) -> Iterator[str]:
-    """Yield the text of each memory once, of those that several files show from the first; facts first.
+    """Yield the text of each memory once, facts first; copies in later files are skipped.
 
-    Concepts, and summaries of archives that are there, tell again what is counted.
+    Concepts, and summaries of archives in the tree, only repeat other memories and are skipped.
     """
     seen: set[str] = set()
     files = sorted(list_files(store.root), key=lambda file: not file.path.startswith(f"{FACTS}/"))

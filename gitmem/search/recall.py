@@ -1,4 +1,4 @@
-"""Recall: what is remembered of a subject as context for an agent, within a token budget, fenced as data."""
+"""Recall: memories of a subject as context for an agent, within a token budget, fenced as data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SENTENCE_END = r"[.!?。:;](?=\s)|\n"
 
 
 class Recalled(Value):
-    """The text, the hits that it tells, and the number of further hits."""
+    """The text, the hits in it, and the number of further hits."""
 
     text: str
     whole: tuple[Hit, ...]
@@ -33,8 +33,8 @@ class Recalled(Value):
 def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
     """Return the best memories of a query in at most `budget` tokens; no text without hits.
 
-    Facts come first, as far as they take a third of the budget, then the rest by score. A memory that is longer than
-    its share is told by its request and its best part.
+    Facts come first, in at most a third of the budget, then the rest by score. A memory that is longer than its share
+    is shortened to its request and its best part.
     """
     good = [hit for hit in hits if hit.score >= hits[0].score * _LEAST_SHARE]
     shown_query = cannot_close(" ".join(query.split()))[:200]

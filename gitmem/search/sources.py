@@ -39,10 +39,10 @@ _PER_FILE = 200  # lines of one transcript
 
 
 class Pool(Value):
-    """The files that were read of a source, by what factor the source is larger, and their share of matching lines.
+    """The files read from a source, the factor by which the source is larger, and their share of matching lines.
 
-    `estimated` maps each term that was not scanned for to its number of lines in the source. `complete` says that all
-    matching files were read; `told` are days and weeks of which the days that history holds tell in full.
+    `estimated` maps each term that was not scanned for to its number of lines in the source. `complete` means that all
+    matching files were read; `told` are days and weeks that are covered in full by days kept from history.
     """
 
     read: list[Units]
@@ -138,7 +138,7 @@ class Documents:
 
 
 def _times(whole: float, part: float) -> float:
-    """Return by what factor a whole is larger than its part, 1 for an empty part."""
+    """Return the ratio of a whole to its part, 1 for an empty part."""
     return max(whole / part, 1.0) if part else 1.0
 
 

@@ -1,4 +1,4 @@
-"""Which hits are facts that no longer hold, and what took their place.
+"""Drop or mark hits that are facts which no longer hold, with the facts that took their place.
 
 Tested through `tests/search/test_standing.py`.
 """
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Facts(Value):
-    """What is known of a store's facts, by their ids: the status, and the session in which it was first learned."""
+    """The statuses of a store's facts and the sessions in which they were first learned, by id."""
 
     statuses: Mapping[str, Status] = {}  # never changed
     sessions: Mapping[str, str] = {}  # never changed
 
 
 def standings(store: Store, hits: Sequence[Ranked]) -> Facts:
-    """Return what is known of the facts of a store; nothing where no hit is a fact."""
+    """Return statuses and sessions of a store's facts; none if no hit is a fact."""
     if not any(is_fact(hit.units.memory(hit.index)) for hit in hits):
         return Facts()
     from gitmem.model.fact.holds import what_holds
@@ -46,7 +46,7 @@ def holding(hits: list[Ranked], facts: Facts) -> list[Ranked]:
 
 
 def marked(hit: Hit, facts: Facts) -> Hit:
-    """Return a hit with the session of its fact, and its status, where that is worth a word: its successor or rival."""
+    """Return a hit with the session of its fact, and with its status unless it holds undisputed."""
     if not hit.session and (session := facts.sessions.get(hit.entry)):
         hit = hit._replace(session=session)
     status = facts.statuses.get(hit.entry)

@@ -1,1 +1,1 @@
-"""A viewer in the browser: what the memory holds, and the acts by which a person corrects it."""
+"""The viewer: look at the memory in a browser, and correct it."""

@@ -1,4 +1,4 @@
-"""What a person does on a page. Each act is an operation that exists elsewhere, and one commit."""
+"""Acts of a person on a page. Each act calls an operation of `memory` or `store`, and is one commit."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Done:
 
 
 class MovedError(GitmemError):
-    """What a form was made from has been changed meanwhile: `page` shows what, and what the person wrote."""
+    """The content behind a form has changed meanwhile: `page` shows it beside the person's text."""
 
     def __init__(self, page: dict[str, Any]) -> None:
         super().__init__("It has been changed meanwhile, and nothing was overwritten.", "Look at it again.")
@@ -40,10 +40,10 @@ class MovedError(GitmemError):
 
 
 def act(view: View, path: str, form: Mapping[str, str]) -> Done:
-    """Do what a form of this address asks for.
+    """Carry out the act of a form at this address.
 
     Raises:
-        MovedError: what it was made from has been changed meanwhile; nothing was done.
+        MovedError: the content behind the form has changed meanwhile; nothing was done.
         GitmemError: the operation refuses; nothing was done.
 
     """
@@ -108,7 +108,7 @@ def _take(view: View, form: Mapping[str, str]) -> Done:
 
 
 def _as_seen(store: Store, known: Fact, blob: str, form: Mapping[str, str]) -> Fact:
-    """Return a fact with its content, which is that of the blob; the operations check it again under the lock."""
+    """Return a fact if its file still is the form's blob, else raise; operations check it again under the lock."""
     data = store.read(known.path) or b""
     fact = parse_fact(data, known.path)
     if fact is None or blob_id(data, len(blob)) != blob:
@@ -133,5 +133,5 @@ def _page(store: Store, href: str, path: str, now: bytes, form: Mapping[str, str
 
 
 def _local(back: str) -> str:
-    """Return the page to go back to: an address of this server, whatever a form says."""
+    """Return the page to go back to, always an address of this server."""
     return back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"

@@ -61,14 +61,14 @@ class _Pages:
         self._forms = forms
 
     def warm(self) -> None:
-        """Read history and facts before somebody asks for them."""
-        with contextlib.suppress(GitmemError, OSError):  # a page that needs them says what is wrong
+        """Read history and facts before the first request."""
+        with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
             view = View(self._open(), {}, self._kept)
             view.records()
             view.statuses()
 
     def get(self, request: Request) -> Response:
-        """Answer with a page, its twin, or a file that goes with the pages."""
+        """Answer with a page, its JSON twin, or a static file."""
         path = str(request.path_params["path"])
         if path in FILES:
             return Response(read_resource("templates", "web", path), media_type=FILES[path])
@@ -83,7 +83,7 @@ class _Pages:
             return self._trouble(error, twin=twin)
 
     async def post(self, request: Request) -> Response:
-        """Do what a form asks for, then lead to the page that shows it."""
+        """Carry out the act of a form, then redirect to the page that shows it."""
         if not self._forms:
             return self._trouble(RefusedError("This viewer was started with --read-only."))
         body = b""

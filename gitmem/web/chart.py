@@ -1,4 +1,4 @@
-"""Places of the marks of a chart or a graph, for a template that draws them as SVG."""
+"""Compute the coordinates of a chart or a graph, for a template that draws it as SVG."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _GAP = 0.25  # of a bar's width
 
 
 def bars(values: Sequence[float], width: int, height: int) -> list[dict[str, float]]:
-    """Return a rectangle for each value; the largest has the whole height, and any above 0 can be seen."""
+    """Return a bar for each value; the largest has the whole height, and a value above 0 is visible."""
     most = max(values, default=0) or 1
     step = width / max(len(values), 1)
     sizes = [max(value / most * height, 2 if value else 0) for value in values]
@@ -28,7 +28,7 @@ def bars(values: Sequence[float], width: int, height: int) -> list[dict[str, flo
 
 
 def circle(names: Sequence[str], width: int, height: int) -> list[dict[str, Any]]:
-    """Return a place on an ellipse for each name, with the side that its label stands on."""
+    """Return a point on an ellipse for each name, with the side of its label."""
     around = []
     for place, name in enumerate(names):
         angle = 2 * math.pi * place / max(len(names), 1) - math.pi / 2

@@ -1,4 +1,4 @@
-"""The pages as files that a browser opens from the disk, for reading only."""
+"""Write the pages as files that a browser opens from the disk, for reading only."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def export(store: Store, folder: str) -> int:
 
 
 def _addresses(store: Store, kept: Kept) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield the path of each page, with what its address asks for: lists go on behind their last item."""
+    """Yield the path and query of each page; a long list goes on in further pages."""
     yield "", {}
     for name in MENU:
         if name == _LEFT_OUT:
@@ -70,7 +70,7 @@ def _file(path: str, after: str = "") -> str:
 
 
 def _link(address: str, up: str) -> str:
-    """Return the address of a page as one between files, "" for a page that is not written."""
+    """Return the relative path from one file to another page's, "" for a page that is not written."""
     path, _, query = address.strip("/").partition("?")
     if path in FILES:
         return up + path

@@ -1,4 +1,4 @@
-"""Who may see the pages, and what they may do in a browser.
+"""Check who may see the pages, and restrict what they may do in a browser.
 
 A token in the printed address is good for one request, which sets a cookie. Other users of this machine have neither;
 pages of other sites get no cookie sent (`SameSite=Strict`) and are refused when they post (`Sec-Fetch-Site`); a name
@@ -35,7 +35,7 @@ _AGAIN = "Stop 'gitmem web' and start it again: it prints a new address, which i
 
 
 class Guard:
-    """Answers requests that may not pass, and adds the headers of safety to every answer."""
+    """Refuses requests without the token or from elsewhere, and adds security headers to every answer."""
 
     def __init__(self, app: ASGIApp, port: int, token: str) -> None:
         self._app = app
@@ -59,7 +59,7 @@ class Guard:
             await (answer or self._app)(scope, receive, send_with_headers)
 
     def _answer(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that may not pass, or brings the token; None for any other."""
+        """Return the refusal of a request, or the redirect of one that brings the token; None to pass it on."""
         if header(scope, b"host") not in self._hosts:
             return PlainTextResponse("This server has another address.", 421)
         site = header(scope, b"sec-fetch-site")

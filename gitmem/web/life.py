@@ -1,4 +1,4 @@
-"""The life of a fact: what each commit of its file did to it."""
+"""The life of a fact: the change of its file in each commit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _act(before: Fact | None, now: Fact | None) -> str:
 
 
 def _changes(before: Fact | None, now: Fact | None) -> dict[str, Any]:
-    """Return what changed: the lines of the text, and fields with their values before and after."""
+    """Return the changed lines of the text, and the changed fields with their values before and after."""
     if before is None or now is None:
         return {"text": [], "fields": []}
     fields = ("kind", "status", "confidence", "superseded_by", "review", "supersedes", "files", "commit", "sources")

@@ -1,4 +1,4 @@
-"""Which page an address names, and its HTML and JSON."""
+"""Find the page of an address, and render it as HTML or JSON."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def page_of(view: View, path: str) -> tuple[str, dict[str, Any]]:
 
 
 def to_html(template: str, page: Mapping[str, Any], **around: Any) -> str:
-    """Return a page as HTML; `around` says how it is shown: its links (`u`), whether with forms, the note on top."""
+    """Return a page as HTML; `around` has the function for links (`u`), whether to show forms, and the note on top."""
     given = {"u": str, "forms": False, "note": None, "menu": MENU, "here": template, "kinds": KINDS, **around}
     return _environment().get_template(f"{template}.html").render(page=page, **given)
 
@@ -93,17 +93,17 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Return a value as a template prints it: of any text, what cannot be seen is named."""
+    """Return a value for a template; invisible characters of a text are written as code points."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 def _raw(text: str) -> Markup:
-    """Return a text as a person edits it, where every character has to stay what it is."""
+    """Return a text for a form field, with every character unchanged."""
     return Markup.escape(text)
 
 
 def _time(text: str | None, form: str = "%Y-%m-%d %H:%M") -> Markup | str:
-    """Return a moment in this machine's zone, which is the reader's."""
+    """Return a moment in this machine's time zone, which is also the reader's."""
     if not text:
         return ""
     moment = local(datetime.fromisoformat(text))

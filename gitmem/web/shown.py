@@ -1,4 +1,4 @@
-"""Text of a memory as a page shows it: nothing in it is obeyed, and nothing in it is hidden."""
+"""Convert text of a memory for a page: nothing in it is executed, and nothing in it is hidden."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _TAGS = {
     "p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li",
     "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
-MAX_MARKDOWN = 200_000  # characters; of longer text the source is shown
+MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 
 
 def visible(text: str) -> str:
-    """Return a text with invisible characters, and those that turn its direction, written as their code points.
+    """Return a text with invisible and direction-changing characters written as their code points.
 
     A joiner stays between symbols, where it makes one picture of several.
     """
@@ -43,7 +43,7 @@ def visible(text: str) -> str:
 
 
 def markdown(text: str) -> Markup:
-    """Return a text as HTML: markdown without links, pictures and HTML, which are shown as they are written."""
+    """Return markdown as HTML; links, pictures and HTML in it are shown as source."""
     if len(text) > MAX_MARKDOWN:
         return Markup("<pre>{}</pre>").format(visible(text))
     made = _parser().render(text)

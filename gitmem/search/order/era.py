@@ -44,10 +44,10 @@ def era_of(text: str) -> Era:
 
 
 def in_order_of_time(hits: list[Ranked], era: Era) -> list[Ranked]:
-    """Return the hits, the best first, with those that tell of the best one's subject in the order of their dates.
+    """Return the hits, the best first, with those on the best one's subject in the order of their dates.
 
-    These are as many as are about as good and share most of its words; the newest comes first for a question about now,
-    the oldest for one about then. Their scores stay in order.
+    A hit is on its subject if its score is close and it shares most of the best one's words. The newest comes first for
+    a question about now, the oldest for one about then. The scores stay in order.
     """
     if era is Era.ANY or not hits or not hits[0].says:
         return hits

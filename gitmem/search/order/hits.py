@@ -81,12 +81,12 @@ class Hit(Value):
 
 
 def is_fact(identifier: str) -> bool:
-    """Say whether an id is that of a fact."""
+    """Return whether an id is a fact's."""
     return len(identifier) == SHORT_LENGTH and identifier[0] in FACT_LETTERS
 
 
 class Facts(Value):
-    """Date, session, entry id, label and tags of a unit; see `Hit`. `also` are the labels of what it holds besides."""
+    """Date, session, entry id, label and tags of a unit; see `Hit`. `also` are the labels of entries within it."""
 
     date: str
     session: str

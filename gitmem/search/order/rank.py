@@ -222,7 +222,7 @@ def _bm25(counts: Mapping[int, float], near: Mapping[int, float], says: Sequence
 
 
 def _found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
-    """Return what was found in the request of a long unit, in its head and in one of its parts."""
+    """Return the matches in the head of a long unit (its request) and in one of its parts."""
     places = [(position, term) for position, term in unit.places if position < lead or span[0] <= position < span[1]]
     here: dict[int, int] = {}
     every: dict[int, int] = {}
@@ -234,7 +234,7 @@ def _found_in(unit: Found, lead: int, span: tuple[int, int]) -> Found:
 
 
 def leaning(length: int) -> float:
-    """Return how much the neighbours of a unit of so many characters count: little for very short and long units."""
+    """Return the weight of a unit's neighbours by its length in characters: low for very short and long units."""
     return length / WINDOW_LENGTH if length < WINDOW_LENGTH else WINDOW_LENGTH / length
 
 

@@ -127,7 +127,7 @@ class _State:
     def update(
         self, root: str, files: Sequence[File], rules: str, readable: Callable[[str], Iterable[str]]
     ) -> frozenset[str]:
-        """Return the files that the bindings miss; `readable` lists those that they read in a folder."""
+        """Return the files that the bindings miss; `readable` lists the files that they read in a folder."""
         state = self._known.get(self._path) or self._read()
         if state.rules != rules:
             state = _Checked(rules)

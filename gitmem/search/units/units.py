@@ -106,7 +106,7 @@ class Units:
         return self._owner(index) if index >= 0 and position < self._spans[index][1] else -1
 
     def _owner(self, index: int) -> int:
-        """Return the unit that a unit's words count for: a header field or a bare title is one with what it heads."""
+        """Return the unit that a unit's words count for; a header field or bare title counts for the unit below it."""
         if self._spans[index][2] == ENTRY:
             return index
         if index not in self._owners:

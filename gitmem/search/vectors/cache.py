@@ -104,7 +104,7 @@ class Cache:
         data = b"".join(record_bytes(key, vector) for key, vector in vectors)
         descriptor = os.open(self._vectors, os.O_WRONLY | os.O_APPEND | getattr(os, "O_BINARY", 0))
         try:
-            # Cut off a partial record of a killed process, which would misalign those that follow.
+            # Truncate a partial record of a killed process, which would misalign later records.
             end = stored.layout.head + stored.count * stored.layout.record
             if os.fstat(descriptor).st_size > end:
                 os.ftruncate(descriptor, end)

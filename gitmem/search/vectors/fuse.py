@@ -27,7 +27,7 @@ CANDIDATES = 100  # nearest chunks
 
 
 def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, filters: Filters) -> list[Ranked]:
-    """Return the units that words match and those that only vectors match, with scores from 0 to about 1.
+    """Return the units that words or vectors match, with scores from 0 to about 1.
 
         score = (1 - part) * BM25 / the maximum of BM25  +  part * nearness
 

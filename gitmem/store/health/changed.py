@@ -43,7 +43,7 @@ def check_documents(store: Store, edited: Iterable[str]) -> Iterator[Finding]:
 
 
 def _changed(store: Store, tip: str) -> Iterable[str]:
-    """Return the files to check: those that changed since the last check or had findings; all at first."""
+    """Return the files that changed since the last check or had findings then; all files at first."""
     try:
         with open(os.path.join(store.private, _FILE), "rb") as file:
             seen = json.loads(file.read(_MAX_BYTES))

@@ -169,7 +169,7 @@ def check_names(store: Store) -> Iterator[Finding]:
 
 
 def check_spool(store: Store) -> Iterator[Finding]:
-    """Report events in the spool that are not committed yet, and those that could not be parsed."""
+    """Report events in the spool that are not committed yet, and events that could not be parsed."""
     hooks = HookSpool(store.private)
     waiting, aside = store.spool.names(), [*store.spool.aside(), *hooks.aside()]
     if waiting:

@@ -68,7 +68,7 @@ def _write(folder: str, name: str, data: bytes) -> None:
 
 
 def _changed_since(store: Store, done: str, tip: str) -> bool:
-    """Say whether a commit after `done` consolidated, undid or cleared something; True if `done` is gone."""
+    """Return whether a commit after `done` consolidated, undid or cleared something; True if `done` is gone."""
     from gitmem.model.message import Op, Trailer
 
     greps = [f"--grep={Trailer.OP.value}: {op.value}" for op in (Op.CONSOLIDATE, Op.UNDO, Op.CLEAR)]
@@ -79,9 +79,9 @@ def _changed_since(store: Store, done: str, tip: str) -> bool:
 
 
 def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
-    """Return the days to keep, with the blob of each: those that weeks and months tell of, the newest weeks first.
+    """Return the days that weeks and months sum up, each with its blob, the newest weeks first.
 
-    A version of a day that two machines consolidated is one.
+    A version of a day that two machines consolidated counts once.
     """
     from gitmem.model.message import Op, Trailer
     from gitmem.store.history.undo import standing_with
@@ -101,7 +101,7 @@ def _wanted(store: Store, tip: str) -> dict[KeptDay, str]:
 
 
 def _cleared(store: Store) -> Mapping[str, frozenset[str]]:
-    """Return, for each consolidation before one, the weeks and months that a later clearing took away."""
+    """Return the weeks and months that a clearing removed, by each consolidation before it."""
     from gitmem.git.history.commits import log
     from gitmem.model.message import Op, Trailer
     from gitmem.store.history.undo import standing_with

@@ -64,7 +64,7 @@ def is_told(day: str, there: Collection[str]) -> bool:
 
 
 def drop_days(private: str) -> None:
-    """Delete the copies, as after an undo: what was undone may stand in one. The background makes them again."""
+    """Delete the copies, as after an undo: they may hold undone text. The background makes them again."""
     import shutil
 
     shutil.rmtree(os.path.join(private, FOLDER), ignore_errors=True)

@@ -131,7 +131,7 @@ def _revision(repository: Repository, text: str) -> str | None:
 
 
 def _at(store: Store, span: DateSpan, text: str) -> str:
-    """Return the commit that a date means: the last one made by then, else the last import of what was by then."""
+    """Return the last commit made by a date, else the last imported one with an author date by then."""
     git, tip = store.repository.git, store.repository.resolve(HEAD)
     commit = newest_until(git, tip, span.last)
     if commit is None or not store.repository.files(commit):

@@ -1,4 +1,4 @@
-"""List documents to review: those that hold two versions, or are a second version (docs/format.md, "Merging").
+"""List documents that hold two versions, or are a second version, for review (docs/format.md, "Merging").
 
 Tested through `tests/store/review/test_take.py`.
 """
@@ -31,7 +31,7 @@ class ToReview:
 
 
 def documents_to_review(store: Store) -> list[ToReview]:
-    """Return the documents of the tip that hold two versions, without what their facts contradict."""
+    """Return the documents of the tip that hold two versions; contradicting facts are no such documents."""
     found = []
     for item in to_review(store):
         facts = contradicted(item.places, item.path)

@@ -154,11 +154,11 @@ class Transaction:
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
     def files(self) -> dict[str, bytes | None]:
-        """Return the files to write or remove (None) in the work tree: those that differ from the disk."""
+        """Return the files that differ from the disk, to write or remove (None) in the work tree."""
         return {path: content for path, content in self._state.items() if content != self._on_disk[path]}
 
     def is_executable(self, path: str) -> bool:
-        """Say whether a file that was read is executable."""
+        """Return whether a file that was read is executable."""
         return self._modes.get(path) == EXECUTABLE
 
     def touched(self) -> list[str]:

@@ -143,7 +143,7 @@ def _amend_fact(transaction: _Files, fact: Fact) -> None:
 def followed(
     transaction: _Files, memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
 ) -> bytes:
-    """Return `memory.md` as changes of facts' files make it."""
+    """Return `memory.md` after changes of facts' files."""
     before, after = _facts(olds), _facts(news)
     return _followed(memory, before, after, Shelf(transaction.read, transaction.names, after), transaction.now)
 
@@ -155,7 +155,7 @@ def _followed(
     shelf: Shelf,
     now: datetime,
 ) -> bytes:
-    """Return `memory.md` after a change of facts; what holds now and did not before gets a line."""
+    """Return `memory.md` after a change of facts; facts that hold now and did not before get a line."""
     facts = shelf.with_successors(after)
     document = Document.parse(memory)
     gone = [one for one in before if after.get(one) is None]

@@ -26,7 +26,7 @@ WIDTH, HEIGHT = 640, 280
 
 
 def show_concepts(view: View) -> dict[str, Any]:
-    """Return the concepts, the one worked on last first, from behind the concept `after`."""
+    """Return a page of the concepts, the one worked on last first, starting behind the concept `after`."""
     every = sorted(known_concepts(view.store), key=lambda one: (one.updated, one.id), reverse=True)
     first = next((place + 1 for place, one in enumerate(every) if one.id == view.word("after")), 0)
     page = every[first : first + LENGTH]

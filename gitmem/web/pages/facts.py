@@ -26,7 +26,7 @@ _CHOICES = 200  # facts that one can be superseded by
 
 
 def show_facts(view: View) -> dict[str, Any]:
-    """Return the facts that the address asks for, the newest first; a page goes on behind the fact `after`."""
+    """Return a page of the facts that match the query, the newest first, starting behind the fact `after`."""
     every, statuses = view.facts(), view.statuses()
     kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
     code = view.code() if which == "stale" else None
@@ -53,7 +53,7 @@ def show_facts(view: View) -> dict[str, Any]:
 
 
 def show_fact(view: View, identifier: str) -> dict[str, Any]:
-    """Return one fact: its text and standing, its life, the exchange it came from, the code it speaks of."""
+    """Return one fact with its text, status, life, source exchanges, and the code of its files."""
     store = view.store
     known = next((one for one in view.facts() if one.id == identifier), None) or find_fact(store, identifier)
     fact = read_fact(store, known)
@@ -123,7 +123,7 @@ def _is_wanted(fact: Fact, status: Status, which: str, stale: object) -> bool:
 
 
 def _sources(view: View, fact: Fact) -> list[dict[str, Any]]:
-    """Return the first exchanges that a fact was learned from, with their texts, out of its session's file."""
+    """Return the first source exchanges of a fact, with their texts from its session's file."""
     store, session = view.store, fact.session
     tails = {tail_of(name) for name in (fact.origin.get("exchange", ""), *fact.sources) if name}
     if not (session and tails and store.tip):

@@ -1,4 +1,4 @@
-"""The search."""
+"""The search page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OVER = {Standing.SUPERSEDED.value, Standing.RETIRED.value, Standing.RESOLVED.va
 
 
 def show_search(view: View) -> dict[str, Any]:
-    """Return the hits of a search as the command line's, and the facts that were left out as they no longer hold."""
+    """Return the hits of a search, as `gitmem search` finds them, and the facts left out since they ended."""
     store, query = view.store, view.word("q")
     back = int(view.word("back")) if view.word("back").isdecimal() else 0
     deep, history = bool(view.word("deep")), bool(view.word("history"))

@@ -1,4 +1,4 @@
-"""The first page: what the next session will be told, what needs a person, whether it is recording."""
+"""The first page: the text for the next session's start, open tasks for the person, the state of recording."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FAILURES = 3
 
 
 def show_home(view: View) -> dict[str, Any]:
-    """Return the parts of the next session's start, what needs the person, and how recording stands."""
+    """Return the parts of the next session's start, open tasks for the person, and the state of recording."""
     store = view.store
     text = told(view)
     parts = [_part(part) for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]]
@@ -40,7 +40,7 @@ def show_home(view: View) -> dict[str, Any]:
 
 
 def told(view: View) -> str:
-    """Return what the next session is told."""
+    """Return the text for the start of the next session."""
     store = view.store
     pending = glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:

@@ -1,4 +1,4 @@
-"""What was learned of the project itself: its knowledge, hotspots, commands, and errors with what mended them."""
+"""Project knowledge on one page: stack, commands, hotspots, and errors with their solutions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_GROUP = 20
 
 
 def show_knowledge(view: View) -> dict[str, Any]:
-    """Return what is known of the project by kind, errors with their solutions, and the facts that tell of it."""
+    """Return project knowledge by kind, errors with their solutions, and facts about the project."""
     statuses = view.statuses()
     holding = [fact for fact in view.facts() if statuses[fact.id].holds]
     groups = []

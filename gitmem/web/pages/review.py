@@ -1,4 +1,4 @@
-"""What waits for a person: disputes, documents with two versions, stale facts, purges, extractive summaries."""
+"""Decisions for a person: disputes, documents with two versions, stale facts, purges, extractive summaries."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _MAX_DOCUMENT = 20_000  # characters of a document side by side
 
 
 def show_review(view: View) -> dict[str, Any]:
-    """Return what waits for a person."""
+    """Return the decisions that wait for a person."""
     store = view.store
     if not store.tip:
         return {"pairs": [], "documents": [], "stale": [], "purges": [], "summaries": []}

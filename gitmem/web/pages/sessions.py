@@ -17,7 +17,7 @@ _COMMITS = 200
 
 
 def show_sessions(view: View) -> dict[str, Any]:
-    """Return the sessions, the newest first, from behind the session `after`."""
+    """Return a page of the sessions, the newest first, starting behind the session `after`."""
     every = _known(view)
     first = next((place + 1 for place, one in enumerate(every) if one.id == view.word("after")), 0)
     page = every[first : first + LENGTH]

@@ -20,7 +20,7 @@ _FAILURES = 30
 
 
 def show_sync(view: View) -> dict[str, Any]:
-    """Return the remotes, the machines with when they last came, and failures."""
+    """Return the remotes, the machines with their last commits, and failures."""
     store = view.store
     log = FailureLog(store.private).failures()[-_FAILURES:][::-1]
     return {
@@ -34,7 +34,7 @@ def show_sync(view: View) -> dict[str, Any]:
 
 
 def show_stats(view: View) -> dict[str, Any]:
-    """Return growth by week, what a session costs in tokens, and what models cost today."""
+    """Return growth by week, the tokens of a session's start, and today's cost of models."""
     store = view.store
     statuses = view.statuses()
     days = view.days()
@@ -72,7 +72,7 @@ def _chart(title: str, weeks: list[Any], values: list[int]) -> dict[str, Any]:
 
 
 def _machines(view: View) -> list[dict[str, Any]]:
-    """Return the machines that committed here, with when each last did."""
+    """Return the machines that committed here, each with the time of its last commit."""
     store = view.store
     if not store.tip:
         return []

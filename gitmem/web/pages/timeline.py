@@ -19,7 +19,7 @@ _MAX_DIFF = 40_000  # characters
 
 
 def show_timeline(view: View) -> dict[str, Any]:
-    """Return commits, the newest first, from behind the commit `after`."""
+    """Return a page of the commits, the newest first, starting behind the commit `after`."""
     given = {name: view.word(name) for name in ("session", "type", "host", "machine", "op", "day")}
     filters: dict[str, Any] = {name: given[name] or None for name in ("session", "host", "machine", "op")}
     start = _day(given["day"])

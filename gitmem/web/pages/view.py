@@ -1,4 +1,4 @@
-"""What a page needs: the store, what the address asks for, and the project."""
+"""The input of a page: the store, the query of the address, and the project."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LENGTH = 50  # items of a list on one page
-_GROWN = 200  # commits among which the newest known one is looked for
+_GROWN = 200  # commits to search for the newest known one
 
 
 class Kept(dict[str, tuple[object, Any]]):
-    """What was worked out of a commit, by name, each with that commit: one of each is kept."""
+    """A cache of values derived from a commit, by name, with one value each."""
 
     def get_or_make(self, name: str, of: object, make: Callable[[], Any]) -> Any:
-        """Return what is kept of this commit, else make it."""
+        """Return the cached value of this commit, else make it."""
         found = self.get(name)
         if found is None or found[0] != of:
             found = self[name] = (of, make())
@@ -43,18 +43,18 @@ class Kept(dict[str, tuple[object, Any]]):
 
 @dataclass(frozen=True)
 class View:
-    """A request: the store as it is now, the words of the address, and what is kept between requests."""
+    """A request: the store in its present state, the query of the address, and the cache between requests."""
 
     store: Store
     asked: Mapping[str, str] = field(default_factory=dict)
     kept: Kept = field(default_factory=Kept)
 
     def word(self, name: str) -> str:
-        """Return what the address says of a name, "" if nothing."""
+        """Return the value of a query parameter, "" if it has none."""
         return self.asked.get(name, "").strip()
 
     def records(self) -> list[CommitRecord]:
-        """Return all commits, the newest first; of a history that has grown in line only the new ones are read."""
+        """Return all commits, the newest first; only new ones are read if history grew without a merge."""
         tip = self.store.tip
         if tip is None:
             return []
@@ -85,7 +85,7 @@ class View:
         return found
 
     def statuses(self) -> Mapping[str, Status]:
-        """Return how each fact stands."""
+        """Return the status of each fact."""
         found: Mapping[str, Status] = self.kept.get_or_make("statuses", self._headers, lambda: what_holds(self.facts()))
         return found
 
