@@ -2,13 +2,18 @@
 
     python bench/web.py [--commits 10000] [--facts 5000] [--long 100000]
 
-Makes a store with so many commits and facts, asks for each page in this process, once after the newest commit
-(cold: nothing is kept of it) and again (warm), and prints the worst of each; then again with the long history.
+Makes a store with so many commits and facts and a viewer in this process, as `gitmem web` leaves it when it has read
+the history. Asks for each page right after a memory was saved (what is kept was made of the commit before), and
+again; prints the median of three of both, the time of processors that the former takes (of git's processes, too:
+what an idle machine needs), and what `git log -50` takes as a process of its own; then again with the long history.
+A page is sent whole, so its first byte comes when all of it is made.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import json
 import os
 import subprocess
 import sys
@@ -16,6 +21,7 @@ import tempfile
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -23,12 +29,17 @@ import anyio
 import httpx2
 
 from gitmem.machine.context import Context
+from gitmem.machine.resources import read_resource
+from gitmem.memory.save.save import save
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.entry.save import Save
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
+from gitmem.model.ids import make_id
 from gitmem.store.health.status import read_status
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
-from gitmem.web.app import make_app
+from gitmem.web.app import FILES, make_app
 from gitmem.web.render import MENU
 
 PORT, TOKEN = 8791, "a-token-of-the-bench"
@@ -71,30 +82,82 @@ def fill(store: Store, facts: int, commits: int, done: int) -> None:
     store.mark(subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip())
 
 
-def measure(root: str, context: Context) -> dict[str, tuple[float, float, int]]:
-    """Return for each page the time to its first byte, cold and warm, and its size."""
-    app = make_app(lambda: Store(root, context), PORT, TOKEN)
+def save_one(store: Store, number: int) -> None:
+    """Save a decision, as an agent does while somebody looks at the pages."""
+    now = store.context.clock()
+    identifier = make_id(int(now.timestamp() * 1000), bytes([number % 256]) * 10)
+    text = f"{WORDS[number % len(WORDS)].capitalize()}{number} came into this bench."
+    save(store, Save(identifier, now, text, MemoryType.DECISION, (), "", "cli"), scan=True)
 
-    async def run() -> dict[str, tuple[float, float, int]]:
+
+def processors() -> float:
+    """Return the seconds of processors that this process and those it has waited for took."""
+    taken = os.times()
+    return time.process_time() + taken.children_user + taken.children_system
+
+
+def measure(root: str, context: Context) -> dict[str, tuple[float, float, float, int]]:
+    """Return for each page the time to its first byte right after a save, with that of processors, again, its size."""
+    app = make_app(lambda: Store(root, context), PORT, TOKEN)
+    saves = itertools.count()
+
+    async def run() -> dict[str, tuple[float, float, float, int]]:
         found = {}
         transport = httpx2.ASGITransport(app)
         async with httpx2.AsyncClient(transport=transport, base_url=f"http://127.0.0.1:{PORT}", timeout=600) as client:
+
+            async def ask(path: str) -> tuple[float, float, httpx2.Response]:
+                began, taken = time.perf_counter(), processors()
+                answer = await client.get(f"/{path}")
+                return time.perf_counter() - began, processors() - taken, answer
+
             await client.get(f"/?token={TOKEN}")
             facts = (await client.get("/facts.json")).json()["facts"]
             after = (await client.get("/timeline.json")).json()["next"]
-            sessions = [f"session/{facts[0]['session']}"] if facts and facts[0]["session"] else []
-            paths = ["", *MENU, "search?q=refund+queue", f"timeline?after={after}", f"fact/{facts[0]['id']}", *sessions]
+            fact = next(one for one in facts if one["session"])
+            items = [f"fact/{fact['id']}", f"session/{fact['session']}", "commit/HEAD"]
+            paths = ["", *MENU, "search?q=refund+queue", "facts?show=stale", f"timeline?after={after}", *items]
             for path in paths:
-                times = []
+                times: list[tuple[float, float, float]] = []
+                await ask(path)  # what serving threads make before somebody asks, and modules that it imports
                 for _ in range(3):
-                    began = time.perf_counter()
-                    answer = await client.get(f"/{path}")
-                    times.append(time.perf_counter() - began)
+                    save_one(Store(root, context), next(saves))
+                    times.append((await ask(path))[:2] + (await ask(path))[:1])
+                answer = (await ask(path))[2]
                 assert answer.status_code == 200, (path, answer.text)
-                found[path] = (times[0], min(times[1:]), len(answer.content))
+                first, taken, again = (median(column) for column in zip(*times, strict=True))
+                found[path] = (first, taken, again, len(answer.content))
         return found
 
     return anyio.run(run)
+
+
+def start(root: str, environ: dict[str, str]) -> tuple[float, float]:
+    """Return how long `gitmem web` takes until it prints its address, and from then until its first page is there."""
+    began = time.perf_counter()
+    command = [sys.executable, "-m", "gitmem", "web", "--json"]
+    folder = str(Path(__file__).resolve().parent.parent)
+    environ = {**environ, "PYTHONPATH": folder}
+    with subprocess.Popen(command, cwd=os.path.dirname(root), env=environ, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout
+            url = json.loads("".join(server.stdout.readline() for _ in range(3)))["url"]
+            printed = time.perf_counter()
+            with httpx2.Client(follow_redirects=True, timeout=600) as client:
+                assert client.get(url).status_code == 200
+            return printed - began, time.perf_counter() - printed
+        finally:
+            server.terminate()
+
+
+def yardstick(root: str) -> float:
+    """Return the median time of `git log -50` as a process."""
+    times = []
+    for _ in range(7):
+        began = time.perf_counter()
+        subprocess.run(["git", "-C", root, "log", "-50"], check=True, stdout=subprocess.DEVNULL)
+        times.append(time.perf_counter() - began)
+    return median(times)
 
 
 def main() -> None:
@@ -115,10 +178,16 @@ def main() -> None:
             fill(store, args.facts, commits, done)
             done = commits
             read_status(store)  # the cache of headers, as a session's start leaves it
-            print(f"\n{commits:,} commits, {args.facts:,} facts")
-            print(f"{'page':<28}{'first, ms':>10}{'again, ms':>10}{'KB':>8}")
-            for path, (cold, warm, size) in measure(store.root, context).items():
-                print(f"/{path[:26]:<27}{cold * 1000:>10.0f}{warm * 1000:>10.0f}{size / 1000:>8.1f}")
+            log = yardstick(store.root) * 1000
+            printed, shown = (seconds * 1000 for seconds in start(store.root, environ))
+            print(f"\n{commits:,} commits, {args.facts:,} facts; `git log -50` takes {log:.0f} ms")
+            print(f"{printed:.0f} ms until the address is printed, {shown:.0f} ms from then to the first page")
+            print(f"{'page':<28}{'after a save, ms':>18}{'CPU, ms':>10}{'again, ms':>10}{'KB':>8}")
+            for path, (first, taken, again, size) in measure(store.root, context).items():
+                times = f"{first * 1000:>18.0f}{taken * 1000:>10.0f}{again * 1000:>10.0f}"
+                print(f"/{path[:26]:<27}{times}{size / 1000:>8.1f}")
+        for name in FILES:
+            print(f"{name:<28}{len(read_resource('templates', 'web', name)) / 1000:>46.1f}")
 
 
 if __name__ == "__main__":

@@ -29,11 +29,10 @@ def standings(store: Store, hits: Sequence[Ranked]) -> Facts:
     """Return statuses and sessions of a store's facts; none if no hit is a fact."""
     if not any(is_fact(hit.units.memory(hit.index)) for hit in hits):
         return Facts()
-    from gitmem.model.fact.holds import what_holds
-    from gitmem.store.headers.facts import known_facts
+    from gitmem.store.headers.facts import known_facts, standing_of
 
     facts = known_facts(store)
-    return Facts(what_holds(facts), {fact.id: fact.origin.get("session", "") for fact in facts})
+    return Facts(standing_of(facts), {fact.id: fact.origin.get("session", "") for fact in facts})
 
 
 def holding(hits: list[Ranked], facts: Facts) -> list[Ranked]:

@@ -16,6 +16,7 @@ from starlette.routing import Route
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, UnreadableError
 from gitmem.machine import loopback
 from gitmem.machine.resources import read_resource
+from gitmem.store.headers.facts import standing_of
 from gitmem.store.history.records import read_records, resolve
 from gitmem.web.acts import MovedError, act
 from gitmem.web.guard import Guard
@@ -65,7 +66,7 @@ class _Pages:
         with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
             view = View(self._open(), {}, self._kept)
             view.records()
-            view.statuses()
+            standing_of(view.facts)
 
     def get(self, request: Request) -> Response:
         """Answer with a page, its JSON twin, or a static file."""

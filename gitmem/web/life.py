@@ -34,8 +34,15 @@ def life(store: Store, known: Fact, found: list[CommitRecord]) -> list[dict[str,
 
 def lines_between(before: str, now: str) -> list[dict[str, str]]:
     """Return the lines of two texts, each with its sign: "-", "+" or " "."""
-    compared = difflib.ndiff(before.splitlines(), now.splitlines())
-    return [{"sign": line[0], "text": line[2:]} for line in compared if line[0] != "?"]
+    old, new = before.splitlines(), now.splitlines()
+    lines: list[dict[str, str]] = []
+    for tag, start, end, first, last in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag == "equal":
+            lines += ({"sign": " ", "text": line} for line in old[start:end])
+            continue
+        lines += ({"sign": "-", "text": line} for line in old[start:end])
+        lines += ({"sign": "+", "text": line} for line in new[first:last])
+    return lines
 
 
 def _act(before: Fact | None, now: Fact | None) -> str:

@@ -46,6 +46,7 @@ class Status(Value):
         return self.standing in (Standing.IN_FORCE, Standing.DISPUTED)
 
 
+_IN_FORCE = Status(Standing.IN_FORCE)
 _ENDED = {
     FactStatus.SUPERSEDED: Standing.SUPERSEDED,
     FactStatus.RETIRED: Standing.RETIRED,
@@ -76,8 +77,7 @@ def what_holds(facts: Iterable[Fact]) -> dict[str, Status]:
     for fact in known.values():
         if fact.id in holding:
             disputes = tuple(rivals.get(fact.id, ()))
-            standing = Standing.DISPUTED if disputes else Standing.IN_FORCE
-            statuses[fact.id] = Status(standing, disputes=disputes)
+            statuses[fact.id] = Status(Standing.DISPUTED, disputes=disputes) if disputes else _IN_FORCE
         else:
             statuses[fact.id] = Status(_ENDED[fact.status], _successor(fact.id, after, ends), fact.when)
     return statuses

@@ -29,7 +29,7 @@ _META = re.compile(r"[\\.+*?()|\[\]{}^$#&\-~]")
 _NUMBER = re.compile(r":([0-9]+):")
 _RULES = (".gitignore", ".ignore", ".rgignore")
 _EXCLUDES = r"(?im)^\s*excludesfile\s*=\s*\"?([^\"\n]+)"
-_WORTH_KEEPING = 50  # newly checked files before the state is written
+_WORTH_CHECKING, _WORTH_BYTES = 50, 1 << 20  # new files, and their bytes, that are checked, which reads whole folders
 
 
 class BindingsMissingError(Exception):
@@ -115,8 +115,8 @@ class _Checked(Value):
 class _State:
     """The files that the bindings miss, kept in a file that can be deleted at any time.
 
-    Each version of a file is checked once. A file that changed since the last check has a later change time, so one
-    number tells which files to check.
+    Each version of a file is checked once; a few new ones wait for more, and count as missed. A file that changed
+    since the last check has a later change time, so one number tells which files to check.
     """
 
     _known: dict[str, _Checked] = {}  # noqa: RUF012  # by file, for a process that searches often
@@ -136,6 +136,9 @@ class _State:
         if not new:
             return state.missed
         checked = {file.path for file in new}
+        few = len(new) < _WORTH_CHECKING and sum(file.size for file in new) < _WORTH_BYTES
+        if few and state.until >= 0 and not any(map(_NUMBER.search, checked)):
+            return state.missed | checked  # as a save made them: Python searches them sooner than they are checked
         places = dict.fromkeys(map(_place, checked))
         visible = {
             path[len(root) + 1 :].replace(os.sep, "/")
@@ -149,7 +152,7 @@ class _State:
         last = frozenset(file for file in files if file.changed == until)
         state = _Checked(rules, until, last, (state.missed - checked) | bad)
         self._known[self._path] = state
-        if len(new) >= _WORTH_KEEPING:
+        if len(new) >= _WORTH_CHECKING:
             self._write(state)
         return state.missed
 

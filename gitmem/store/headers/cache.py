@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import stat
+from functools import lru_cache
 from itertools import islice
 
 from gitmem.errors import GitmemError
@@ -152,8 +153,17 @@ def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> I
                 yield from _documents(root, path, known, most)
 
 
-def _load(cache: str, most: int) -> dict[str, str] | None:
+def _load(cache: str, most: int) -> Mapping[str, str] | None:
     """Return the cached lines by path; none if the cache is unreadable, None if it is larger than `most` bytes."""
+    try:
+        status = os.lstat(cache)
+    except OSError:
+        return {}
+    return _lines(cache, most, (status.st_ino, status.st_mtime_ns, status.st_size))
+
+
+@lru_cache(maxsize=4)  # for a process that lives on: a server reads 5,000 lines at each request
+def _lines(cache: str, most: int, _version: tuple[int, ...]) -> Mapping[str, str] | None:
     try:
         data = read_regular(cache, most + 1) or b""
         if len(data) > most:

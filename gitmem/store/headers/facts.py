@@ -5,21 +5,39 @@ Tested through `tests/memory/facts/test_learn.py`.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from gitmem.machine.moment import datetime
 from gitmem.model.fact.fact import FOLDER, Fact, FactKind, FactStatus
 from gitmem.store.headers.cache import Header, read_headers
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from gitmem.model.fact.holds import Status
     from gitmem.store.headers.cache import Bounds
     from gitmem.store.store import Store
+
+_MOST_KEPT = 10_000  # facts that a process which lives on (a server) does not parse again
+_last: list[tuple[list[Fact], Mapping[str, Status]]] = []  # the facts that were asked about last, and their statuses
 
 
 def known_facts(store: Store) -> list[Fact]:
     """Return the facts of the work tree, sorted by path, without their texts."""
     return [fact_of(header) for header in fact_headers(store)]
+
+
+def standing_of(facts: Sequence[Fact]) -> Mapping[str, Status]:
+    """Return the status of each fact by its id, as `what_holds` says; of the same facts it is worked out once."""
+    from gitmem.model.fact.holds import what_holds
+
+    for known, statuses in _last:
+        if known == facts:  # quick, as `fact_of` returns the same objects
+            return statuses
+    made = what_holds(facts)
+    _last[:] = [(list(facts), made)]
+    return made
 
 
 def marked(store: Store, text: str) -> str:
@@ -37,6 +55,7 @@ def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool =
     return read_headers(store, FOLDER, _header, bounds, trusting=trusting)
 
 
+@lru_cache(maxsize=_MOST_KEPT)
 def fact_of(header: Header) -> Fact:
     """Return the fact of a header, without its text."""
     fields = dict(zip(_CACHED, header.load(), strict=True))

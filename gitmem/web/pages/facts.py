@@ -27,7 +27,7 @@ _CHOICES = 200  # facts that one can be superseded by
 
 def show_facts(view: View) -> dict[str, Any]:
     """Return a page of the facts that match the query, the newest first, starting behind the fact `after`."""
-    every, statuses = view.facts(), view.statuses()
+    every, statuses = view.facts, view.statuses
     kind, words, which = view.word("kind"), view.word("q").casefold(), view.word("show") or "holds"
     code = view.code() if which == "stale" else None
     stale = code.changed_since([fact for fact in every if statuses[fact.id].holds]) if code else {}
@@ -55,10 +55,10 @@ def show_facts(view: View) -> dict[str, Any]:
 def show_fact(view: View, identifier: str) -> dict[str, Any]:
     """Return one fact with its text, status, life, source exchanges, and the code of its files."""
     store = view.store
-    known = next((one for one in view.facts() if one.id == identifier), None) or find_fact(store, identifier)
+    known = next((one for one in view.facts if one.id == identifier), None) or find_fact(store, identifier)
     fact = read_fact(store, known)
-    facts = {one.id: one for one in view.facts()}
-    status, code = view.statuses()[known.id], view.code()
+    facts = {one.id: one for one in view.facts}
+    status, code = view.statuses[known.id], view.code()
     stale = code.changed_since([known]).get(known.id, ()) if code else ()
     found = records(store, path=known.path, limit=STEPS) if store.tip else []
     steps = [

@@ -56,9 +56,9 @@ def _needs(view: View) -> list[dict[str, Any]]:
     store = view.store
     if not store.tip:
         return []
-    statuses = view.statuses()
+    statuses = view.statuses
     code = view.code()
-    stale = code.changed_since([fact for fact in view.facts() if statuses[fact.id].holds]) if code else {}
+    stale = code.changed_since([fact for fact in view.facts if statuses[fact.id].holds]) if code else {}
     disputes = sum(len(status.disputes) for status in statuses.values()) // 2  # each side names the other
     spool, hooks = store.spool, HookSpool(store.private)
     return [

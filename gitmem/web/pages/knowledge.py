@@ -21,8 +21,8 @@ _MAX_GROUP = 20
 
 def show_knowledge(view: View) -> dict[str, Any]:
     """Return project knowledge by kind, errors with their solutions, and facts about the project."""
-    statuses = view.statuses()
-    holding = [fact for fact in view.facts() if statuses[fact.id].holds]
+    statuses = view.statuses
+    holding = [fact for fact in view.facts if statuses[fact.id].holds]
     groups = []
     for kind in _KINDS:
         found = sorted((fact for fact in holding if fact.kind is kind), key=lambda fact: fact.when, reverse=True)

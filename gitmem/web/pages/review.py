@@ -12,11 +12,12 @@ from gitmem.store.review.purges import preview_purge, waiting_purges
 from gitmem.store.review.take import sides_of
 from gitmem.web.life import lines_between
 from gitmem.web.pages.facts import blob_id, fact_value
-from gitmem.web.pages.view import LENGTH, View
 
 if TYPE_CHECKING:
     from gitmem.store.review.waiting import ToReview
+    from gitmem.web.pages.view import View
 
+_MOST = 20  # of each kind on the page; the others follow when these are answered
 _MAX_DOCUMENT = 20_000  # characters of a document side by side
 
 
@@ -24,12 +25,12 @@ def show_review(view: View) -> dict[str, Any]:
     """Return the decisions that wait for a person."""
     store = view.store
     if not store.tip:
-        return {"pairs": [], "documents": [], "stale": [], "purges": [], "summaries": []}
-    statuses, code = view.statuses(), view.code()
+        return {"pairs": [], "documents": [], "stale": [], "purges": [], "summaries": [], "more": {}}
+    statuses, code = view.statuses, view.code()
     disputed = any(status.disputes for status in statuses.values())
-    pairs = waiting_pairs(store)[:LENGTH] if disputed else []
-    authors = authors_of(store, [fact for pair in pairs for fact in (pair.older, pair.newer)])
-    holding = [fact for fact in view.facts() if statuses[fact.id].holds]
+    pairs, documents = waiting_pairs(store) if disputed else [], view.documents_to_review()
+    authors = authors_of(store, [fact for pair in pairs[:_MOST] for fact in (pair.older, pair.newer)])
+    holding = [fact for fact in view.facts if statuses[fact.id].holds]
     stale = code.changed_since(holding) if code else {}
 
     def side(known: Any) -> dict[str, Any]:
@@ -43,12 +44,14 @@ def show_review(view: View) -> dict[str, Any]:
             "machine": author.machine if author else "",
         }
 
+    long = (("pairs", pairs), ("documents", documents), ("stale", stale))
     return {
-        "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs],
-        "documents": [_document(view, item) for item in view.documents_to_review()[:LENGTH]],
-        "stale": [fact_value(fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][:LENGTH],
-        "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:LENGTH]],
-        "summaries": pending_archives(store, LENGTH),
+        "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
+        "documents": [_document(view, item) for item in documents[:_MOST]],
+        "stale": [fact_value(fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][:_MOST],
+        "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:_MOST]],
+        "summaries": pending_archives(store, _MOST),
+        "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},
     }
 
 

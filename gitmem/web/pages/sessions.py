@@ -51,11 +51,11 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
                 "outcome": exchange.outcome.value,
             }
         )
-    statuses = view.statuses()
+    statuses = view.statuses
     return {
         **_value(found),
         "exchanges": exchanges,
-        "facts": [fact_value(fact, statuses[fact.id]) for fact in view.facts() if fact.session == found.id],
+        "facts": [fact_value(fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
         "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_COMMITS],
         "count": found.commits,
     }

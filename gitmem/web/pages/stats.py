@@ -36,13 +36,13 @@ def show_sync(view: View) -> dict[str, Any]:
 def show_stats(view: View) -> dict[str, Any]:
     """Return growth by week, the tokens of a session's start, and today's cost of models."""
     store = view.store
-    statuses = view.statuses()
+    statuses = view.statuses
     days = view.days()
     today = store.context.clock().date()
     monday = today - timedelta(days=today.weekday())
     weeks = [monday - timedelta(weeks=back) for back in reversed(range(_WEEKS))]
     commits = [sum(days[week + timedelta(days=day)] for day in range(7)) for week in weeks]
-    learned = Counter(fact.created.astimezone().date() for fact in view.facts())
+    learned = Counter(fact.created.astimezone().date() for fact in view.facts)
     facts = [sum(learned[week + timedelta(days=day)] for day in range(7)) for week in weeks]
     standings = Counter(status.standing.value for status in statuses.values())
     text = told(view)

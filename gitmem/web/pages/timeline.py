@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 DAYS = 91  # of the strip
 WIDTH, HEIGHT = 910, 48
-_MAX_DIFF = 40_000  # characters
+_MAX_DIFF = 24_000  # characters
 
 
 def show_timeline(view: View) -> dict[str, Any]:

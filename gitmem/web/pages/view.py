@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from gitmem.model.fact.holds import what_holds
 from gitmem.project.code import project_code
-from gitmem.store.headers.facts import fact_headers, fact_of
+from gitmem.store.headers.facts import known_facts, standing_of
 from gitmem.store.history.records import records
 from gitmem.store.review.waiting import documents_to_review
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from gitmem.model.fact.fact import Fact
     from gitmem.model.fact.holds import Status
     from gitmem.project.code import ProjectCode
-    from gitmem.store.headers.cache import Header
     from gitmem.store.history.records import CommitRecord
     from gitmem.store.review.waiting import ToReview
     from gitmem.store.store import Store
@@ -77,17 +75,15 @@ class View:
         )
         return found
 
+    @cached_property
     def facts(self) -> list[Fact]:
-        """Return all facts, without their texts."""
-        found: list[Fact] = self.kept.get_or_make(
-            "facts", self._headers, lambda: [fact_of(header) for header in self._headers]
-        )
-        return found
+        """All facts, without their texts."""
+        return known_facts(self.store)
 
+    @property
     def statuses(self) -> Mapping[str, Status]:
         """Return the status of each fact."""
-        found: Mapping[str, Status] = self.kept.get_or_make("statuses", self._headers, lambda: what_holds(self.facts()))
-        return found
+        return standing_of(self.facts)
 
     def documents_to_review(self) -> list[ToReview]:
         """Return the documents of the tip that hold two versions."""
@@ -95,10 +91,6 @@ class View:
             "documents", self.store.tip, lambda: documents_to_review(self.store)
         )
         return found
-
-    @cached_property
-    def _headers(self) -> list[Header]:
-        return fact_headers(self.store)
 
     def code(self) -> ProjectCode | None:
         """Return the code of the project that the store stands in."""

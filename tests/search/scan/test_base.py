@@ -152,6 +152,26 @@ def test_what_changes_between_two_searches_is_seen(look):
     assert look({"k/a.md": b"pear\n"}, "apple") == {"k/b.md": [1], "k/c.md": [1]}
 
 
+def test_few_new_files_are_searched_without_reading_their_whole_folders(tmp_path):
+    scanner, root = make_bindings(tmp_path), tmp_path / "store"
+    read: list[str] = []
+    readable = scanner._readable
+    scanner._readable = lambda place: read.append(place) or readable(place)
+    (root / "k").mkdir(parents=True)
+    (root / "k" / "a.md").write_text("apple\n")
+
+    def found() -> list[str]:
+        return sorted(scanner.scan(str(root), list_paths(str(root)), ["apple"]))
+
+    assert (found(), len(read)) == (["k/a.md"], 1)
+    (root / "k" / "b.md").write_bytes(b"\xff\napple\n")  # the bindings would miss it
+    (root / "k" / "a.md").write_text("pear\n")
+    assert (found(), len(read)) == (["k/b.md"], 1)
+    for number in range(60):
+        (root / "k" / f"{number:02}.md").write_text("apple\n")
+    assert (len(found()), len(read)) == (61, 2)
+
+
 def test_no_files_are_no_trouble(look, tmp_path):
     (tmp_path / "store").mkdir()
 

@@ -11,6 +11,7 @@ from gitmem.machine.beneath import HANDLES
 from gitmem.search.units.passage import read_passage
 from gitmem.store.headers import cache as under_test
 from gitmem.store.headers.cache import FOLDER, Bounds, never, read_headers
+from gitmem.store.headers.facts import known_facts, standing_of
 from tests.machine.test_beneath import Swap
 
 
@@ -144,3 +145,17 @@ def test_a_pipe_in_the_place_of_the_cache_keeps_nobody_waiting(desk):
     cache.parent.mkdir(exist_ok=True)
     os.mkfifo(cache)
     assert len(headers(desk)) == 1
+
+
+def test_a_process_that_lives_on_parses_and_weighs_the_same_facts_once(desk):
+    text = "---\nid: d00000000{}a\nkind: decision\nstatus: active\ncreated: 2026-11-01T10:00:00+00:00\n---\n{}\n"
+    first = put(desk, "a.md", text.format("01", "We use Redis."))
+    put(desk, "b.md", text.format("02", "We use Go."))
+    facts = known_facts(desk.store)
+    statuses = standing_of(facts)
+    assert all(one is other for one, other in zip(facts, known_facts(desk.store), strict=True))
+    assert standing_of(known_facts(desk.store)) is statuses
+    first.write_text(text.format("01", "We use Redis.").replace("active", "retired"), encoding="utf-8")
+    changed = known_facts(desk.store)
+    assert [one is other for one, other in zip(facts, changed, strict=True)] == [False, True]
+    assert [standing_of(changed)[fact.id].holds for fact in changed] == [False, True]
