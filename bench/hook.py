@@ -24,7 +24,6 @@ import uuid
 from pathlib import Path
 
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.shim import LATE
 
 DELIVER = "sh: cat > tmp && mv tmp new"
 PYTHON = "python -c 'import json'"
@@ -112,7 +111,7 @@ class Project:
         filler = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_response": {"stdout": "x" * 7_700}}
         data = self.payload(event, str(uuid.uuid4()), source="startup", prompt=SPEAKS, tool_use_id="t", **filler)
         self.clear()
-        ours = HOST.events[event].removesuffix(LATE)
+        ours = HOST.events[event].partition(".")[0]
         for number in range(4 if name == FIFTH else 0):
             (self.spool / f"Unknown-1-1-{number}.json").write_bytes(b"{}")
         spent = timed(["/bin/sh", "-c", HOST.commands()[event]], self.folder, self.environ, data)
@@ -146,7 +145,7 @@ def main() -> None:
     args = parser.parse_args()
     global HOST, FIFTH  # noqa: PLW0603
     HOST = find_host(args.host)
-    tool = next(event for event, ours in HOST.events.items() if ours == "PostToolUse")
+    tool = next(event for event, ours in HOST.events.items() if ours.partition(".")[0] == "PostToolUse")
     FIFTH = f"{tool}, the fifth"
     folder = Path(tempfile.mkdtemp(prefix="gitmem-bench-"))
     try:

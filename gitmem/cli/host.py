@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from gitmem.hosts.settings.edits import Shipped
 
 
+_MOST_BYTES = 100_000  # of a file that is looked into
+
+
 def add_host_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `install` and `uninstall`."""
     parser.add_argument("host", nargs="?", choices=NAMES, metavar="AGENT", help=", ".join(NAMES))
@@ -106,7 +109,13 @@ def hooked_file(host: Host, place: Place) -> str:
 
 
 def _is_there(item: Edit | Shipped) -> bool:
-    return is_present(item) if isinstance(item, Edit) else os.path.isfile(item.path)
+    if isinstance(item, Edit):
+        return is_present(item)
+    try:
+        with open(item.path, "rb") as file:  # another's hook may have this name, too
+            return b"gitmem" in file.read(_MOST_BYTES)
+    except OSError:
+        return False
 
 
 def project_top(start: str) -> str:

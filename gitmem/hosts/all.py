@@ -15,6 +15,8 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    Home = tuple[Mapping[str, str], str]  # the environment, the home folder
+
 # By the word of the command line: the file, a part of the paths of its transcripts, and what their first line has.
 _FILES = {
     "claude": ("claude_code", "/.claude/projects/", ""),
@@ -24,6 +26,7 @@ _FILES = {
     "copilot": ("copilot", "/.copilot/session-state/", '"copilotVersion":'),
     "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
     "pi": ("pi", "/.pi/agent/sessions/", '"type":"session","version":'),
+    "cline": ("cline", ".messages.json", ""),
     "cursor": ("cursor", "", ""),
     "opencode": ("opencode", "", ""),
     "kilo": ("kilo", "", ""),
@@ -61,16 +64,21 @@ def caller(payload: Mapping[str, object], named: str) -> str:
     return _writer(text_of(payload, "transcript_path"))
 
 
-def read_payload(payload: Payload, named: str, event: str = "") -> tuple[str, Payload | None]:
+def read_payload(payload: Payload, named: str, event: str, home: Home) -> tuple[str, Payload | None]:
     """Return the label of the host that sent a payload, and the payload with Claude Code's keys, None if it is useless.
 
-    `event` is gitmem's name of the event, for the hosts whose payloads do not say it.
+    `event` is gitmem's name of the event, for the hosts whose payloads do not say it; `home` leads to the
+    transcripts that payloads do not name.
     """
     name = caller(payload, named)
     if name == CLAUDE:
         return "claude-code", payload
     host = find_host(name)
-    return host.label, host.read({"hook_event_name": event} | payload)
+    read = host.read({"hook_event_name": event} | payload)
+    if read is None or host.transcript is None:
+        return host.label, read
+    path = host.transcript(*home, text_of(read, "session_id"))
+    return host.label, read | {"transcript_path": path}
 
 
 def name_of(label: str) -> str:

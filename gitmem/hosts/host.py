@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
-from gitmem.hosts.shim import LATE, command
+from gitmem.hosts.shim import DUE, LATE, command
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.model.session.transcript import Record, Unread
 
 Payload = dict[str, object]
+_PROMPT = "UserPromptSubmit"
 
 
 class Scope(Enum):
@@ -61,11 +62,13 @@ class Host(Value):
 
     `name` is the word of the command line, and `label` what entries say. `events` has gitmem's name of each of the
     host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `shim.LATE` with the
-    next prompt. `folder`, below the home, shows that the host is there. `edits` is what `gitmem install` writes.
+    next prompt, or with the next event that has `shim.DUE`. `folder`, below the home, shows that the host is there.
+    `edits` is what `gitmem install` writes.
     `read` turns a payload into Claude Code's keys, or into None where memory needs nothing of it. `records` reads the
     lines of a transcript, which `lines` makes of a path where it is no text file; `sessions` are the paths of a
-    project's transcripts. `trust` gives the tables by which the host trusts the hooks in a file with
-    this path and text, where it asks for that; `note` is what a person has to do once after installing.
+    project's transcripts, and `transcript` makes the path of one, of the environment, the home and
+    the session's id, for hosts whose payloads name none. `trust` gives the tables by which the host trusts the hooks in
+    a file with this path and text, where it asks for that; `note` is what a person has to do once after installing.
     """
 
     name: str
@@ -80,12 +83,17 @@ class Host(Value):
     records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
     lines: Callable[[str], Iterator[str]] | None = None
     sessions: Callable[[Place], list[str]] | None = None
+    transcript: Callable[[Mapping[str, str], str, str], str] | None = None
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
 
     def tells_later(self, event: str) -> bool:
         """Say whether the host is told its memory with the prompt after this event, in gitmem's name for it."""
         return f"{event}{LATE}" in self.events.values()
+
+    def tells_with(self, event: str) -> bool:
+        """Say whether what is told late is told with this event, in gitmem's name for it."""
+        return event == _PROMPT or f"{event}{DUE}" in self.events.values()
 
     def commands(self) -> dict[str, str]:
         """Return the line to be run at each of the host's events."""

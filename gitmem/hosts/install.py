@@ -47,6 +47,7 @@ class Change:
     after: bytes | None
     record: Record | None
     folders: tuple[str, ...] = ()
+    executable: bool = False
 
     @property
     def changes(self) -> bool:
@@ -138,7 +139,7 @@ def plan_whole(path: str, content: bytes) -> Change:
     return Change(path, before, content, None, _missing_folders(path))
 
 
-def plan_put(path: str, content: bytes, known: Record | None) -> Change:
+def plan_put(path: str, content: bytes, known: Record | None, *, executable: bool = False) -> Change:
     """Plan to put a file of gitmem's where there is none, or where there is one that it wrote; others stay as they are.
 
     Raises:
@@ -153,7 +154,7 @@ def plan_put(path: str, content: bytes, known: Record | None) -> Change:
     elif known is None:
         # The team's repository brought the same file: uninstall must leave it.
         return Change(path, before, before, None)
-    return Change(path, before, content, replace(known, digest=_digest(content)))
+    return Change(path, before, content, replace(known, digest=_digest(content)), executable=executable)
 
 
 def plan_take(path: str, known: Record) -> Change:
@@ -225,7 +226,7 @@ def _replace(change: Change) -> None:
     if change.after is not None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
         mode = None if change.before is None else stat.S_IMODE(os.stat(target).st_mode)
-        _write(target, change.after, mode)
+        _write(target, change.after, mode, executable=change.executable)
         return
     os.unlink(target)
     with contextlib.suppress(OSError):  # something else is in it now
@@ -233,7 +234,7 @@ def _replace(change: Change) -> None:
             os.rmdir(folder)
 
 
-def _write(path: str, data: bytes, mode: int | None) -> None:
+def _write(path: str, data: bytes, mode: int | None, *, executable: bool = False) -> None:
     """Replace a file atomically; without `mode` it gets that of new files."""
     descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path))
     try:
@@ -241,7 +242,7 @@ def _write(path: str, data: bytes, mode: int | None) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.chmod(temporary, _usual_mode() if mode is None else mode)
+        os.chmod(temporary, _usual_mode(executable=executable) if mode is None else mode)
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
@@ -249,10 +250,10 @@ def _write(path: str, data: bytes, mode: int | None) -> None:
         raise
 
 
-def _usual_mode() -> int:
+def _usual_mode(*, executable: bool) -> int:
     mask = os.umask(0o077)
     os.umask(mask)
-    return 0o666 & ~mask
+    return (0o777 if executable else 0o666) & ~mask
 
 
 def _read(path: str) -> bytes | None:

@@ -19,12 +19,14 @@ def command(event: str, host: str = "claude", folder: str = f"$HOME/{'/'.join(FO
 
 
 def _with_host(event: str, host: str) -> str:
-    name, late, _ = event.partition(LATE)
-    return f"{name}.{host}{late}"
+    name, dot, when = event.partition(".")
+    return f"{name}.{host}{dot}{when}"
 
 
 LATE = ".late"
 """After the name of an event: the host is told its memory with the next prompt, not at this event."""
+DUE = ".due"
+"""After the name of an event: with it the host is told what is told late, as it hears no answer at its prompts."""
 
 
 def is_ours(text: object) -> bool:

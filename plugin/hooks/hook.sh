@@ -6,10 +6,11 @@
 #     h=$HOME/.local/share/gitmem/hook.sh; [ -r "$h" ] && gitmem=PostToolUse . "$h"; exit 0
 #
 # $gitmem is the event in gitmem's word for it and, for all agents but Claude Code, the agent: PostToolUse.codex. A third
-# word, SessionStart.gemini.late, says that the agent is told its memory with the next prompt. Standard input is the event,
-# as JSON. It becomes a file in the store's spool, by `cat` alone: no Python starts but for what is answered, a start, a
-# prompt, an error. The line reads this file into its own shell, since `sh hook.sh` would cost one more process. It runs
-# in dash, bash, busybox's ash and zsh as sh: POSIX, and `-ef` and `-O`, which all of them have.
+# word, SessionStart.gemini.late, says that the agent is told its memory with the next prompt, or, where it hears no answer
+# at prompts, with the next PostToolUse.cline.due. Standard input is the event, as JSON. It becomes a file in the store's
+# spool, by `cat` alone: no Python starts but for what is answered, a start, a prompt, an error. The line reads this file
+# into its own shell, since `sh hook.sh` would cost one more process. It runs in dash, bash, busybox's ash and zsh as sh:
+# POSIX, and `-ef` and `-O`, which all of them have.
 #
 # Whatever happens, the exit code is 0 and nothing but an answer is printed: 2 would block the agent. That is why no
 # special built-in (`exec`, `:`) is redirected: where that fails, dash ends with 2. Where gitmem takes over, it is by
@@ -21,7 +22,10 @@
 
 [ "$GITMEM_HOOKS" = off ] && exit 0
 h=
-case $gitmem in *.late) gitmem=${gitmem%.late} h=late ;; esac
+case $gitmem in
+*.late) gitmem=${gitmem%.late} h=late ;;
+*.due) gitmem=${gitmem%.due} h=due ;;
+esac
 a=claude
 case $gitmem in *.*) a=${gitmem#*.} ;; esac
 e=${gitmem%%.*}
@@ -94,8 +98,8 @@ done
 [ "$d" ] || p=$PWD
 cd / || exit 0
 
-# The agent of this process is to be told its memory with the next prompt, which gitmem then answers.
-[ "$d" ] && [ "$e" = UserPromptSubmit ] && [ -e "$d/tell-$PPID" ] && d= ask=1
+# The agent of this process is to be told its memory with the next prompt, or the next such event: gitmem answers it.
+case $e$h in UserPromptSubmit | *due) [ "$d" ] && [ -e "$d/tell-$PPID" ] && d= ask=1 ;; esac
 
 # A name that an earlier process with our number has taken is never written to. The folder is its owner's alone; a
 # `umask` here would be passed on to the gitmem that is started below, and to the store's files.
@@ -107,7 +111,7 @@ fi
 if [ "$d" ]; then
     cat >>"$f"
     [ -s "$f" ] || rm -f "$f"
-    [ "$h" ] && true >"$d/tell-$PPID"
+    [ "$h" = late ] && true >"$d/tell-$PPID"
     # At a turn's end, and at every fifth event of tools, commit the spool in the background.
     set -- "$d"/*.json
     case $e$(($# % 5)) in
@@ -120,7 +124,9 @@ if [ "$d" ]; then
     case $gitmem in
     UserPromptSubmit*) [ -e "$d/off-UserPromptSubmit" ] || h=tell ;;
     PostToolUseFailure*) [ -e "$d/off-PostToolUseFailure" ] || h=tell ;;
-    PostToolUse.*) [ -e "$d/off-PostToolUseFailure" ] || ! grep -q 'Exit [Cc]ode: [1-9]' "$f" || h=tell ;;
+    PostToolUse.*)
+        [ -e "$d/off-PostToolUseFailure" ] || ! grep -q -e 'Exit [Cc]ode: [1-9]' -e 'exited with code [1-9]' "$f" || h=tell
+        ;;
     esac
     [ "$h" = tell ] && find_gitmem && exec "$g" -C "$p/" hook "$a" "$e" --delivered "$f"
 elif [ "$ask" ]; then

@@ -129,7 +129,7 @@ def _take(door: Door, call: Call) -> None:
         if data.strip():
             _log(door, f"a payload of {len(data):,} bytes is not a JSON object, so it was dropped")
         return
-    _, read = read_payload(payload, call.host, call.event)
+    _, read = read_payload(payload, call.host, call.event, (door.environ, door.home()))
     event, cwd = (read or {}).get("hook_event_name"), payload.get("cwd")
     name = event if isinstance(event, str) else ""
     root = _find(door, (cwd if isinstance(cwd, str) else "",))
@@ -168,7 +168,7 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
         spool.owe(owner)
     if name == _ANSWERED and host.tells_later(name):
         return
-    starts = name == _ANSWERED or (name == _PROMPT and spool.is_owed(owner))
+    starts = name == _ANSWERED or (host.tells_with(name) and spool.is_owed(owner))
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(door, root))
@@ -212,7 +212,7 @@ def _answer_start(
         store = _open(door, root)
         found = glance(store)
         transcript = payload.get("transcript_path")
-        kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") == _PROMPT
+        kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
         known = kept and isinstance(transcript, str) and _knows(transcript, MARKER)
         stands = _stands(store, payload, found)
         if known:

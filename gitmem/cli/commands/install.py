@@ -192,7 +192,7 @@ def _planned(args: argparse.Namespace, door: Door, host: Host, scope: Scope, par
     others = []
     for item in items:
         if isinstance(item, Shipped):
-            change = plan_put(item.path, item.data, records.get(item.path))
+            change = plan_put(item.path, item.data, records.get(item.path), executable=item.executable)
             changes.append((item.part, change))
             others += [item.path] * (change.after != item.data)
     for _, change in changes:

@@ -43,6 +43,7 @@ class Shipped:
     part: str
     path: str
     data: bytes
+    executable: bool = False
 
 
 def hooks_edit(path: str, hooks: Mapping[str, Mapping[str, object]], *, flat: bool = False, begun: str = "") -> Edit:

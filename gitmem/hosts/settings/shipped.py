@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
 
-from gitmem.hosts.settings.edits import COMMANDS, SKILL, Shipped
+from gitmem.hosts.settings.edits import COMMANDS, HOOKS, SKILL, Shipped
 from gitmem.machine.resources import resource
 
 _HEADER = re.compile(r"---\n(?P<header>.*?)\n---\n+(?P<body>.*)", re.DOTALL)
@@ -47,6 +48,13 @@ def as_toml(text: str) -> tuple[str, str]:
     body = body.replace(_ALL_WORDS, "{{args}}")
     lines = [f"description = {json.dumps(description, ensure_ascii=False)}"] * bool(description)
     return ".toml", "\n".join([*lines, f"prompt = {json.dumps(body, ensure_ascii=False)}", ""])
+
+
+def event_files(folder: str, lines: Mapping[str, str]) -> Iterator[Shipped]:
+    """Yield an executable file an event, which runs the line; none on Windows, where hosts start files otherwise."""
+    for event, line in lines.items() if sys.platform != "win32" else ():
+        text = f"#!/bin/sh\n# Written by 'gitmem install'. Without gitmem on the machine it does nothing.\n{line}\n"
+        yield Shipped(HOOKS, os.path.join(folder, event), text.encode(), executable=True)
 
 
 def _files(kind: str) -> Iterator[tuple[list[str], bytes]]:

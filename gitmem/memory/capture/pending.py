@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
+    from gitmem.machine.context import Context
     from gitmem.store.spool.hooks import Delivered
     from gitmem.store.store import Store
 
@@ -63,9 +64,9 @@ class _Seen(Value):
     event: HookEvent | None
 
 
-def read_pending(spool: HookSpool, now: datetime, alive: Callable[[int], bool]) -> Pending:
+def read_pending(spool: HookSpool, context: Context, alive: Callable[[int], bool]) -> Pending:
     """Read the spool; `alive` returns whether the process with an id still runs."""
-    seen = spool.read(lambda file: _Seen(file.name, file.at, file.owner, *_event(file)))
+    seen, now = spool.read(lambda file: _Seen(file.name, file.at, file.owner, *_event(file, context))), context.clock()
     events = [one.event for one in seen if one.event]
     owners: dict[str, tuple[datetime, int]] = {}
     for one in seen:
@@ -87,10 +88,10 @@ def read_pending(spool: HookSpool, now: datetime, alive: Callable[[int], bool]) 
     )
 
 
-def _event(file: Delivered) -> tuple[bool, HookEvent | None]:
+def _event(file: Delivered, context: Context) -> tuple[bool, HookEvent | None]:
     """Return whether a payload can be parsed, and its event; None for events that memory does not use."""
     try:
-        label, payload = read_payload(file.payload, file.host, file.event)
+        label, payload = read_payload(file.payload, file.host, file.event, (context.environ, context.home))
         event = parse_payload(payload, file.at, label) if payload is not None else None
     except ValueError:
         return False, None
@@ -146,4 +147,4 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
 
 def look(store: Store, alive: Callable[[int], bool] = is_running) -> Pending:
     """Return the content of the spool."""
-    return read_pending(HookSpool(store.private), store.context.clock(), alive)
+    return read_pending(HookSpool(store.private), store.context, alive)

@@ -9,7 +9,7 @@ import contextlib
 import os
 import stat
 
-from gitmem.hosts.all import name_of, read_records
+from gitmem.hosts.all import find_host, name_of, read_records
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Role, records
 from gitmem.model.session.turns import fold
@@ -64,8 +64,11 @@ def last_answer(path: str, turn: str) -> str:
 
 def recorded_turn(path: str, turn: Turn) -> Turn | None:
     """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
-    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").splitlines(keepends=True)
-    found = fold(hook_events(read_records(lines, name=name_of(turn.host)), None, turn.host))
+    name = name_of(turn.host)
+    own = find_host(name).lines  # of a host whose transcript is no file of lines, all are read
+    data = b"" if own else _end(path, _USAGE_BYTES)[0]
+    lines = own(path) if own else data.decode("utf-8", "replace").splitlines(keepends=True)
+    found = fold(hook_events(read_records(lines, name=name), None, turn.host))
     return next((one for one in reversed(found) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
 
 

@@ -14,7 +14,6 @@ from gitmem.cli.commands.hook import hook
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.shim import LATE
 from gitmem.machine.context import Context
 from gitmem.memory.capture.pending import look
 from gitmem.store.spool.hooks import HookSpool
@@ -76,6 +75,18 @@ def test_copilot_is_told_again_after_a_compaction(run):
     assert not run(payload("UserPromptSubmit", prompt="go on", **COPILOT), "copilot", "UserPromptSubmit")
 
 
+def test_cline_is_told_with_the_first_tool_after_a_start_as_it_hears_no_answer_before(run, project):
+    def called(tool: str) -> str:
+        result = {"tool_result": {"id": tool, "name": "run_commands", "input": {}, "output": []}}
+        common = {"sessionContext": {"rootSessionId": "s"}, "workspaceRoots": [str(project)]}
+        return run(json.dumps(common | result).encode(), "cline", "PostToolUse")
+
+    assert called("1") == ""
+    assert run(b'{"hookName": "agent_start", "taskId": "s"}', "cline", "SessionStart") == ""
+    assert "uv instead of pip" in json.loads(called("2"))["contextModification"]
+    assert called("3") == ""
+
+
 def mutated(value: object, chance: random.Random) -> object:
     """Return JSON with one of its values replaced by something else, or left out, or repeated."""
     odd = [
@@ -122,7 +133,7 @@ def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, ho
     )
     if not paths:
         pytest.skip(f"no recorded payloads of {host} at {RECORDED}")
-    events = [ours.removesuffix(LATE) for ours in find_host(host).events.values() if ours != "SessionStart"] or [""]
+    events = [ours.partition(".")[0] for ours in find_host(host).events.values() if ours != "SessionStart"] or [""]
     chance, seen = random.Random(17), {path for path in project.parent.rglob("*") if ".gitmem" not in path.parts}
     given = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     spool = HookSpool(str(project / ".gitmem" / ".git" / "gitmem"))

@@ -34,7 +34,7 @@ def recorded_transcript(tmp_path):
         rows = RECORDED / "transcripts" / host / "rows.jsonl"
         if rows.exists():
             return _database(rows, tmp_path / host / f"{host}.db")
-        paths = sorted((RECORDED / "transcripts" / host).rglob("*.jsonl"))
+        paths = sorted((RECORDED / "transcripts" / host).rglob("*.jsonl" if host != "cline" else "*.messages.json"))
         if not paths:
             pytest.skip(f"no recorded transcript of {host} at {RECORDED}")
         return str(paths[0])

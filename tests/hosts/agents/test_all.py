@@ -10,7 +10,7 @@ import pytest
 from gitmem.hosts.all import NAMES, caller, find_host
 from gitmem.hosts.host import Place, Scope
 from gitmem.hosts.settings.edits import HOOKS, Edit
-from gitmem.hosts.shim import LATE, is_ours
+from gitmem.hosts.shim import is_ours
 from gitmem.model.session.events import HookKind
 
 HOSTS = [find_host(name) for name in NAMES]
@@ -26,7 +26,7 @@ def edits(host, scope=Scope.USER):
 @BY_NAME
 def test_a_host_says_who_it_is_and_names_events_that_gitmem_knows(host):
     assert find_host(host.name) is host
-    assert {name.removesuffix(LATE) for name in host.events.values()} <= {kind.value for kind in HookKind}
+    assert {name.partition(".")[0] for name in host.events.values()} <= {kind.value for kind in HookKind}
     assert all(is_ours(line) and len(line) <= 160 for line in host.commands().values())
 
 

@@ -16,6 +16,7 @@ from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import fold
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
+HOME: tuple[dict[str, str], str] = ({}, "/h")
 FAMILY = pytest.mark.parametrize("host", ["opencode", "kilo"])
 
 
@@ -56,8 +57,8 @@ def test_what_the_plugin_sends_is_read_in_claude_codes_words():
         "tool_name": "write",
         "tool_input": {"filePath": "/p/notes.md", "content": "x"},
     }
-    event = parse_payload(read_payload(payload, "opencode")[1], AT, "opencode")
+    event = parse_payload(read_payload(payload, "opencode", "", HOME)[1], AT, "opencode")
     assert (event.tool, event.files) == ("Write", ("/p/notes.md",))
     prompt = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": '"set it up"', "prompt_id": "msg_1"}
-    event = parse_payload(read_payload(prompt, "kilo")[1], AT, "kilo")
+    event = parse_payload(read_payload(prompt, "kilo", "", HOME)[1], AT, "kilo")
     assert (event.kind, event.text, event.turn) == (HookKind.PROMPT, "set it up", "msg_1")

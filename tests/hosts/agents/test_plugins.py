@@ -84,7 +84,7 @@ def played(tmp_path):
 
 
 def turns(sent, host):
-    read = [(number, read_payload(payload, host)) for number, payload in enumerate(sent)]
+    read = [(number, read_payload(payload, host, "", ({}, "/h"))) for number, payload in enumerate(sent)]
     events = (parse_payload(payload, AT + timedelta(seconds=number), label) for number, (label, payload) in read)
     return fold(event for event in events if event is not None)
 

@@ -16,19 +16,21 @@ from gitmem.model.session.turns import fold
 
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."
-HOSTS = ["codex", "copilot", "droid", "gemini", "qwen"]
+HOSTS = ["cline", "codex", "copilot", "droid", "gemini", "qwen"]
 FOLDERS = {"copilot": "copilot/pascal"}
-SAYS_FAILURES = {"copilot", "gemini", "qwen"}  # by hooks; Codex does not
+SAYS_FAILURES = {"cline", "copilot", "gemini", "qwen"}  # by hooks; Codex does not
 WITHOUT_ANSWER = {"copilot", "droid"}  # in hooks; the transcript has it
-WITHOUT_PROMPT = {"droid"}  # in hooks of a run without a screen
+WITHOUT_PROMPT = {"cline", "droid"}  # in hooks of a run without a screen
+CLINE = {"agent_start": "TaskStart", "tool_result": "PostToolUse", "agent_end": "TaskComplete"}
 
 
 def events_of(payloads, host):
     asked = find_host(host).events
     for number, payload in enumerate(payloads):
-        if payload.get("hook_event_name") not in asked:
+        given = payload.get("hook_event_name") or CLINE.get(str(payload.get("hookName")))
+        if given not in asked:
             continue
-        label, read = read_payload(payload, host, "")
+        label, read = read_payload(payload, host, asked[given].partition(".")[0], ({}, "/h"))
         event = parse_payload(read, AT + timedelta(seconds=number), label) if read is not None else None
         if event is not None:
             yield event
@@ -50,7 +52,7 @@ def test_recorded_payloads_become_the_turn_that_was(recorded_payloads, host):
     assert "CONTEXT-MARK" not in turn.prompt + turn.answer
 
 
-@pytest.mark.parametrize("host", [*HOSTS, "pi"])  # whose payloads its extension makes
+@pytest.mark.parametrize("host", [*HOSTS[1:], "pi"])  # whose payloads its extension makes
 @pytest.mark.parametrize("named", [True, False])
 def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, host, named, tmp_path):
     path = tmp_path / "copied.jsonl"  # so that only its content, or the name of the host, says whose it is

@@ -1,0 +1,145 @@
+"""Cline CLI: an executable file an event, memory told with a tool's result, sessions in one JSON file each.
+
+Seen with Cline CLI 3.0.65. It hears answers at tools only, so its memory is told with the first one. No event has the
+prompt, and none says that a session has ended: prompts are read from its record of the session. Each run of the agent
+begins with `TaskStart`, also at a session's second prompt.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of
+from gitmem.hosts.jsonitems import about, session_lines
+from gitmem.hosts.shim import DUE, LATE
+from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_TOOLS = {"run_commands": "Bash", "editor": "Edit"}
+_TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
+_EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
+_LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
+_MESSAGES = ".messages.json"
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import server_edit
+    from gitmem.hosts.settings.shipped import event_files, skills
+
+    folder = place.folder(".cline", "CLINE_DIR")
+    listing = os.path.join(_data(place.environ, place.home), "settings", "cline_mcp_settings.json")
+    server = server_edit(listing, ("mcpServers", "gitmem"), {"command": "gitmem", "args": ["mcp"], "disabled": False})
+    return (
+        *event_files(os.path.join(folder, "hooks"), HOST.commands()),
+        *[server] * (place.scope is Scope.USER),  # a project has no list of its own
+        *skills(os.path.join(folder, "skills")),
+    )
+
+
+def _data(environ: Mapping[str, str], home: str) -> str:
+    own = environ.get("CLINE_DIR") or os.path.join(home, ".cline")
+    return environ.get("CLINE_DATA_DIR") or os.path.join(own, "data")
+
+
+def _transcript(environ: Mapping[str, str], home: str, session: str) -> str:
+    known = re.fullmatch(r"[A-Za-z0-9_-]+", session)  # else it is no name of a file
+    return os.path.join(_data(environ, home), "sessions", session, session + _MESSAGES) if known else ""
+
+
+def _read(payload: Payload) -> Payload | None:
+    """Return a payload with Claude Code's keys; None for the start and the end of a subagent."""
+    roots, inner = payload.get("workspaceRoots"), text_of(payload, "parent_agent_id")
+    event = text_of(payload, "hook_event_name")
+    known: Payload = {
+        "hook_event_name": event,
+        "session_id": text_of(payload, "sessionContext", "rootSessionId") or text_of(payload, "taskId"),
+        "cwd": next(iter(roots), "") if isinstance(roots, list) else "",
+        "agent_id": inner and text_of(payload, "agent_id"),
+        "last_assistant_message": text_of(payload, "turn", "outputText"),
+    }
+    result = payload.get("tool_result")
+    if isinstance(result, dict):
+        tool, (said, failed) = text_of(result, "name"), _outcome(result.get("output"))
+        known |= {"tool_name": _TOOLS.get(tool, tool), "tool_use_id": text_of(result, "id")}
+        known |= {"tool_input": _input(result.get("input")), "error": said}
+        known["hook_event_name"] = "PostToolUseFailure" if failed and event == "PostToolUse" else event
+    return None if inner and event in {"SessionStart", "Stop"} else known
+
+
+def _input(given: object) -> Payload:
+    """Return what a tool was called with, by Claude Code's names; a patch may be a text of its own."""
+    known = {"patch": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
+    listed = known.get("commands")
+    run = "\n".join(one for one in (listed if isinstance(listed, list) else [listed]) if isinstance(one, str))
+    return known | {"command": run, "patch": text_of(known, "input") or text_of(known, "patch")}
+
+
+def _outcome(output: object) -> tuple[str, bool]:
+    """Return what a tool said, and whether it failed: one answer, one a command, or either as a text of JSON."""
+    told = [*objects(output)] if isinstance(output, str) else output if isinstance(output, list) else [output]
+    parts = [part for part in told if isinstance(part, dict)]
+    said = [text_of(part, "result") or text_of(part, "error") or content_text(part.get("content")) for part in parts]
+    failed = any(part.get("success") is False or part.get("isError") is True for part in parts)
+    whole = output if isinstance(output, str) and not parts else ""
+    return whole or "\n".join(_EXIT.sub("", one).strip() for one in said), failed
+
+
+def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
+    folder = ""
+
+    def read(item: dict[str, object], last: datetime, session: str) -> Iterator[Record]:
+        nonlocal folder
+        folder = text_of(item, "cwd") or folder
+        stamp, content = item.get("ts"), item.get("content")
+        at = datetime.fromtimestamp(stamp / 1000, UTC) if isinstance(stamp, int) and 0 < stamp < _LAST else last
+        role = Role.USER if item.get("role") == "user" else Role.ASSISTANT
+        base = Record(role, at, session, cwd=folder, model=text_of(item, "modelInfo", "id"))
+        injected = text_of(item, "metadata", "displayRole") == "system"
+        for part in content if isinstance(content, list) else ():
+            if isinstance(part, dict):
+                yield from _part(part, base._replace(injected=injected))
+
+    yield from records(lines, unread, read)
+
+
+def _part(part: Payload, base: Record) -> Iterator[Record]:
+    kind, text, tool = text_of(part, "type"), text_of(part, "text"), text_of(part, "name")
+    if kind == "text" and text:
+        typed = _TYPED.findall(text) if base.role is Role.USER else []
+        yield base._replace(text="\n".join(typed).strip() if typed else text)
+    elif kind == "tool_use":
+        key, known = text_of(part, "id"), _input(part.get("input"))
+        yield base._replace(role=Role.CALL, tool=_TOOLS.get(tool, tool), tool_id=key, input=known)
+    elif kind == "tool_result":
+        said, failed = _outcome(part.get("content"))
+        yield base._replace(role=Role.RESULT, text=said, tool_id=text_of(part, "tool_use_id"), failed=failed)
+
+
+def _sessions(place: Place) -> list[str]:
+    top = os.path.join(_data(place.environ, place.home), "sessions")
+    names = os.listdir(top) if os.path.isdir(top) else []
+    paths = [path for name in names if os.path.isfile(path := _transcript(place.environ, place.home, name))]
+    return [path for path in paths if is_below(text_of(about(path, _MESSAGES), "cwd"), place.project)]
+
+
+HOST = Host(
+    name="cline",
+    title="Cline CLI",
+    label="cline",
+    folder=".cline",
+    events={"TaskStart": f"SessionStart{LATE}", "PostToolUse": f"PostToolUse{DUE}", "TaskComplete": "Stop"},
+    edits=_edits,
+    read=_read,
+    answer=lambda _event, text: {"contextModification": text},
+    records=_records,
+    lines=partial(session_lines, ending=_MESSAGES),
+    transcript=_transcript,
+    sessions=_sessions,
+)
