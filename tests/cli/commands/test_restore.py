@@ -40,8 +40,12 @@ def test_a_clone_of_a_backup_is_a_restore(first: Path, remote: Path, tmp_path: P
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "new").mkdir()
     run_in(tmp_path / "new", "clone", str(tmp_path / "b"))
+    assert "of the laptop" in run_in(tmp_path / "new", "show").out
+    run_in(tmp_path / "new", "save", "after the clone")
     run_in(tmp_path / "new", "remote", "add", str(remote))
     run_in(tmp_path / "new", "sync")
+    run_in(first, "sync")
+    assert "after the clone" in run_in(first, "show").out
 
 
 def test_a_store_takes_what_it_lacks(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):

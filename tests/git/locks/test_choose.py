@@ -263,9 +263,10 @@ def test_a_waiter_leaves_the_queue_with_the_lock(make, project):
     queue = project / ".git" / "gitmem" / "lock.queue"
     holder = make().acquire(0)
     waited = []
-    waiting = Clock(sleep=lambda _: (waited.append(float(queue.read_text())), holder.release()))
+    since = 1_700_000_000.0
+    waiting = Clock(wall=lambda: since, sleep=lambda _: (waited.append(float(queue.read_text())), holder.release()))
     with make(waiting).acquire(100):
-        assert waited[0] <= time.time()
+        assert waited == [since]
         assert float(queue.read_text()) == math.inf
 
 

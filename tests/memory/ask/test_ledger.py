@@ -68,6 +68,7 @@ def test_no_question_passes_a_limit_and_one_that_is_not_asked_costs_nothing(ledg
 def test_without_limits_there_are_none(ledger):
     for _ in range(5):
         ledger.begin(asking(10**9, 10**6), DayLimits())
+    assert day_of(ledger.today()).spent == Spent(5 * 10**9, 5 * 10**6, 600.0)
 
 
 def test_the_next_day_begins_anew_and_old_days_are_forgotten(ledger, tmp_path):

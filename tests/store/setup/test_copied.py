@@ -95,7 +95,9 @@ def test_init_gives_a_copy_a_work_tree_of_its_own(original, project, bare_git, i
 def test_a_copy_of_a_copy_whose_original_is_gone(original, project, init, boxes):
     second = copied(project)
     project.rename(project.parent / "gone")
-    boxes(init(second).store.root).append("memory.md", b"kept\n")
+    box = boxes(init(second).store.root)
+    box.append("memory.md", b"kept\n")
+    assert box.files()["memory.md"] == box.tree()["memory.md"] == b"first\nkept\n"
 
 
 @pytest.mark.parametrize("pruned", [False, True])
@@ -234,7 +236,7 @@ def test_a_project_that_is_reached_by_a_link(original, project, tmp_path, contex
     (tmp_path / "link").symlink_to(project)
     for folder in (tmp_path / "link", tmp_path / "link" / ".gitmem"):
         assert find_store(str(folder), str(home)) == str(project / ".gitmem")
-    Store(str(tmp_path / "link" / ".gitmem"), context)
+    assert Store(str(tmp_path / "link" / ".gitmem"), context).tip == original.tip()
 
 
 @posix
@@ -242,7 +244,7 @@ def test_a_record_of_another_name_for_the_same_place(original, project, tmp_path
     (tmp_path / "link").symlink_to(project)  # as a mount or letters of another case would be
     [record] = (project / ".git" / "worktrees").iterdir()
     (record / "gitdir").write_text(f"{tmp_path}/link/.gitmem/.git\n")
-    Store(str(project / ".gitmem"), context)
+    assert Store(str(project / ".gitmem"), context).tip == original.tip()
 
 
 def test_a_project_that_is_mounted_in_another_place_too(original, project, tmp_path, boxes, home):

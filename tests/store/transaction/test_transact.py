@@ -287,6 +287,7 @@ def test_a_lock_of_a_git_that_lives_is_waited_for(box):
     timer.start()
     box.put({"a": b"a"})
     timer.join()
+    assert box.tree()["a"] == b"a"
     box.sound()
 
 
