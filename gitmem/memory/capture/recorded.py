@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from gitmem.memory.capture.turns import boot_lines, capture_turn
+from gitmem.memory.capture.clean import boot_lines
+from gitmem.memory.capture.turns import capture_turn
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.paths import daily_path
 from gitmem.model.session.entries import EXCHANGE, session_tag

@@ -7,18 +7,18 @@ uses, and before any other command.
 
 from __future__ import annotations
 
-import contextlib
 import os
 from datetime import datetime, timedelta
-from enum import Enum
 
 from gitmem.errors import RefusedError
+from gitmem.memory.capture.clean import boot_lines, redacted
+from gitmem.memory.capture.logged import Saved, new_by_day, saved_before
 from gitmem.memory.capture.pending import Pending
 from gitmem.memory.lasting import Lasting, with_fact_id
-from gitmem.memory.save.entries import day_log, memory_of, new_daily
+from gitmem.memory.save.entries import day_log, memory_of
 from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.document.document import Document
-from gitmem.model.entry.entry import clean_text, find_by_digest, find_entries
+from gitmem.model.entry.entry import find_by_digest, find_entries
 from gitmem.model.entry.kinds import CURRENT_STATE
 from gitmem.model.entry.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
 from gitmem.model.ids import tail_of
@@ -29,14 +29,11 @@ from gitmem.model.session.entries import (
     STATE,
     Placed,
     Remembered,
-    earlier_tails,
     joined_exchange,
     remember,
     session_tag,
 )
-from gitmem.model.session.fields import Fields, join_fields, render_fields, split_fields
-from gitmem.model.session.noise import BOOT_FILES, content_lines
-from gitmem.redact.redact import redact
+from gitmem.model.session.fields import split_fields
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
@@ -139,26 +136,10 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
 
     """
     clean = redacted(turn, store.config.redaction.allow)
-    remembered = remember(
-        clean,
-        (os.path.dirname(store.root), turn.cwd),
-        boot,
-        exchange=store.config.save.mode != "ask",
-        answer_chars=store.config.capture.answer_chars,
-    )
-    if remembered is not None:
-        remembered = remembered._replace(
-            daily=tuple(map(with_fact_id, remembered.daily)), memory=tuple(map(with_fact_id, remembered.memory))
-        )
-    saved = _Saved.NOTHING if remembered is None else _saved_before(transaction, store, clean, remembered)
-    if remembered is None or saved is _Saved.EARLIER:
+    remembered = _entries(transaction, store, clean, boot)
+    if remembered is None:
         return ""
-    if saved is _Saved.ANSWERED and turn.prompt:  # memory.md has it, or had it
-        remembered = remembered._replace(memory=(), state=None)
-    if not turn.prompt:
-        remembered = _continued(memory_of(transaction), turn, remembered)
-    remembered = _without_known(memory_of(transaction), remembered)
-    days = _new_by_day(transaction, store, remembered.daily, goes_on=not turn.prompt)
+    days = new_by_day(transaction, store, remembered.daily, goes_on=not turn.prompt)
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
@@ -185,6 +166,30 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     return archive or ""
 
 
+def _entries(transaction: Transaction, store: Store, turn: Turn, boot: Collection[str]) -> Remembered | None:
+    """Return the entries of a turn, without those of `memory.md` that it holds; None if version 1 saved the turn."""
+    remembered = remember(
+        turn,
+        (os.path.dirname(store.root), turn.cwd),
+        boot,
+        exchange=store.config.save.mode != "ask",
+        answer_chars=store.config.capture.answer_chars,
+    )
+    if remembered is None:
+        return None
+    remembered = remembered._replace(
+        daily=tuple(map(with_fact_id, remembered.daily)), memory=tuple(map(with_fact_id, remembered.memory))
+    )
+    saved = saved_before(transaction, store, turn, remembered)
+    if saved is Saved.EARLIER:
+        return None
+    if saved is Saved.ANSWERED and turn.prompt:  # memory.md has it, or had it
+        remembered = remembered._replace(memory=(), state=None)
+    if not turn.prompt:
+        remembered = _continued(memory_of(transaction), turn, remembered)
+    return _without_known(memory_of(transaction), remembered)
+
+
 def save_entries(
     transaction: Transaction,
     store: Store,
@@ -195,7 +200,7 @@ def save_entries(
     session: str,
 ) -> bool:
     """Add a commit of the entries that are not in their daily logs yet, and their facts; False if there are none."""
-    days = _new_by_day(transaction, store, daily)
+    days = new_by_day(transaction, store, daily)
     new = {placed.entry.id for _, news in days.values() for placed in news}
     if not new:
         return False
@@ -214,127 +219,8 @@ def save_entries(
     return transaction.commit(message, changes)
 
 
-def boot_lines(store: Store) -> frozenset[str]:
-    """Return the lines of files such as CLAUDE.md, which the agent loads itself and memory leaves out."""
-    project, texts = os.path.dirname(store.root), []
-    for name in BOOT_FILES:
-        path = os.path.join(project, name)
-        if os.path.isfile(path):
-            try:
-                with open(path, encoding="utf-8", errors="replace") as file:
-                    texts.append(file.read(_BOOT_BYTES))
-            except OSError:
-                continue
-    return content_lines(texts)
-
-
 def _closed(turn: Turn, over: Collection[str]) -> Turn:
     return turn._replace(closed=True) if turn.session in over else turn
-
-
-def redacted(turn: Turn, allow: Sequence[str]) -> Turn:
-    """Return a turn without secrets; called before texts are shortened, which could cut a secret's end off."""
-
-    def clean(text: str) -> str:
-        return redact(text, allow=allow).text
-
-    failures = tuple(
-        failure._replace(
-            command=clean(failure.command),
-            error=clean(failure.error),
-            fixed_by=clean(failure.fixed_by),
-            meanwhile=clean(failure.meanwhile),
-        )
-        for failure in turn.failures
-    )
-    files, said = tuple(map(clean, turn.files)), tuple(map(clean, turn.said))
-    prompt, answer = clean(turn.prompt), clean(turn.answer)
-    return turn._replace(prompt=prompt, answer=answer, files=files, failures=failures, said=said)
-
-
-def _new_by_day(
-    transaction: Transaction, store: Store, daily: Iterable[Placed], *, goes_on: bool = False
-) -> dict[str, tuple[bytes, list[Placed]]]:
-    """Return, by daily log, its content as a new file and the entries that it does not hold yet, or not as they are.
-
-    `goes_on` says that the entries are of a turn whose beginning was saved before.
-    """
-    days: dict[str, tuple[bytes, list[Placed]]] = {}
-    for placed in daily:
-        path, news = _news(transaction, store, placed, goes_on=goes_on)
-        if news is not None:
-            days.setdefault(path, (new_daily(path[-len("2026-01-13.md") : -len(".md")]), []))[1].append(news)
-    return days
-
-
-def _news(transaction: Transaction, store: Store, placed: Placed, *, goes_on: bool) -> tuple[str, Placed | None]:
-    """Return the daily log of an entry, and the entry as that log is to hold it; None if it does so already."""
-    path = daily_path(placed.at.strftime("%Y-%m-%d"))
-    for near in _possible_logs(transaction, placed):
-        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
-        found = find_by_digest(text, tail_of(placed.entry.id))
-        if found is None:
-            continue
-        if placed.entry.label != EXCHANGE or transaction.read(near) is None:  # that day was consolidated
-            return near, None
-        told, before = split_fields(placed.entry.text), split_fields(found.entry.text)
-        text = clean_text(render_fields(join_fields(before, told) if goes_on else _brought_up(before, told)))
-        news = None if text == found.entry.text else placed._replace(entry=found.entry._replace(text=text))
-        return near, news
-    return path, placed
-
-
-def _brought_up(before: Fields, told: Fields) -> Fields:
-    """Return an exchange that was saved before, as it is known now: a second telling replaces no words that are there.
-
-    An exchange without an answer was saved while its turn went on: all of that turn is told again.
-    """
-    if not before.answer:
-        noted = tuple(dict.fromkeys((*before.noted, *told.noted)))
-        files = tuple(dict.fromkeys((*before.files, *told.files)))
-        return told._replace(request=told.request or before.request, noted=noted, files=files)
-    return before._replace(
-        request=before.request or told.request,
-        noted=before.noted or told.noted,
-        errors=before.errors or told.errors,
-        files=before.files or told.files,
-        outcome=(told.answer and told.outcome) or before.outcome,
-    )
-
-
-class _Saved(Enum):
-    """What a daily log holds of a turn: nothing, its entries of version 1, a part of it, or its answer as well."""
-
-    NOTHING = 0
-    EARLIER = 1
-    PART = 2
-    ANSWERED = 3
-
-
-def _saved_before(transaction: Transaction, store: Store, turn: Turn, remembered: Remembered) -> _Saved:
-    tails = earlier_tails(turn)
-    exchange = remembered.daily[0]
-    for near in _possible_logs(transaction, exchange):
-        text = (day_log(store, transaction, near) or b"").decode("utf-8", "surrogateescape")
-        found = find_by_digest(text, tail_of(exchange.entry.id))
-        if found is not None:
-            return _Saved.ANSWERED if split_fields(found.entry.text).answer else _Saved.PART
-        if any(find_by_digest(text, tail) for tail in tails):
-            return _Saved.EARLIER
-    return _Saved.NOTHING
-
-
-def _possible_logs(transaction: Transaction, placed: Placed) -> tuple[str, ...]:
-    """Return the daily logs that may hold an entry: of its day, of the days beside it, and of its view in `memory.md`.
-
-    A delivery after midnight or from another time zone is a day off; a transcript whose clock was wrong is off by more.
-    """
-    days = [(placed.at + timedelta(days=days)).strftime("%Y-%m-%d") for days in (0, -1, 1)]
-    view = find_by_digest(memory_of(transaction).decode("utf-8", "surrogateescape"), tail_of(placed.entry.id))
-    if view is not None:
-        with contextlib.suppress(ValueError):  # a person may have edited it
-            days.append(datetime.fromisoformat(view.entry.time[: len("2026-01-13")]).strftime("%Y-%m-%d"))
-    return tuple(dict.fromkeys(map(daily_path, days)))
 
 
 def _answer_before(transaction: Transaction, store: Store, turn: Turn) -> str:
@@ -364,7 +250,7 @@ def _with(data: bytes, entries: Iterable[Placed]) -> bytes:
 
 
 def _without_known(data: bytes, remembered: Remembered) -> Remembered:
-    """Return a turn's entries without decisions and issues that `memory.md` holds, whose words stay."""
+    """Return a turn's entries without decisions and issues that `memory.md` holds; its words stay."""
     known = entry_digests(data.decode("utf-8", "surrogateescape"))
 
     def is_new(placed: Placed) -> bool:

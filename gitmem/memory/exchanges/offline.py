@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from datetime import UTC
 
-from gitmem.memory.capture.turns import boot_lines, redacted
+from gitmem.memory.capture.clean import boot_lines, redacted
 from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_by_digest

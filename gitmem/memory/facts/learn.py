@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
-from gitmem.memory.capture.turns import boot_lines, redacted
+from gitmem.memory.capture.clean import boot_lines, redacted
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.chain import supersede

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from gitmem.errors import RefusedError
-from gitmem.memory.capture.turns import redacted
+from gitmem.memory.capture.clean import redacted_with_runs
 from gitmem.memory.learned.known import pattern_headers, signature_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
 from gitmem.model.learned.pattern import (
@@ -19,7 +19,6 @@ from gitmem.model.learned.pattern import (
 )
 from gitmem.model.learned.sight import find_sights
 from gitmem.model.message import Message, Op, Trailer, one_line
-from gitmem.redact.redact import redact
 from gitmem.store.transaction.transact import transact
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -39,7 +38,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
     """
     allow, project = store.config.redaction.allow, os.path.dirname(store.root)
-    sights = find_sights([_clean(turn, allow) for turn in turns if turn.failures], project)
+    sights = find_sights([redacted_with_runs(turn, allow) for turn in turns if turn.failures], project)
     if not sights:
         return None
 
@@ -61,11 +60,6 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
     outcome = transact(store, plan, purpose="learn")
     pattern_headers(store)  # so that the next error finds them in the cache
     return outcome.commits[-1] if outcome.value else None
-
-
-def _clean(turn: Turn, allow: Sequence[str]) -> Turn:
-    runs = tuple(run._replace(command=redact(run.command, allow=allow).text) for run in turn.runs)
-    return redacted(turn._replace(runs=runs), allow)
 
 
 def _known(

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 
+from gitmem.memory.capture.clean import redacted_with_runs
 from gitmem.memory.capture.session_file import exchanges_in, find_session_file
-from gitmem.memory.capture.turns import redacted
 from gitmem.memory.task.working import clean_event, read_working
 from gitmem.model.learned.episode import Episode, episodes_of
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
 from gitmem.model.learned.working import working_of
 from gitmem.model.message import Message, Op, Trailer, one_line
 from gitmem.model.session.replay import hook_events
-from gitmem.redact.redact import redact
 from gitmem.store.history.records import last_version
 from gitmem.store.transaction.transact import transact
 
@@ -41,7 +40,7 @@ def save_episodes(
     if not turns:
         return None
     allow = store.config.redaction.allow
-    clean = [_clean(turn, allow) for turn in turns]
+    clean = [redacted_with_runs(turn, allow) for turn in turns]
     noted = read_working(store, session)
     events = (clean_event(event, allow) for event in hook_events(records, None))
     working = [*working_of(events), *([noted] if noted else [])]
@@ -78,11 +77,6 @@ def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:
         return last_version(store.repository, path) is None
     known = parse_episode(data)
     return known is not None and set(known.exchanges) < set(episode.exchanges) and render_episode(known) == data
-
-
-def _clean(turn: Turn, allow: Sequence[str]) -> Turn:
-    runs = tuple(run._replace(command=redact(run.command, allow=allow).text) for run in turn.runs)
-    return redacted(turn._replace(runs=runs), allow)
 
 
 def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:

@@ -11,7 +11,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from gitmem.memory.capture.turns import boot_lines, redacted
+from gitmem.memory.capture.clean import boot_lines, redacted
 from gitmem.memory.facts.learn import learn_told
 from gitmem.model.fact.compare import says_the_same
 from gitmem.model.fact.fact import FactKind

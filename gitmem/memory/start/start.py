@@ -184,7 +184,7 @@ def _end(body: str, without: Sequence[Section]) -> tuple[str, ...]:
 def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     if not turns:
         return ()
-    from gitmem.memory.capture.turns import redacted
+    from gitmem.memory.capture.clean import redacted
     from gitmem.model.entry.entry import render_entry
     from gitmem.model.session.entries import EXCHANGE, remember
 
