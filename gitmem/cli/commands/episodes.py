@@ -44,8 +44,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.memory.learned.cleanup import episode_paths
-    from gitmem.memory.learned.counts import counts, judge
-    from gitmem.memory.learned.episodes import read_episode
+    from gitmem.memory.learned.counts import judge
+    from gitmem.memory.learned.read import counts, read_episode
     from gitmem.model.learned.counts import Count
     from gitmem.text.terminal import plain
 
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 def _find(store: Store, prefix: str) -> tuple[Episode, str]:
     from gitmem.memory.learned.cleanup import episode_paths
-    from gitmem.memory.learned.episodes import read_episode
+    from gitmem.memory.learned.read import read_episode
 
     wanted = prefix.strip().removeprefix("^").casefold()
     paths = [path for path in episode_paths(store) if path.rpartition("/")[2].startswith(wanted)]

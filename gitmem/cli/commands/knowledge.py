@@ -42,7 +42,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem knowledge --learn --json
 
     """
-    from gitmem.memory.learned.knowledge import known_knowledge, learn_project
+    from gitmem.memory.learned.knowledge import learn_project
+    from gitmem.memory.learned.read import known_knowledge
     from gitmem.model.knowledge.commands import command_lines, read_commands
     from gitmem.text.terminal import plain
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.memory.learned.counts import counts
-from gitmem.memory.learned.episodes import read_episode
+from gitmem.memory.learned.read import counts, read_episode
 from gitmem.memory.learned.stale import stale_patterns
 from gitmem.model.learned.counts import Count
 from gitmem.model.learned.episode_file import FOLDER

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.model.ids import digest
-from gitmem.model.learned.counts import Count, total, with_told
+from gitmem.model.learned.counts import FOLDER, with_told
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import slug
 from gitmem.store.transaction.transact import transact
@@ -14,14 +14,6 @@ if TYPE_CHECKING:
     from gitmem.model.learned.counts import Told
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
-
-FOLDER = "counts"
-
-
-def counts(store: Store) -> dict[str, Count]:
-    """Return the counts of all machines, by id of the memory."""
-    names = store.files.names(FOLDER)
-    return total(data for name in names if name.endswith(".json") and (data := store.read(f"{FOLDER}/{name}")))
 
 
 def judge(store: Store, identifier: str, *, helped: bool) -> str | None:

@@ -7,8 +7,8 @@ import os
 from gitmem.memory.capture.clean import redacted_with_runs
 from gitmem.memory.capture.session_file import exchanges_in, find_session_file
 from gitmem.memory.task.working import clean_event, read_working
-from gitmem.model.learned.episode import Episode, episodes_of
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
+from gitmem.model.learned.finished import episodes_of
 from gitmem.model.learned.working import working_of
 from gitmem.model.message import Message, Op, Trailer, one_line
 from gitmem.model.session.replay import hook_events
@@ -19,6 +19,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gitmem.model.learned.episode import Episode
     from gitmem.model.session.transcript import Record
     from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
@@ -61,12 +62,6 @@ def save_episodes(
 
     outcome = transact(store, plan, purpose="episodes")
     return outcome.commits[-1] if outcome.value else None
-
-
-def read_episode(store: Store, path: str) -> Episode | None:
-    """Return the episode of a file, None if the file is gone or holds none."""
-    data = store.read(path)
-    return None if data is None else parse_episode(data)
 
 
 def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:

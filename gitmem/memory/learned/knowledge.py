@@ -26,7 +26,7 @@ from gitmem.model.knowledge.commands import (
     with_commands,
 )
 from gitmem.model.knowledge.conventions import SETTINGS, convention_lines
-from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, parse_knowledge, render_knowledge
+from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.knowledge.places import Change, change_lines, hotspot_lines, people_lines, structure_lines
 from gitmem.model.knowledge.stack import CI_FILES, CI_FOLDER, MANIFESTS, stack_lines
 from gitmem.model.message import Message, Op, Trailer
@@ -48,20 +48,6 @@ if TYPE_CHECKING:
 _DAYS = 90  # of daily logs that are read for files changed together
 _MAX_WORKFLOWS = 10
 _FROM_FILES, _FROM_HISTORY = 1.0, 0.8  # confidence
-
-
-def known_knowledge(store: Store) -> list[tuple[Knowledge, bytes]]:
-    """Return the existing documents, each with its bytes."""
-    found = []
-    for kind in KnowledgeKind:
-        try:
-            data = store.read(kind.path)
-        except GitmemError:
-            continue
-        known = parse_knowledge(data) if data is not None else None
-        if known is not None and data is not None:
-            found.append((known, data))
-    return found
 
 
 def learn_commands(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str | None:
@@ -155,7 +141,7 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     from_history = {kind.HOTSPOTS, kind.CHANGES, kind.PEOPLE}
     for one in read:
         confidence = _FROM_HISTORY if one.kind in from_history else _FROM_FILES
-        yield replace(one, commit=past.commit, confidence=confidence)
+        yield one._replace(commit=past.commit, confidence=confidence)
 
 
 def _texts(top: str, paths: Sequence[str]) -> dict[str, str]:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING
 
-from gitmem.memory.learned.counts import counts
-from gitmem.memory.learned.episodes import read_episode
+from gitmem.memory.learned.read import counts, read_episode
 from gitmem.model.learned.counts import Count
 from gitmem.model.learned.episode_file import FOLDER
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.model.session.outcome import Outcome
 from gitmem.search.engine import answer
+from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -29,8 +28,7 @@ _MAX_WORDS = 40
 _SHARED_FILE = 0.25  # of a rank, for each file in common
 
 
-@dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Value):
     """An episode, its score, its counts, and the likeness of its error to the given one (0 if none was)."""
 
     episode: Episode

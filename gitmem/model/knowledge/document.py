@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 
 from gitmem.model.document.document import Document
 from gitmem.model.document.scalars import flow, plain_value
+from gitmem.values import Value
 
 FOLDER = "patterns/project"
 KIND = "knowledge"
@@ -32,8 +32,7 @@ class KnowledgeKind(StrEnum):
         return f"{FOLDER}/{self.value}.md"
 
 
-@dataclass(frozen=True)
-class Knowledge:
+class Knowledge(Value):
     """The knowledge of one kind: its lines, its source files and exchanges, and its confidence."""
 
     kind: KnowledgeKind

@@ -7,7 +7,8 @@ same counts in any order and however often.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -15,12 +16,12 @@ if TYPE_CHECKING:
 
     Told = Mapping[str, Mapping[str, float | None]]  # by id: time and whether it helped, 0 to 1; None if nobody knows
 
+FOLDER = "counts"
 ALPHA = 0.3  # weight of a new verdict in the moving average
 BEGINS = 0.5  # usefulness before any verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Value):
     """How often a memory was told, and how useful that was, from 0 to 1."""
 
     retrieved: int = 0

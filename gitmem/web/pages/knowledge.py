@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gitmem.memory.learned.knowledge import known_knowledge
 from gitmem.memory.learned.known import known_patterns
+from gitmem.memory.learned.read import known_knowledge
 from gitmem.model.fact.fact import FactKind
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import LENGTH, moment

@@ -6,7 +6,7 @@ import pytest
 
 from gitmem.memory.guide.given import Given, record
 from gitmem.memory.guide.judged import count_given
-from gitmem.memory.learned.counts import counts
+from gitmem.memory.learned.read import counts
 from gitmem.model.learned.counts import Count
 from gitmem.model.session.turns import Turn
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.exchanges.offline import turns_of
-from gitmem.memory.learned.episodes import read_episode, save_episodes
+from gitmem.memory.learned.episodes import save_episodes
+from gitmem.memory.learned.read import read_episode
 from gitmem.memory.sessions.replay import replay
 from gitmem.model.learned.task import TaskType
 from gitmem.model.session.outcome import Outcome

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.learned.knowledge import known_knowledge, learn_commands, learn_project
+from gitmem.memory.learned.knowledge import learn_commands, learn_project
+from gitmem.memory.learned.read import known_knowledge
 from gitmem.memory.sessions.background import tend
 from gitmem.model.knowledge.commands import read_commands
 from gitmem.model.knowledge.document import KnowledgeKind

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from gitmem.model.learned.episode import episode_id, episodes_of, tasks_in
+from gitmem.model.learned.episode import episode_id
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
+from gitmem.model.learned.finished import episodes_of, tasks_in
 from gitmem.model.learned.task import TaskType
 from gitmem.model.learned.working import Step, WorkingMemory, decide, note, set_plan, start_task
 from gitmem.model.session.exchange import Exchange

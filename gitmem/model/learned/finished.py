@@ -1,0 +1,194 @@
+"""Make the episodes of a finished session (docs/format.md, "Episodes"). Pure.
+
+A task is a request and the follow-ups after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.ids import tail_of
+from gitmem.model.learned.episode import Episode, episode_id, title_of
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
+from gitmem.model.learned.sight import Sight, find_sights
+from gitmem.model.learned.task import classify, follows_up
+from gitmem.model.message import one_line
+from gitmem.model.session.cues.cues import find_cues
+from gitmem.model.session.kept import headline
+from gitmem.model.session.noise import human_text, is_trivial
+from gitmem.model.session.outcome import Outcome, judge_outcome, reaction_of, verdict_of
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitmem.model.learned.working import WorkingMemory
+    from gitmem.model.session.exchange import Exchange
+    from gitmem.model.session.turns import Turn
+
+_TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
+_MAX_FILES = _MAX_SYMBOLS = 12
+_NOTE = 300  # characters of a discovery, as in the working memory
+_LISTED_ELSEWHERE = (MemoryType.DECISION, MemoryType.ISSUE)
+_MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
+_SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
+_FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative"}
+_TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
+
+
+def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
+    """Return the turns of a session by task; a follow-up ("still broken", "and commit it") belongs to the last task."""
+    tasks: list[list[Turn]] = []
+    for turn in turns:
+        said = human_text(turn.prompt)
+        if tasks and (not said or is_trivial(said) or follows_up(said)):
+            tasks[-1].append(turn)
+        else:
+            tasks.append([turn])
+    return tasks
+
+
+def episodes_of(
+    turns: Sequence[Turn],
+    exchanges: Iterable[Exchange],
+    link: str,
+    *,
+    working: Sequence[WorkingMemory] = (),
+    project: str = "",
+) -> list[Episode]:
+    """Return the episodes of a finished session; a task without an exchange in the session's file has none.
+
+    `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
+    discoveries that were noted while the session ran.
+    """
+    told = {tail_of(exchange.id): exchange for exchange in exchanges}
+    following = dict(zip((turn.key for turn in turns), [human_text(turn.prompt) for turn in turns[1:]], strict=False))
+    found = []
+    for task in tasks_in(turns):
+        known = [turn for turn in task if tail_of(turn.exchange_id) in told]
+        if known:
+            own = [told[tail_of(turn.exchange_id)] for turn in known]
+            keys = {turn.key for turn in task}
+            notes = [memory for memory in working if memory.task is not None and memory.task.turn in keys]
+            found.append(_Task(task, known, own, following).episode(link, notes, project))
+    return found
+
+
+class _Task:
+    """The turns of a task, the exchanges among them, and the person's next prompt after each."""
+
+    def __init__(
+        self, turns: Sequence[Turn], known: Sequence[Turn], own: Sequence[Exchange], following: Mapping[str, str]
+    ) -> None:
+        self._turns = turns
+        self._known = known
+        self._own = own
+        self._said = {turn.key: following.get(turn.key, "") for turn in known}
+        self._outcomes = {turn.key: judge_outcome(turn, self._said[turn.key]) for turn in known}
+
+    def episode(self, link: str, notes: Sequence[WorkingMemory], project: str) -> Episode:
+        """Return the episode of this task."""
+        first, last = self._turns[0], self._known[-1]
+        sights = find_sights(self._turns, project)
+        request = human_text(first.prompt) or self._own[0].summary
+        task = one_line(headline(request, _TASK), _TASK)
+        tests = verdict_of(run for turn in self._turns for run in turn.runs)
+        reaction = reaction_of(last, self._said[last.key])
+        errors = _errors(sights)
+        return Episode(
+            id=episode_id(first.session, self._own[0].id),
+            session=first.session,
+            host=first.host,
+            created=first.started,
+            ended=max(turn.ended for turn in self._turns),
+            type=classify(request),
+            task=task,
+            outcome=self._outcomes[last.key],
+            exchanges=tuple(exchange.id for exchange in self._own),
+            links=tuple(_link(exchange, link) for exchange in self._own),
+            tests=_TESTS.get(tests, "") if tests else "",
+            feedback=_FEEDBACK[reaction] if reaction else "",
+            files=tuple(dict.fromkeys(file for one in self._own for file in one.files))[:_MAX_FILES],
+            symbols=_symbols(turn.answer for turn in self._known),
+            errors=errors,
+            steps=sum(turn.tools for turn in self._turns),
+            tools=tuple(Counter(tool for turn in self._turns for tool in turn.used).most_common(_MAX_TOOLS)),
+            problem=one_line(title_of(errors[0]), _LINE) if errors else task,
+            solution=self._solution(),
+            plan=tuple(f"[{'x' if s.status == 'completed' else ' '}] {s.text}" for m in notes for s in m.steps)[
+                :_MAX_PLAN
+            ],
+            decisions=self._decisions(notes),
+            changes=self._changes(),
+            gotchas=self._gotchas(sights),
+            tips=self._tips(sights, notes),
+        )
+
+    def _solution(self) -> str:
+        """Return the summary of the last exchange that did not fail, "" if all failed."""
+        pairs = zip(self._known, self._own, strict=True)
+        good = [one for turn, one in pairs if self._outcomes[turn.key] is not Outcome.FAILED]
+        return one_line(good[-1].summary, _LINE) if good else ""
+
+    def _decisions(self, notes: Iterable[WorkingMemory]) -> tuple[str, ...]:
+        made = [
+            decision.text + (f" ({decision.reason})" if decision.reason else "")
+            for memory in notes
+            for decision in memory.decisions
+        ]
+        return _lines([*made, *self._stated(MemoryType.DECISION)])
+
+    def _changes(self) -> tuple[str, ...]:
+        turned = (self._said[turn.key] for turn in self._known[:-1] if self._is_turned(turn))
+        return _lines(headline(said, _LINE) for said in turned)
+
+    def _is_turned(self, turn: Turn) -> bool:
+        return reaction_of(turn, self._said[turn.key]) in {Outcome.FAILED, Outcome.PARTIAL}
+
+    def _gotchas(self, sights: Iterable[Sight]) -> tuple[str, ...]:
+        """Return attempts that did not help, unmended errors, and results that the person rejected."""
+        lines = []
+        for sight in sights:
+            title = one_line(title_of(sight.error), _SUMMARY)
+            lines += [f"{title}: {tried} did not help" for tried in sight.tried]
+            lines += [] if sight.mend else [f"{title}: nothing mended it"]
+        for turn, exchange in zip(self._known, self._own, strict=True):
+            if self._outcomes[turn.key] is Outcome.FAILED and turn.answer:
+                lines.append(f"Did not do: {one_line(exchange.summary, _SUMMARY)}")
+        return _lines([*lines, *self._stated(MemoryType.ISSUE)])
+
+    def _tips(self, sights: Iterable[Sight], notes: Iterable[WorkingMemory]) -> tuple[str, ...]:
+        """Return mends of errors, stated lessons, and discoveries that are not already listed elsewhere."""
+        mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {one.mend} mended it" for one in sights if one.mend]
+        stated = [*self._stated(MemoryType.LEARNING), *self._stated(MemoryType.ERROR_FIX)]
+        others = {one_line(text, _NOTE) for kind in _LISTED_ELSEWHERE for text in self._stated(kind)}
+        noted = [text for memory in notes for text in memory.discoveries if text not in others]
+        return _lines([*mends, *stated, *noted])
+
+    def _stated(self, kind: MemoryType) -> list[str]:
+        return [cue.text for turn in self._known for cue in find_cues(human_text(turn.answer)) if cue.type is kind]
+
+
+def _errors(sights: Iterable[Sight]) -> tuple[ErrorSignature, ...]:
+    found: list[ErrorSignature] = []
+    for sight in sights:
+        if all(likeness(known, sight.error) <= MATCH for known in found):
+            found.append(sight.error)
+    return tuple(found[:_MAX_ERRORS])
+
+
+def _symbols(answers: Iterable[str]) -> tuple[str, ...]:
+    named = Counter(match[1] for answer in answers for match in _SYMBOL.finditer(answer))
+    return tuple(name for name, _ in named.most_common(_MAX_SYMBOLS))
+
+
+def _link(exchange: Exchange, link: str) -> str:
+    summary = one_line(exchange.summary, _SUMMARY).replace("[", "(").replace("]", ")")
+    return f"{exchange.time[:10]} [{summary}](../../../{link}) {exchange.id}"
+
+
+def _lines(texts: Iterable[str]) -> tuple[str, ...]:
+    lines = dict.fromkeys(one_line(text, _LINE) for text in texts)
+    return tuple(filter(None, lines))[:_MAX_LINES]
