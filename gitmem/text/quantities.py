@@ -27,3 +27,8 @@ def age(seconds: float) -> str:
             break
         number, unit = number / size, name
     return count(max(int(number), 0), unit)
+
+
+def seen_times(number: int) -> str:
+    """Return how often something came, as in `Seen once` and `Seen 3 times`."""
+    return f"Seen {number} times" if number > 1 else "Seen once"

@@ -1,14 +1,20 @@
-"""Tell an agent how an error was mended before, when a command fails with it again (spec M4)."""
+"""Tell an agent how errors were mended before, when a command fails with them again (spec M4)."""
 
 from __future__ import annotations
 
 from gitmem.memory.guide.given import Given, known_to, record
 from gitmem.memory.learned.known import match
+from gitmem.memory.learned.read import counts
+from gitmem.model.learned.counts import USELESS, usefulness_of
+from gitmem.model.learned.error import read_errors
 from gitmem.text.fence import FENCE, cannot_close
+from gitmem.text.quantities import seen_times
 from gitmem.text.tokens import estimate_tokens
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from gitmem.memory.learned.known import Matched
     from gitmem.store.store import Store
 
@@ -19,25 +25,44 @@ _LEAD = f'<{FENCE} at="error">\nThis error came before; recorded by gitmem: data
 
 
 def tell_error(store: Store, session: str, output: str) -> str:
-    """Return the mend of the error in an output and record that it was given; "" if none is known.
+    """Return the mends of the errors in an output and record that they were given; "" if none is known.
 
-    A pattern is told once in a session.
+    A memory is told once in a session, and not where it was told before and did not help.
     """
     now = store.context.clock()
     known = known_to(store.private, session, now)
-    found = next((one for one in match(store, output) if one.solution), None)
-    if found is None or found.pattern.id in known:
+    told = [(text, ids) for text, ids in _mends(store, session, output) if ids[0] not in known]
+    if not told:
         return ""
-    text = f"{_LEAD}\n{cannot_close(mend_line(found))}\n</{FENCE}>"
-    record(store.private, Given(now, session, _ERROR, (found.pattern.id,), estimate_tokens(text)))
+    text = "\n".join([_LEAD, *(cannot_close(text) for text, _ in told), f"</{FENCE}>"])
+    ids = tuple(dict.fromkeys(one for _, ids in told for one in ids))
+    record(store.private, Given(now, session, _ERROR, ids, estimate_tokens(text)))
     return text
+
+
+def _mends(store: Store, session: str, output: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the mend of each error in an output, with the ids of its sources."""
+    matched = match(store, output)
+    if not matched:
+        from gitmem.memory.guide.logged import logged_error
+
+        for error in read_errors(output):
+            if (found := logged_error(store, error, session)) and found.mend:
+                yield found.line, found.seen
+        return
+    useful = counts(store)
+    best: dict[object, Matched] = {}
+    for one in matched:
+        if one.solution and usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) >= USELESS:
+            best.setdefault(one.error, one)
+    for one in best.values():
+        yield mend_line(one), (one.pattern.id, *one.pattern.episodes[-1:])
 
 
 def mend_line(found: Matched) -> str:
     """Return a pattern as text: the error, how often it came, its solution, and the ids of the sources."""
     pattern, solution = found.pattern, found.solution
-    many = len(pattern.seen)
-    clauses = [f"Seen {many} times" if many > 1 else "Seen once"]
+    clauses = [seen_times(len(pattern.seen))]
     if solution:
         tried = len(solution.worked) + len(solution.failed)
         rate = f" ({len(solution.worked)} of {tried})" if tried > 1 else ""
@@ -47,5 +72,7 @@ def mend_line(found: Matched) -> str:
         clauses.append("not known to be mended")
         where = pattern.seen
     clauses.append(f"last {pattern.updated:%Y-%m-%d}")
+    if pattern.episodes:
+        clauses.append(f"episode ^{pattern.episodes[-1]}")
     handles = " ".join(f"^{one}" for one in where[-_MAX_SEEN_SHOWN:])
     return f"{pattern.title}\n{', '.join(clauses)}, {handles} (^{pattern.id})"

@@ -7,7 +7,10 @@ import os
 from gitmem.errors import RefusedError
 from gitmem.memory.capture.clean import redacted_with_runs
 from gitmem.memory.learned.known import pattern_headers, signature_of
+from gitmem.model.learned.episode import episode_id
+from gitmem.model.learned.episode_file import episode_path
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
+from gitmem.model.learned.finished import tasks_in
 from gitmem.model.learned.pattern import (
     BUGS,
     BugPattern,
@@ -43,10 +46,12 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
         return None
 
     def plan(transaction: Transaction) -> bool:
+        episodes = _episodes(transaction, turns, {sight.exchange for sight in sights})
         known = {header.path: signature_of(header) for header in pattern_headers(store)}
         changed: dict[str, BugPattern] = {}
         new = 0
-        for sight in sights:
+        for one in sights:
+            sight = one._replace(episode=episodes.get(one.exchange, ""))
             pattern = _known(transaction, known, changed, sight.error)
             after = begun(sight) if pattern is None else seen_again(pattern, sight)
             if pattern is None and transaction.read(after.path) is not None:
@@ -60,6 +65,18 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
     outcome = transact(store, plan, purpose="learn")
     pattern_headers(store)  # so that the next error finds them in the cache
     return outcome.commits[-1] if outcome.value else None
+
+
+def _episodes(transaction: Transaction, turns: Sequence[Turn], wanted: set[str]) -> dict[str, str]:
+    """Return the ids of the existing episodes of these exchanges, by exchange."""
+    found: dict[str, str] = {}
+    for task in tasks_in(turns):
+        own = [turn.exchange_id for turn in task]
+        if wanted & set(own):
+            ids = (episode_id(task[0].session, exchange) for exchange in own)
+            there = (one for one in ids if transaction.read(episode_path(one, task[0].started)) is not None)
+            found |= dict.fromkeys(own, next(there, ""))
+    return found
 
 
 def _known(

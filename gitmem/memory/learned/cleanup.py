@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.memory.learned.read import counts, read_episode
 from gitmem.memory.learned.stale import stale_patterns
-from gitmem.model.learned.counts import Count
+from gitmem.model.learned.counts import USELESS, Count
 from gitmem.model.learned.episode_file import FOLDER
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.transaction.transact import transact
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-USELESS = 0.3  # usefulness below which an old episode goes
 RETRIEVALS = 2  # times told, from which an old episode stays
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.errors import GitmemError
-from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_error
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_errors
 from gitmem.model.learned.pattern import BUGS, FOLDER, BugPattern, Solution, parse_pattern
 from gitmem.store.headers.cache import Header, read_headers
 from gitmem.values import Value
@@ -17,29 +17,34 @@ if TYPE_CHECKING:
 
 
 class Matched(Value):
-    """A known pattern, its likeness to the error (over `MATCH`), and its best solution, if one ever worked."""
+    """A known pattern, the error that matches it, their likeness (over `MATCH`), and the best solution, if any."""
 
     pattern: BugPattern
+    error: ErrorSignature
     score: float
     solution: Solution | None
 
 
 def match(store: Store, output: str, bounds: Bounds | None = None) -> list[Matched]:
-    """Return the bug patterns that match the error in a command's output, the likeliest first."""
-    error = read_error(output)
-    return [] if error is None else match_error(store, error, bounds)
+    """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first."""
+    errors = read_errors(output)
+    headers = pattern_headers(store, bounds) if errors else []
+    found: dict[str, Matched] = {}
+    for error in errors:
+        for one in _match(store, error, headers):
+            found.setdefault(one.pattern.id, one)
+    return list(found.values())
 
 
-def match_error(store: Store, error: ErrorSignature, bounds: Bounds | None = None) -> list[Matched]:
-    """Return the bug patterns that match an error, the likeliest first."""
+def _match(store: Store, error: ErrorSignature, headers: Sequence[Header]) -> list[Matched]:
     found = []
-    for header in pattern_headers(store, bounds):
+    for header in headers:
         if header.key[0] != error.type:
             continue
         score = likeness(signature_of(header), error)
         pattern = read_pattern(store, header.path) if score > MATCH else None
         if pattern is not None:
-            found.append(Matched(pattern, score, pattern.best(error)))
+            found.append(Matched(pattern, error, score, pattern.best(error)))
     return sorted(found, key=lambda one: (-one.score, -len(one.pattern.seen), one.pattern.id))
 
 

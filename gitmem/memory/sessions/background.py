@@ -203,9 +203,9 @@ class _Steps:
         save_exchanges(self._store, session.name, session.host, turns)
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)
-        learn_lessons(self._store, session.name, session.host, turns)
         records = read_records(session.transcript) if turns and not turns[0].logged else ()
         save_episodes(self._store, session.name, session.host, turns, records)
+        learn_lessons(self._store, session.name, session.host, turns)
         count_given(self._store, session.name, turns)
         if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
             from gitmem.memory.exchanges.model import request_rewording

@@ -79,9 +79,9 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
         save_exchanges(store, session, own[0].host, own)
         learn(store, session, own[0].host, own)
         group(store, session, own[0].host, own)
-        learn_lessons(store, session, own[0].host, own)
         records = (one for one in read_records(path, None, name) if one.session in {session, ""})
         save_episodes(store, session, own[0].host, own, records)
+        learn_lessons(store, session, own[0].host, own)
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))

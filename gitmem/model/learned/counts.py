@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 FOLDER = "counts"
 ALPHA = 0.3  # weight of a new verdict in the moving average
 BEGINS = 0.5  # usefulness before any verdict
+USELESS = 0.3  # usefulness below which a memory is not told unasked, and an old episode goes
 
 
 class Count(Value):
@@ -34,6 +35,12 @@ def moving_average(verdicts: Iterable[float]) -> float:
     for verdict in verdicts:
         usefulness = ALPHA * verdict + (1 - ALPHA) * usefulness
     return usefulness
+
+
+def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
+    """Return the mean usefulness of a memory and of those it was learned from, as far as they were told."""
+    known = [told[one].usefulness for one in ids if one in told]
+    return sum(known) / len(known) if known else BEGINS
 
 
 def total(files: Iterable[bytes]) -> dict[str, Count]:

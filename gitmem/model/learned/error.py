@@ -13,7 +13,12 @@ from itertools import islice
 from gitmem.text.stems import stop_words
 from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MATCH = 0.5  # the least score of the same error (docs/spec.md, M3)
+MAX_ERRORS = 3  # of one output
 _MAX_LINES = 400  # of an output, half from its beginning and half from its end
 _MAX_LINE = 500  # characters
 _MAX_FRAMES = 3
@@ -129,12 +134,12 @@ class ErrorSignature(Value):
 
 def read_error(output: str) -> ErrorSignature | None:
     """Return the signature of the error in an output, None if no line has a known form."""
-    lines = _lines(output)
-    found = _telling(lines)
-    if found is None:
-        return None
-    kind, message = found
-    return ErrorSignature(kind.rpartition(".")[2], mask(message), names_in(message), _frames(lines))
+    return next(iter(_errors(_lines(output), 1)), None)
+
+
+def read_errors(output: str) -> list[ErrorSignature]:
+    """Return the distinct errors in an output, the most specific first; at most `MAX_ERRORS`."""
+    return _errors(_lines(output), MAX_ERRORS)
 
 
 def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
@@ -183,19 +188,40 @@ def _lines(output: str) -> list[str]:
     return lines if len(lines) <= _MAX_LINES else lines[:half] + lines[-half:]
 
 
-def _telling(lines: list[str]) -> tuple[str, str] | None:
-    """Return type and message of the most specific lines: the exception raised last, else the first match."""
+def _errors(lines: list[str], most: int) -> list[ErrorSignature]:
+    """Return the first distinct errors; the first has the frames of all lines, another one those of its own line."""
+    found: list[ErrorSignature] = []
+    for kind, message, line in _telling(lines):
+        frames = _frames([line] if found else lines)
+        error = ErrorSignature(kind.rpartition(".")[2], mask(message), names_in(message), frames)
+        if all(likeness(known, error) <= MATCH for known in found):
+            found.append(error)
+        if len(found) == most:
+            break
+    return found
+
+
+def _telling(lines: list[str]) -> Iterator[tuple[str, str, str]]:
+    """Yield type, message and line of each error, the most specific first; of raised exceptions the last first.
+
+    Beside the first, a line of another form counts only if it has both type and message.
+    """
+    first = None
+    taken: set[int] = set()
     for form in _FORMS:
-        matches = [match for line in lines if (match := form.search(line))]
-        if matches:
-            match = matches[-1 if form.pattern == _RAISED.pattern else 0]
+        matches = [(at, match) for at, line in enumerate(lines) if at not in taken and (match := form.search(line))]
+        for at, match in reversed(matches) if form.pattern == _RAISED.pattern else matches:
             groups = match.groupdict(default="")
-            return groups.get("type", ""), groups.get("message", "").strip() or _detail(lines)
-    for form in _WRAPPERS:
+            kind, message = groups.get("type", ""), groups.get("message", "").strip()
+            if first is None or first is form or (kind and message):
+                first = first or form
+                taken.add(at)
+                yield kind, message or _detail(lines), lines[at]
+    for form in _WRAPPERS if first is None else ():
         texts = [match["message"] for line in lines if not _WRAPPED.match(line) and (match := form.search(line))]
         if texts:
-            return "", " / ".join(dict.fromkeys(texts[:_MAX_MESSAGE_LINES]))
-    return None
+            yield "", " / ".join(dict.fromkeys(texts[:_MAX_MESSAGE_LINES])), ""
+            return
 
 
 def _detail(lines: list[str]) -> str:

@@ -53,7 +53,7 @@ class Solution(Value):
 class BugPattern(Value):
     """A known error, with the ids of the exchanges in which it came; `updated` is the last time.
 
-    `stale` says that its files changed a lot since then.
+    `episodes` are those in which something mended it, `stale` says that its files changed a lot since then.
     """
 
     id: str
@@ -65,6 +65,7 @@ class BugPattern(Value):
     files: tuple[str, ...] = ()
     solutions: tuple[Solution, ...] = ()
     stale: bool = False
+    episodes: tuple[str, ...] = ()
     source: bytes = b""  # the file it was read from
 
     @property
@@ -112,6 +113,7 @@ def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
         files=_joined(pattern.files, sight.files, _MAX_FILES),
         solutions=solutions[:MAX_SOLUTIONS],
         stale=pattern.stale and sight.at <= pattern.updated,
+        episodes=_joined(pattern.episodes, filter(None, (sight.mend and sight.episode,)), MAX_SEEN),
     )
 
 
@@ -138,6 +140,7 @@ def parse_pattern(data: bytes) -> BugPattern | None:
         files=_texts(given, "files"),
         solutions=solutions,
         stale=given.get("stale") is True,
+        episodes=_texts(given, "episodes"),
         source=data,
     )
 
@@ -181,6 +184,7 @@ def _fields(pattern: BugPattern) -> dict[str, object]:
             {key: value for key, value in one._asdict().items() if value}  # without empty lists
             for one in pattern.solutions
         ],
+        "episodes": pattern.episodes,
         "stale": pattern.stale,
     }
     return {key: plain_value(value) for key, value in fields.items() if value or key == "error"}

@@ -46,7 +46,10 @@ _READ = 8_000  # characters of a text
 
 
 class Sight(Value):
-    """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or ""."""
+    """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
+
+    `episode` is the id of the task's episode, "" if it has none.
+    """
 
     exchange: str
     at: datetime
@@ -55,6 +58,7 @@ class Sight(Value):
     mend: str = ""
     tried: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
+    episode: str = ""
 
 
 # Before a mend in a failure that was read back from a log.

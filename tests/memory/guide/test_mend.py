@@ -7,6 +7,7 @@ from datetime import timedelta
 from gitmem.memory.guide.given import all_given
 from gitmem.memory.guide.mend import tell_error
 from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.counts import judge
 from gitmem.memory.learned.known import known_patterns
 from gitmem.model.session.turns import Failure, Turn
 from gitmem.store.store import Store
@@ -54,3 +55,23 @@ def test_other_errors_and_those_that_nothing_mended_are_told_nothing(desk):
     failed(desk, "s-2", FIRST, "uv sync")
     assert tell_error(desk.store, "s-9", "ModuleNotFoundError: No module named 'redis'") == ""
     assert tell_error(desk.store, "s-9", "all is well") == ""
+
+
+def test_several_errors_of_one_output_are_told_each_with_its_mend(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    failed(desk, "s-2", "redis.exceptions.ConnectionError: Error 111 connecting to cache:6379", "docker compose up -d")
+    both = f"{AGAIN}\nnoise\nConnectionError: Error 111 connecting to cache:6380"
+    text = tell_error(desk.store, "s-9", both)
+    assert "mended by `uv sync`" in text
+    assert "mended by `docker compose up -d`" in text
+    assert len(next(all_given(desk.store.private)).ids) == 2
+
+
+def test_a_mend_that_was_told_and_did_not_help_is_told_no_more_unasked(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    judge(desk.store, pattern.id, helped=False)
+    assert tell_error(desk.store, "s-8", AGAIN)
+    desk.clock.now += timedelta(seconds=1)
+    judge(desk.store, pattern.id, helped=False)
+    assert tell_error(desk.store, "s-9", AGAIN) == ""

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.learned.cleanup import RETRIEVALS, USELESS, clean_up, episode_paths
+from gitmem.memory.learned.cleanup import RETRIEVALS, clean_up, episode_paths
 from gitmem.memory.learned.counts import add_told, judge, machine_path
 from gitmem.memory.learned.read import counts
 from gitmem.memory.learned.similar import similar, weigh
 from gitmem.memory.sessions.replay import replay
-from gitmem.model.learned.counts import ALPHA, BEGINS, Count, moving_average, parse_counts, total, with_told
+from gitmem.model.learned.counts import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
 from gitmem.model.session.outcome import Outcome
 from gitmem.store.history.undo import undo
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.exchanges.offline import turns_of
 from gitmem.memory.learned.episodes import save_episodes
+from gitmem.memory.learned.known import known_patterns
 from gitmem.memory.learned.read import read_episode
 from gitmem.memory.sessions.replay import replay
 from gitmem.model.learned.task import TaskType
@@ -35,6 +36,8 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
     assert [error.message for error in first.errors] == ["it broke"]
     assert first.gotchas == ("the index breaks on NFS.",)
     assert any("change `f1.py` mended it" in tip for tip in first.tips)
+    [pattern] = known_patterns(desk.store)
+    assert {path.rpartition("/")[2] for path in paths} == {f"{one}.md" for one in pattern.episodes}
     sessions = desk.text(next(Path(desk.store.root).glob("sessions/*/*/*.md")).relative_to(desk.store.root).as_posix())
     assert all(f"^{identifier}" in sessions for identifier in first.exchanges)
     root = Path(desk.store.root)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.learned.error import MATCH, likeness, mask, names_in, read_error
+from gitmem.model.learned.error import MATCH, MAX_ERRORS, likeness, mask, names_in, read_error, read_errors
 
 PAIRS = json.loads((Path(__file__).parents[3] / "bench" / "errors.json").read_text("utf-8"))["pairs"]
 RECOGNISED = 0.9  # of the errors that come again
@@ -78,3 +78,23 @@ def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
     error = read_error('gh: Not Found (HTTP 404)\n{\n"message": "Not Found",\n"status": "404"\n}')
     assert error is not None
     assert error.message == "gh: Not Found (HTTP <n>)"
+
+
+def test_the_first_three_distinct_errors_of_an_output_are_read():
+    lines = (
+        "src/a.ts(3,4): error TS2345: Argument of type 'A' is not assignable to parameter of type 'B'.",
+        "src/b.ts(9,1): error TS2345: Argument of type 'A' is not assignable to parameter of type 'B'.",
+        "src/b.ts(11,1): error TS2304: Cannot find name 'wrap'.",
+        "src/c.ts(12,1): error TS7006: Parameter 'row' implicitly has an 'any' type.",
+        "src/d.ts(13,1): error TS2551: Property 'nam' does not exist on type 'User'.",
+    )
+    output = "\n".join(lines)
+    assert [error.type for error in read_errors(output)] == ["TS2345", "TS2304", "TS7006"]
+    assert MAX_ERRORS == 3
+    assert read_errors(output)[0] == read_error(output)
+    assert read_errors("all is well") == []
+
+
+def test_a_place_without_a_message_is_no_second_error():
+    output = "E   ModuleNotFoundError: No module named 'yaml'\ntests/test_a.py:12: ModuleNotFoundError\nx.py:1: in load"
+    assert [error.type for error in read_errors(output)] == ["ModuleNotFoundError"]

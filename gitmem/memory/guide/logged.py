@@ -1,0 +1,74 @@
+"""Errors that exchanges tell of where no pattern is known yet: of running and of imported sessions (spec M4)."""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.model.learned.episode import title_of
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
+from gitmem.model.session.fields import MENDED, split_fields
+from gitmem.search.engine import answer
+from gitmem.search.units.bare import bare_text
+from gitmem.text.quantities import seen_times
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.store.store import Store
+
+_HITS = 20
+_MAX_WORDS = 30
+_MAX_MEND = 600  # characters
+_MAX_SEEN_SHOWN = 3
+_WORD = re.compile(r"\w[\w./-]*\w|\w")
+_COMMAND = re.compile(r"^(?P<code>`[^`\n]{1,400}`): ")  # before the error in an exchange's line
+_PLACE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed file alone
+
+
+class LoggedError(Value):
+    """An error that exchanges tell of, the newest first; `mend` is what the newest that knows it says, or ""."""
+
+    error: ErrorSignature
+    seen: tuple[str, ...]
+    mend: str
+    date: str
+
+    @property
+    def line(self) -> str:
+        """The error, how often it came, what mended it, and where that is told, as of a pattern."""
+        mended = f"mended ({self.mend[:_MAX_MEND]})" if self.mend else "not known to be mended"
+        handles = " ".join(f"^{one}" for one in self.seen[:_MAX_SEEN_SHOWN])
+        return f"{title_of(self.error)}\n{seen_times(len(self.seen))}, {mended}, last {self.date[:10]}, {handles}"
+
+
+def logged_error(store: Store, error: ErrorSignature, session: str = "") -> LoggedError | None:
+    """Return what exchanges of other sessions tell of an error; None if none does."""
+    found = sorted(_logged(store, error, session), reverse=True)
+    if not found:
+        return None
+    seen = tuple(dict.fromkeys(entry for _, entry, _ in found))
+    return LoggedError(error, seen, next((mend for _, _, mend in found if mend), ""), found[0][0])
+
+
+def _logged(store: Store, error: ErrorSignature, session: str) -> Iterator[tuple[str, str, str]]:
+    """Yield date, id and mend of each exchange in which an error came."""
+    words = dict.fromkeys(_WORD.findall(f"{error.type} {error.message}"))
+    query = " ".join(word for word in list(words)[:_MAX_WORDS] if word != "n")
+    for hit in answer(store, query, limit=_HITS, vectors=False).hits if query else ():
+        if hit.fact or not hit.entry or (session and hit.session[:8] == session[:8]):
+            continue
+        for text in split_fields(bare_text(hit.text)).errors:
+            what, arrow, mend = text.rpartition(MENDED)
+            line = what if arrow else text
+            known = read_error(_COMMAND.sub("", line))
+            if known is not None and likeness(known, error) > MATCH:
+                yield hit.date, hit.entry, _mend(line, mend) if arrow else ""
+
+
+def _mend(line: str, mend: str) -> str:
+    """Return what mended an error; "" where only the same command worked again, or a file is named and no more."""
+    command = _COMMAND.match(line)
+    same = command is not None and mend.endswith(f": {command['code']}")
+    return "" if same or _PLACE.search(mend) else " ".join(mend.split())
