@@ -217,12 +217,16 @@ def build_parser(names: Sequence[str]) -> argparse.ArgumentParser:
                 commands.add_parser(name, help=line)
             continue
         module = _module(name)
-        about = "\n".join(text.removeprefix("    ") for text in (module.run.__doc__ or "").split("\n")).strip()
-        description, _, examples = about.partition("\n\nExamples:\n")
-        epilog = f"examples:\n{examples}" if examples else None
-        sub = commands.add_parser(name, help=line, description=description, epilog=epilog)
-        module.configure(sub)
+        description, epilog = _help_texts(module.run)
+        module.configure(commands.add_parser(name, help=line, description=description, epilog=epilog))
     return parser
+
+
+def _help_texts(run: Callable[..., int]) -> tuple[str, str | None]:
+    """Return the description and the examples of a command, from the docstring of its `run`."""
+    text = "\n".join(line.removeprefix("    ") for line in (run.__doc__ or "").split("\n")).strip()
+    description, _, examples = text.partition("\n\nExamples:\n")
+    return description, f"examples:\n{examples}" if examples else None
 
 
 def _listed() -> str:

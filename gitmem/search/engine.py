@@ -76,62 +76,68 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-
-    def search(query: Query) -> tuple[list[Ranked], Answer]:
-        pools = _pools(store, query, filters, at=at, deep=deep, history=history, scanner=scanner)
-        ranked = [item for pool in pools for item in rank(pool, query)]
-        if pools and similar and (near := similar.wait()):
-            from gitmem.search.vectors.fuse import fuse
-
-            ranked = fuse(store, ranked, near, query, filters)
-        told = frozenset[str]().union(*(pool.told for pool in pools))
-        if told:
-            ranked = [item for item in ranked if not is_told_again(item.units, item.index, told)]
-        ranked.sort(key=_order if query.terms else _newest)
-        fitting = (item for item in once(ranked) if fits(item, query, filters))
-        # To count all hits, filters that need the text of a unit would have to read every unit.
-        most = limit + _WEIGHED if limit and _needs_text(query, filters) else None
-        matches = list(islice(fitting, most))
-        facts = standings(store, matches)
-        kept = matches if ended or history or at else holding(matches, facts)
-        top = best(store, kept, query, limit)
-        hits = [
-            marked(make_hit(item)._replace(worth=worth, weak=worth.weak), facts)
-            for item, worth in zip(top, worths(top, query), strict=True)
-        ]
-        complete = len(matches) != most and all(pool.complete for pool in pools)
-        problem = similar.problem if similar else ""
-        return top, Answer(hits, problem, len(kept), complete, len(matches) - len(kept))
-
-    top, result = search(query)
+    scope = _Scope(limit, deep, history, ended, at, scanner)
+    top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
-        other_top, other = search(decomposed)
+        other_top, other = _search(store, decomposed, filters, scope, similar)
         result = other if other_top else result
     return result
 
 
-def _pools(
-    store: Store,
-    query: Query,
-    filters: Filters,
-    *,
-    at: str | None,
-    deep: bool,
-    history: bool,
-    scanner: Scanner | None,
-) -> list[Pool]:
+class _Scope(Value):
+    """The options of `answer`."""
+
+    limit: int
+    deep: bool
+    history: bool
+    ended: bool
+    at: str | None
+    scanner: Scanner | None
+
+
+def _search(
+    store: Store, query: Query, filters: Filters, scope: _Scope, similar: Embedding | None
+) -> tuple[list[Ranked], Answer]:
+    """Return the best units of a query, and the answer made of them."""
+    pools = _pools(store, query, filters, scope)
+    ranked = [item for pool in pools for item in rank(pool, query)]
+    if pools and similar and (near := similar.wait()):
+        from gitmem.search.vectors.fuse import fuse
+
+        ranked = fuse(store, ranked, near, query, filters)
+    told = frozenset[str]().union(*(pool.told for pool in pools))
+    if told:
+        ranked = [item for item in ranked if not is_told_again(item.units, item.index, told)]
+    ranked.sort(key=_order if query.terms else _newest)
+    fitting = (item for item in once(ranked) if fits(item, query, filters))
+    # To count all hits, filters that need the text of a unit would have to read every unit.
+    most = scope.limit + _WEIGHED if scope.limit and _needs_text(query, filters) else None
+    matches = list(islice(fitting, most))
+    facts = standings(store, matches)
+    kept = matches if scope.ended or scope.history or scope.at else holding(matches, facts)
+    top = best(store, kept, query, scope.limit)
+    hits = [
+        marked(make_hit(item)._replace(worth=worth, weak=worth.weak), facts)
+        for item, worth in zip(top, worths(top, query), strict=True)
+    ]
+    complete = len(matches) != most and all(pool.complete for pool in pools)
+    problem = similar.problem if similar else ""
+    return top, Answer(hits, problem, len(kept), complete, len(matches) - len(kept))
+
+
+def _pools(store: Store, query: Query, filters: Filters, scope: _Scope) -> list[Pool]:
     """Return the pools to rank; none for a query without words and filters."""
     literals = literals_of(query.terms) or (literals_for(filters) if filters.by_unit or filters.paths else [])
     if not literals:
         return []
     allow = filters.allow_path
-    if at:
-        pools = [sources.revision(store, at, literals, allow)]
+    if scope.at:
+        pools = [sources.revision(store, scope.at, literals, allow)]
     else:
         most = _most(query, filters)
-        pools = [sources.work_tree(store, scanner, query.terms, literals, allow, most=most)]
-    pools += [sources.transcripts(store, literals, allow)] if deep else []
-    pools += [sources.lost(store, literals, allow)] if history else []
+        pools = [sources.work_tree(store, scope.scanner, query.terms, literals, allow, most=most)]
+    pools += [sources.transcripts(store, literals, allow)] if scope.deep else []
+    pools += [sources.lost(store, literals, allow)] if scope.history else []
     return pools
 
 

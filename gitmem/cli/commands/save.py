@@ -41,15 +41,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.memory.save.save import save
-    from gitmem.model.entry.entry import clean_tag, clean_text
+    from gitmem.model.entry.entry import clean_text
     from gitmem.model.entry.save import Save
     from gitmem.model.ids import TAIL_BYTES, make_id
 
-    try:
-        tags = tuple(clean_tag(tag) for tag in args.tag)
-    except ValueError as error:
-        raise RefusedError(f"The tag is refused: {error}.") from None
-    text = _text(args, door)
+    tags, text = _tags(args), _text(args, door)
     if not clean_text(text):
         raise RefusedError(
             "There is nothing to save: the text is empty.", "Give it as an argument, a file or on stdin."
@@ -78,6 +74,15 @@ def run(args: argparse.Namespace, door: Door) -> int:
     door.answer(args, value, "\n".join(lines))
     door.maintain_later(store)
     return ExitCode.OK
+
+
+def _tags(args: argparse.Namespace) -> tuple[str, ...]:
+    from gitmem.model.entry.entry import clean_tag
+
+    try:
+        return tuple(clean_tag(tag) for tag in args.tag)
+    except ValueError as error:
+        raise RefusedError(f"The tag is refused: {error}.") from None
 
 
 def _text(args: argparse.Namespace, door: Door) -> str:

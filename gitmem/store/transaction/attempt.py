@@ -49,8 +49,7 @@ def attempt(
         TipMovedError, TipLockedError: another git command moved or locked the branch; nothing was committed.
 
     """
-    if os.path.exists(os.path.join(store.private, PURGING)):
-        repaired += _finish_purge(store, lock)
+    repaired += _finish_purge(store, lock)
     branch = store.repository.branch()
     tip = store.repository.tip(branch) or _create_branch(store, branch)
     with (
@@ -62,23 +61,15 @@ def attempt(
         remove_litter(store, branch)  # while git starts
         if meanwhile is not None:
             meanwhile()
-        # A newer gitmem may have migrated the store while this process waited for the lock.
-        blob = writer.read(FORMAT, store.format_document)
-        store.check_format(b"" if blob is None else blob.data)
+        document = _checked_format(store, writer)
         transaction = _repaired(store, writer, tip, repaired)
         if scan:
             look.start()
-        if is_older(b"" if blob is None else blob.data):
-            from gitmem.store.transaction.upgrade import upgrade
-
-            upgrade(transaction, FORMAT_VERSION)
+        _upgrade_older(transaction, document)
         value = plan(transaction)  # while git looks
         # The entries of unchanged files are renewed in the index, so that they are not read again each time.
         scanned = [*_read_edited(transaction, look.edited()), *look.unchanged] if scan else []
-        if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
-            from gitmem.store.transaction.views import follow_files
-
-            follow_files(transaction, facts)
+        _follow_edited_facts(transaction)
         lock.heartbeat()
         paths = {*transaction.files(), *transaction.touched(), *scanned}
         if not paths:
@@ -102,10 +93,29 @@ def _create_branch(store: Store, branch: str) -> str:
 
 
 def _finish_purge(store: Store, lock: Lock) -> Iterable[str]:
+    """Finish a purge that was interrupted, and return notices of it."""
+    if not os.path.exists(os.path.join(store.private, PURGING)):
+        return ()
     from gitmem.store.rewrite.apply import resume
 
     result = resume(store, lock)
     return () if result is None else ("An interrupted purge was finished.", *result.notices)
+
+
+def _checked_format(store: Store, writer: Writer) -> bytes:
+    """Return the store's format document, which a newer gitmem may have changed while this process waited."""
+    blob = writer.read(FORMAT, store.format_document)
+    document = b"" if blob is None else blob.data
+    store.check_format(document)
+    return document
+
+
+def _upgrade_older(transaction: Transaction, document: bytes) -> None:
+    """Add the commit that upgrades a store, if its format document names an older version."""
+    if is_older(document):
+        from gitmem.store.transaction.upgrade import upgrade
+
+        upgrade(transaction, FORMAT_VERSION)
 
 
 def _repaired(store: Store, writer: Writer, tip: str, repaired: list[str]) -> Transaction:
@@ -153,6 +163,14 @@ def _read_edited(transaction: Transaction, edited: Iterable[str]) -> list[str]:
         else:
             paths.append(path)
     return paths
+
+
+def _follow_edited_facts(transaction: Transaction) -> None:
+    """Bring lines of facts up to date with the files of facts that a person edited."""
+    if facts := [path for path in transaction.edits() if path.startswith(f"{FACTS}/")]:
+        from gitmem.store.transaction.views import follow_files
+
+        follow_files(transaction, facts)
 
 
 def _land(
