@@ -17,6 +17,8 @@ from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import fact_keywords, facts_of_prompt, find_fixes
 from gitmem.model.fact.holds import in_force, what_holds
 from gitmem.model.fact.rivals import rivals_of
+from gitmem.model.fact.views.lines import state_as_of_now
+from gitmem.model.fact.views.marks import marks_of
 from gitmem.model.ids import is_fact_id
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import is_restated
@@ -24,7 +26,9 @@ from gitmem.store.headers.facts import known_facts
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from datetime import datetime
 
+    from gitmem.model.entry.entry import Entry
     from gitmem.model.entry.save import Save
     from gitmem.model.session.entries import Placed
     from gitmem.model.session.turns import Turn
@@ -107,9 +111,14 @@ class Lasting:
                 keywords=fact_keywords(found.text),
                 files=found.files,
             )
-            kept = self.keep(made, found.source, again=False)
+            kept = self.keep(made, found.source, again=self._ended_before(made.id, found.at))
             changes |= kept[1] if kept else {}
         return changes | self._resolved(turn)
+
+    def _ended_before(self, identifier: str, at: datetime) -> bool:
+        """Say whether a fact had ended when a person said it again, unlike in an old session that is read later."""
+        ended_at = self._facts()[identifier].when if identifier in self._facts() else at
+        return ended_at < at
 
     def _is_said(self, kind: FactKind, text: str) -> bool:
         """Say whether another known fact says the same in other words."""
@@ -133,6 +142,10 @@ class Lasting:
         """Say whether a fact is known and does not hold."""
         status = what_holds(self._facts().values()).get(identifier)
         return status is not None and not status.holds
+
+    def as_of_now(self, state: Entry, exchange: str) -> Entry:
+        """Return the State of a turn with marks on what it tells that does not hold."""
+        return state_as_of_now(state, marks_of(self._facts().values()), exchange)
 
     def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, dict[str, bytes | None]] | None:
         """Return a fact and the changes of files that keep it; None if it ended and is not to hold again.

@@ -13,10 +13,11 @@ from gitmem.search.order.hits import facts_of, make_hit
 from gitmem.search.order.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
 from gitmem.search.order.worth import worths
 from gitmem.search.query.query import parse_query
-from gitmem.search.standing import holding, marked, standings
+from gitmem.search.standing import holding, marked
 from gitmem.search.units.cut import HEADING
 from gitmem.search.units.past import is_told_again
 from gitmem.search.units.units import FRAME
+from gitmem.store.headers.facts import known_marks
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -113,11 +114,11 @@ def _search(
     # To count all hits, filters that need the text of a unit would have to read every unit.
     most = scope.limit + _WEIGHED if scope.limit and _needs_text(query, filters) else None
     matches = list(islice(fitting, most))
-    facts = standings(store, matches)
-    kept = matches if scope.ended or scope.history or scope.at else holding(matches, facts)
+    marks = known_marks(store)
+    kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
     top = best(store, kept, query, scope.limit)
     hits = [
-        marked(make_hit(item)._replace(worth=worth, weak=worth.weak), facts)
+        marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
         for item, worth in zip(top, worths(top, query), strict=True)
     ]
     complete = len(matches) != most and all(pool.complete for pool in pools)

@@ -1,55 +1,46 @@
-"""Drop or mark hits that are facts which no longer hold, with the facts that took their place.
+"""Which hits tell facts that no longer hold, and what took their place.
 
 Tested through `tests/search/test_standing.py`.
 """
 
 from __future__ import annotations
 
-from gitmem.search.order.hits import is_fact
-from gitmem.values import Value
-
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from gitmem.model.fact.holds import Status
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.search.order.hits import Hit
     from gitmem.search.order.rank import Ranked
-    from gitmem.store.store import Store
 
 
-class Facts(Value):
-    """The statuses of a store's facts and the sessions in which they were first learned, by id."""
-
-    statuses: Mapping[str, Status] = {}  # never changed
-    sessions: Mapping[str, str] = {}  # never changed
-
-
-def standings(store: Store, hits: Sequence[Ranked]) -> Facts:
-    """Return statuses and sessions of a store's facts; none if no hit is a fact."""
-    if not any(is_fact(hit.units.memory(hit.index)) for hit in hits):
-        return Facts()
-    from gitmem.store.headers.facts import known_facts, standing_of
-
-    facts = known_facts(store)
-    return Facts(standing_of(facts), {fact.id: fact.origin.get("session", "") for fact in facts})
-
-
-def holding(hits: list[Ranked], facts: Facts) -> list[Ranked]:
+def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
     """Return the hits that hold, or are no facts; all where none is."""
-    if not facts.statuses:
-        return hits
-    known = facts.statuses
-    kept = [hit for hit in hits if (status := known.get(hit.units.memory(hit.index))) is None or status.holds]
+    kept = [hit for hit in hits if not marks.has_ended(hit.units.memory(hit.index))]
     return kept or hits
 
 
-def marked(hit: Hit, facts: Facts) -> Hit:
-    """Return a hit with the session of its fact, and with its status unless it holds undisputed."""
-    if not hit.session and (session := facts.sessions.get(hit.entry)):
-        hit = hit._replace(session=session)
-    status = facts.statuses.get(hit.entry)
-    if status is None or (status.holds and not status.disputes):
+def marked(hit: Hit, marks: Marks) -> Hit:
+    """Return a hit with its status, where that is worth a word; a fact gets the session in which it was learned.
+
+    A fact is shown with its successor or rival, another memory with what took the place of the facts it tells.
+    """
+    fact = marks.facts.get(hit.entry)
+    if fact is None:
+        return _told(hit, marks)
+    hit = hit._replace(session=hit.session or fact.session)
+    status = marks.statuses[fact.id]
+    if status.holds and marks.is_old_wording(fact.id, hit.text):
+        return hit._replace(status="reworded", others=(fact.id,))
+    if status.holds and not status.disputes:
         return hit
     others = status.disputes or (status.successor,)
     return hit._replace(status=status.standing.value, others=tuple(filter(None, others)))
+
+
+def _told(hit: Hit, marks: Marks) -> Hit:
+    told = marks.said_in(hit.entry, hit.text)
+    if not told:
+        return hit
+    statuses = {one: marks.statuses[one] for one in told}
+    words = dict.fromkeys("reworded" if one.holds else one.standing.value for one in statuses.values())
+    others = dict.fromkeys(name if one.holds else one.successor for name, one in statuses.items())
+    return hit._replace(status=f"tells what is {' and '.join(words)}", others=tuple(filter(None, others)))

@@ -276,3 +276,41 @@ def test_what_an_answer_decides_is_a_fact_in_the_turns_commit_and_not_again_once
     captured("t-2")
     assert [one.binds for one in known_facts(desk.store)] == [False]
     assert fact.id not in desk.text("memory.md")
+
+
+def turn(desk, key: str, prompt: str) -> None:
+    desk.clock.now += timedelta(minutes=1)
+    now = desk.clock.now
+    one = Turn("s-1", "claude-code", key, now, now, prompt, "Done. It is in cache.py now, with tests.", closed=True)
+    transact(desk.store, lambda transaction: capture_turn(transaction, desk.store, one, ()), purpose="test")
+
+
+def test_what_a_person_said_in_a_session_is_not_told_in_force_by_its_state_or_its_exchange(desk):
+    turn(desk, "t-1", "We decided to use Redis for the session cache.")
+    [fact] = known_facts(desk.store)
+    before = desk.text("memory.md")
+    assert "session cache. ^" in before
+
+    retire(desk.store, fact, "")
+    state = next(line for line in desk.text("memory.md").splitlines() if "**State**" in line)
+    assert f"[retired: {fact.id}]" in state
+    lines = [line for line in told(desk).splitlines() if "Redis" in line]
+    assert len(lines) == 2
+    assert all("retired" in line for line in lines)
+    undo(desk.store)
+    assert desk.text("memory.md") == before
+
+
+def test_what_a_person_states_again_in_a_later_turn_holds_again_and_not_where_an_old_one_is_read(desk):
+    turn(desk, "t-1", "We decided to use Redis for the session cache.")
+    [fact] = known_facts(desk.store)
+    desk.clock.now += timedelta(hours=1)
+    retire(desk.store, fact, "")
+    desk.clock.now -= timedelta(minutes=30)
+    turn(desk, "t-2", "We decided to use Redis for the session cache.")
+    assert {*standing(desk).values()} == {Standing.RETIRED}
+    assert f"[retired: {fact.id}]" in desk.text("memory.md"), "the State of a turn read later tells it no more either"
+    desk.clock.now += timedelta(hours=1)
+    turn(desk, "t-3", "We decided to use Redis for the session cache.")
+    assert {*standing(desk).values()} == {Standing.IN_FORCE}
+    assert "[retired" not in desk.text("memory.md")

@@ -58,3 +58,18 @@ def test_a_fact_names_the_session_in_which_it_was_learned(shelf):
     put(shelf, "d000000000a", "Use Redis for the session cache.", more="origin: {session: 1b4e51f0-5f0c}\n")
 
     assert [hit.session for hit in shelf.search("redis")] == ["1b4e51f0-5f0c"]
+
+
+def test_what_a_fact_was_learned_from_says_that_it_does_not_hold(shelf):
+    put(shelf, "d000000000a", "Use Memcached for sessions.")
+    more = "superseded_by: d000000000a\nsources: [x0123456789]\n"
+    put(shelf, "d000000000b", "Use Redis for sessions.", "superseded", more)
+    shelf.put("memory.md", "- [2026-11-01 10:00:00] **Exchange**: Let us take Redis. ^x0123456789\n")
+    shelf.put("daily/2026/11/2026-11-02.md", "# Notes\n\nWe use Redis for sessions.\n")
+
+    found = answer(shelf.store, "redis")
+    assert {hit.path: hit.standing for hit in found.hits} == {
+        "memory.md": "tells what is superseded, now ^d000000000a",
+        "daily/2026/11/2026-11-02.md": "tells what is superseded, now ^d000000000a",
+    }
+    assert found.left_out == 1

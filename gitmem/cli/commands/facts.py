@@ -155,7 +155,7 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     found = [fact for fact in found if args.kind in (None, fact.kind)]
     stale = code.changed_since(found) if code else {}
     found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)
-    text = _table(found, stale) if found else _nothing(args, code is not None)
+    text = _table(found, stale) if found else _nothing(args, len(every), in_git=code is not None)
     door.answer(args, [fact_value(fact, stale.get(fact.id, ())) for fact in found], text)
     return ExitCode.OK
 
@@ -164,18 +164,18 @@ def _order(fact: Fact) -> tuple[int, datetime, str]:
     return _KINDS.index(fact.kind), fact.created, fact.id
 
 
-def _nothing(args: argparse.Namespace, in_git: bool) -> str:
+def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
     if args.stale:
         return (
             "No fact is stale."
             if in_git
             else "The project is not a git repository, so gitmem cannot tell which facts are stale."
         )
-    return (
-        "No facts yet: they are learned when a session ends."
-        if not args.kind
-        else f"There is no fact of the kind {args.kind}."
-    )
+    if known and not args.all:
+        return f"No fact{' of this kind' if args.kind else ''} holds now: --all lists those that ended."
+    if args.kind:
+        return f"There is no fact of the kind {args.kind}."
+    return "No facts yet: `gitmem facts add` adds one, others are learned from sessions."
 
 
 def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:

@@ -19,14 +19,13 @@ from gitmem.memory.save.entries import day_log, memory_of
 from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_by_digest, find_entries
-from gitmem.model.entry.kinds import CURRENT_STATE
+from gitmem.model.entry.kinds import CURRENT_STATE, STATE
 from gitmem.model.entry.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
 from gitmem.model.ids import tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.model.session.entries import (
     EXCHANGE,
-    STATE,
     Placed,
     Remembered,
     joined_exchange,
@@ -150,10 +149,12 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     changes: dict[str, bytes | None] = {
         path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
     }
-    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
     changes |= lasting.keep_said(remembered.memory, turn.session, turn.exchange_id)
     if turn.prompt:
         changes |= lasting.keep_turn(clean, _answer_before(transaction, store, turn), boot)
+    if remembered.state is not None:
+        remembered = remembered._replace(state=lasting.as_of_now(remembered.state, turn.exchange_id))
+    changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
     placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
     entries = dict.fromkeys(one.entry.id for one in placed)
     trailers = (

@@ -17,6 +17,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.store.headers.cache import Header, Late
     from gitmem.store.store import Store
 
@@ -27,10 +28,11 @@ _ID = re.compile(r" \^([0-9a-z]{11,20})\b")
 _LINK = re.compile(r"\[([^\]\n]*)\]\([^)\n]*\) [0-9a-z]{11,20}$")
 
 
-def current_concept(store: Store, memory: str, late: Late = never) -> list[Part]:
+def current_concept(store: Store, memory: str, marks: Marks, late: Late = never) -> list[Part]:
     """Return the part of the start text about the concept of the last exchange; none if it adds nothing.
 
-    Exchanges that are in `memory`, the text of `memory.md`, are left out. Once it is `late`, no more is read.
+    Exchanges that are in `memory`, the text of `memory.md`, are left out; `marks` are for the others. Once it is
+    `late`, no more is read.
     """
     share = store.config.session.concept_percent
     bounds = Bounds(MAX_PARSED, late)
@@ -44,8 +46,13 @@ def current_concept(store: Store, memory: str, late: Late = never) -> list[Part]
     if in_memory.issuperset(concept.exchanges):
         return []
     body = Document.parse(store.glance(concept.path, _MAX_BYTES) or b"").body
-    lines = [_LINK.sub(r"\1", line) for identifier, line in lines_of(body) if identifier not in in_memory]
+    others = [(identifier, line) for identifier, line in lines_of(body) if identifier not in in_memory]
+    lines = [_marked(_LINK.sub(r"\1", line), marks.told_by(identifier, line)) for identifier, line in others]
     return [Part(f"Done before about {concept.name}", tuple(lines[-_MAX_EXCHANGES:]), share=share, keep_last=True)]
+
+
+def _marked(line: str, mark: str) -> str:
+    return f"{line} [{mark}]" if mark else line
 
 
 def _newest(headers: Sequence[Header]) -> Header | None:

@@ -6,7 +6,7 @@ import re
 
 from gitmem.errors import GitmemError
 from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
-from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.views.marks import Marks, marks_of, normalized
 from gitmem.model.ids import is_id, tail_of
 from gitmem.store.headers.cache import Bounds, never
 from gitmem.store.headers.facts import fact_headers, fact_of
@@ -43,15 +43,15 @@ class ChosenFacts(Value):
     """Lines for the start text; `texts` are their descriptions after `normalized`.
 
     `told` and `settled` are digests of the entries in `memory.md` that are lines of these facts, or what they were made
-    of, and of facts that no longer hold. `ended` are the descriptions of the latter, `current` those in
-    force, of which the lines tell the most useful.
+    of, and of facts that no longer hold. `current` are those in force, of which the lines tell the most useful;
+    `marks` are for what else tells any of them.
     """
 
     lines: tuple[str, ...]
     texts: frozenset[str]
     told: frozenset[str]
     settled: frozenset[str]
-    ended: frozenset[str]
+    marks: Marks
     current: tuple[Fact, ...] = ()
 
 
@@ -66,10 +66,10 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     if not all(header.is_current(store.root) for header in candidates):
         candidates = _candidates(fact_headers(store, bounds))
     if not candidates:
-        return ChosenFacts((), frozenset(), frozenset(), frozenset(), frozenset())
+        return ChosenFacts((), frozenset(), frozenset(), frozenset(), marks_of(()))
     facts = [fact_of(header) for header in candidates]
-    current = in_force(facts)
-    current_ids = {fact.id for fact in current}
+    marks = marks_of(facts)
+    current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
     words = {word.casefold() for word in _WORD.findall(recent)}
     own = adopted_from(store.context.machine, "/")[:-1]  # an agent loads its own memory by itself
     others = [fact for fact in current if not (fact.adopted and fact.adopted.startswith(own))]
@@ -78,10 +78,8 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     groups = _groups(chosen, others)
     told = [fact for group in groups for fact in group]
     stale = _stale(store, told, project)
-    over = [fact for fact in facts if fact.id not in current_ids]
+    over = [fact for fact in facts if marks.has_ended(fact.id)]
     settled = _digests(over) - _digests(current)
-    said = {normalized(fact.description) for fact in current}
-    ended = frozenset(normalized(fact.description) for fact in over) - said
     texts = frozenset(normalized(fact.description) for fact in told)
     return ChosenFacts(
         tuple(
@@ -91,14 +89,9 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
         texts,
         _digests(told),
         settled,
-        ended,
+        marks,
         tuple(current),
     )
-
-
-def normalized(text: str) -> str:
-    """Return a statement in lower case, with single spaces and without a final full stop, for comparison."""
-    return " ".join(text.split()).rstrip(".!。").casefold()
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:

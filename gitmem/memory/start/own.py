@@ -5,9 +5,10 @@ Tested through `tests/memory/start/test_own.py`.
 
 from __future__ import annotations
 
-from gitmem.memory.start.facts import MAX_PARSED, normalized
+from gitmem.memory.start.facts import MAX_PARSED
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.views.marks import normalized
 from gitmem.store.headers.cache import Bounds, never
 from gitmem.store.headers.facts import fact_headers, fact_of
 from gitmem.store.store import own_store

@@ -7,12 +7,13 @@ import re
 
 from gitmem.errors import GitmemError
 from gitmem.memory.start.concept import current_concept
-from gitmem.memory.start.facts import choose_facts, normalized
+from gitmem.memory.start.facts import choose_facts
 from gitmem.memory.start.own import SHARE, TITLE, own_lines
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import without_ids
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.entry.log import find_section
+from gitmem.model.fact.views.marks import normalized, with_marks
 from gitmem.model.paths import MEMORY, SUMMARIES
 from gitmem.model.session.briefing import Part, fit, joined
 from gitmem.store.headers.cache import never
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gitmem.model.entry.log import Section
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.model.session.briefing import Shown
     from gitmem.model.session.turns import Turn
     from gitmem.project.state import ProjectState
@@ -35,7 +37,6 @@ _MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # read of a file: of a larger 
 _RECENT = 6_000  # characters at the end of memory.md that say what is being worked on
 _MAX_PENDING = 3
 _MARK = re.compile(r" \^[0-9a-z]{1,10}([0-9a-z]{10})\r?$", re.MULTILINE)  # an id's digest
-_SAYS_AGAIN = 12  # characters of a statement from which a sentence that holds it says the same
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
 # Of an entry: day and minute, a label that says more than its section does, tags.
@@ -105,13 +106,13 @@ def start_parts(
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        *_newest_summary(store, facts.texts.union(map(_statement, open_issues)), facts.ended),
+        *_newest_summary(store, facts.texts.union(map(_statement, open_issues)), facts.marks),
         Part("Facts", facts.lines, share=config.facts_percent),
         Part(TITLE, own_lines(store, facts.current, late), share=SHARE),
-        *current_concept(store, body, late),
+        *current_concept(store, body, facts.marks, late),
         Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
         Part(KNOWN_ISSUES, open_issues, share=15),
-        Part("The end of memory.md", _end(body, list(filter(None, (decisions, issues)))), keep_last=True),
+        Part("The end of memory.md", _end(body, list(filter(None, (decisions, issues))), facts.marks), keep_last=True),
         Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
     ]
@@ -168,17 +169,18 @@ def _statement(entry: str) -> str:
     return normalized(_HEAD.sub("", entry, count=1))
 
 
-def _end(body: str, without: Sequence[Section]) -> tuple[str, ...]:
-    """Return the last lines of `memory.md` in whole entries, without these sections."""
+def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[str, ...]:
+    """Return the last lines of `memory.md` in whole entries, without these sections, with marks on what has ended."""
     kept = body
     for section in sorted(without, key=lambda section: section.start, reverse=True):
         kept = kept[: section.start] + kept[section.end :]
-    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(without_ids(kept))]
+    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(kept)]
     lines, first = 0, len(pieces)
     while first and lines < LAST_LINES:
         first -= 1
         lines += pieces[first].count("\n") + 1
-    return tuple(_brief(piece) for piece in pieces[first:] if not piece.startswith("#"))
+    told = (piece for piece in pieces[first:] if not piece.startswith("#"))
+    return tuple(_brief(without_ids(with_marks(piece, marks))) for piece in told)
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
@@ -196,8 +198,8 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
     return tuple(_brief(without_ids(text)) for text in texts)
 
 
-def _newest_summary(store: Store, told: frozenset[str], ended: frozenset[str]) -> list[Part]:
-    """Return the newest archive's summary without sentences about ended facts, or that other parts contain."""
+def _newest_summary(store: Store, told: frozenset[str], marks: Marks) -> list[Part]:
+    """Return the newest archive's summary without sentences that other parts tell, or that tell what has ended."""
     names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
     data = _glance(store, f"{SUMMARIES}/{max(names)}", _SUMMARY_BYTES) if names else b""
     if not data:
@@ -207,13 +209,7 @@ def _newest_summary(store: Store, told: frozenset[str], ended: frozenset[str]) -
     first, last = days_of(data)
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")
     sentences = _SENTENCE_END.split(Document.parse(data).body.strip())
-    over = [statement for statement in ended if len(statement) >= _SAYS_AGAIN]
-    pairs = ((sentence, normalized(sentence)) for sentence in sentences)
-    new = tuple(
-        sentence
-        for sentence, words in pairs
-        if words not in told and words not in ended and not any(statement in words for statement in over)
-    )
+    new = tuple(one for one in sentences if normalized(one) not in told and not marks.said_in("", one))
     return [Part(title, new, share=store.config.session.summary_percent)]
 
 

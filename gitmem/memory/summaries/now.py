@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gitmem.model.fact.fact import FactKind
-from gitmem.model.fact.views.marks import marks_of
+from gitmem.model.fact.views.marks import SHORTEST, normalized, with_marked_words
 from gitmem.model.tiers.summary import RESOLVED
-from gitmem.store.headers.facts import known_facts
+from gitmem.store.headers.facts import known_marks
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -13,37 +13,35 @@ if TYPE_CHECKING:
     from gitmem.model.tiers.summary import Issue, KeyDecision, Summary
     from gitmem.store.store import Store
 
-_SHORTEST = 12  # characters of a statement that stands for a longer one
 _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 
 
 def as_of_now(summary: Summary, store: Store) -> Summary:
-    """Return a summary with marks on decisions that ended, and the issues that were resolved since."""
-    marks = marks_of(known_facts(store))
+    """Return a summary with marks on what ended, and the issues that were resolved since."""
+    marks = known_marks(store)
     return summary._replace(
+        themes=tuple(one._replace(summary=with_marked_words(one.summary, marks)) for one in summary.themes),
         key_decisions=tuple(_decision(one, marks) for one in summary.key_decisions),
         issues=tuple(_issue(one, marks) for one in summary.issues),
+        overall_summary=with_marked_words(summary.overall_summary, marks),
     )
 
 
 def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
-    """Return the id of the ended fact that a summary quotes, in full or by its beginning; "" if none."""
-    words = _plain(text)
+    """Return the id of the fact that ended whose words, or their beginning, a summary gives; "" if none."""
+    words = normalized(text)
     for fact in marks.facts.values():
-        if fact.kind in kinds and marks.mark(fact.id) and len(words) >= _SHORTEST:
-            said = _plain(fact.description)
-            if said.startswith(words) or (len(said) >= _SHORTEST and words.startswith(said)):
+        if fact.kind in kinds and marks.mark(fact.id) and len(words) >= SHORTEST:
+            said = normalized(fact.description)
+            if said.startswith(words) or (len(said) >= SHORTEST and words.startswith(said)):
                 return fact.id
     return ""
 
 
-def _plain(text: str) -> str:
-    return " ".join(text.split()).rstrip(".!…。 ").casefold()
-
-
 def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
     words = marks.mark(_ended(item.decision, _DECIDED, marks))
-    return item._replace(decision=f"{item.decision} [{words}]") if words else item
+    decision = f"{item.decision} [{words}]" if words else with_marked_words(item.decision, marks)
+    return item._replace(decision=decision, reason=with_marked_words(item.reason, marks))
 
 
 def _issue(item: Issue, marks: Marks) -> Issue:

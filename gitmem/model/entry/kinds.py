@@ -6,6 +6,7 @@ from enum import StrEnum
 
 CORE_DECISIONS = "Core Decisions"
 CURRENT_STATE = "Current State"
+STATE = "State"  # the label of its entry
 RECENT_CONTEXT = "Recent Context"
 KNOWN_ISSUES = "Known Issues"
 TIMELINE = "Timeline"

@@ -107,6 +107,13 @@ class Fact(Value):
         return self.status in BINDING
 
     @property
+    def is_reworded(self) -> bool:
+        """Return whether its words are not those of its name, which it got when it was made."""
+        return bool(
+            self.updated and self.name and not self.adopted and self.name != _named(self.kind, self.description)
+        )
+
+    @property
     def when(self) -> datetime:
         """Return when it was last stated or changed."""
         return self.updated or self.created
@@ -126,10 +133,14 @@ def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact
     """Return a new fact: its id is of its whole text, its name and its description of the first paragraph."""
     text = clean(text)
     description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
-    name = slug(description, length=_NAME_LENGTH) or kind.value
+    name = _named(kind, description)
     status = FactStatus.OPEN if kind is FactKind.ISSUE else FactStatus.ACTIVE
     given = Fact(fact_id(kind, text), kind, text, created, name, description, status=status)
     return given._replace(**more)
+
+
+def _named(kind: FactKind, description: str) -> str:
+    return slug(description, length=_NAME_LENGTH) or kind.value
 
 
 def fact_id(kind: FactKind, text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from gitmem.model.entry.entry import Entry, clean_text
-from gitmem.model.entry.kinds import RECENT_CONTEXT, TIMELINE, MemoryType
+from gitmem.model.entry.kinds import RECENT_CONTEXT, STATE, TIMELINE, MemoryType
 from gitmem.model.ids import tail_of
 from gitmem.model.session.cues.cues import find_cues
 from gitmem.model.session.failure import ERROR_LENGTH, told_error
@@ -49,7 +49,6 @@ _COURTESY = (
     *("네, ", "네.", "알겠습니다", "좋습니다", "좋은 질문", "맞습니다", "확인했습니다", "물론", "완벽합니다"),
 )
 EXCHANGE = "Exchange"
-STATE = "State"
 
 
 class Placed(Value):

@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gitmem.model.fact.holds import Status
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.store.headers.cache import Bounds
     from gitmem.store.store import Store
 
 _MOST_KEPT = 10_000  # facts that a process which lives on (a server) does not parse again
-_last: list[tuple[list[Fact], Mapping[str, Status]]] = []  # the facts that were asked about last, and their statuses
+_last: list[tuple[list[Fact], Marks]] = []  # the facts that were asked about last, and their marks
 
 
 def known_facts(store: Store) -> list[Fact]:
@@ -28,23 +29,32 @@ def known_facts(store: Store) -> list[Fact]:
     return [fact_of(header) for header in fact_headers(store)]
 
 
+def known_marks(store: Store) -> Marks:
+    """Return the marks of the facts of the work tree."""
+    return _marks(known_facts(store))
+
+
 def standing_of(facts: Sequence[Fact]) -> Mapping[str, Status]:
     """Return the status of each fact by its id, as `what_holds` says; of the same facts it is worked out once."""
-    from gitmem.model.fact.holds import what_holds
-
-    for known, statuses in _last:
-        if known == facts:  # quick, as `fact_of` returns the same objects
-            return statuses
-    made = what_holds(facts)
-    _last[:] = [(list(facts), made)]
-    return made
+    return _marks(facts).statuses
 
 
 def marked(store: Store, text: str) -> str:
-    """Return a text of the store whose lines of facts that do not hold, or are in dispute, say so."""
-    from gitmem.model.fact.views.marks import marks_of, may_have_marks, with_marks
+    """Return a text of the store with a mark on each fact it tells that does not hold, or is in dispute."""
+    from gitmem.model.fact.views.marks import with_marks
 
-    return with_marks(text, marks_of(known_facts(store))) if may_have_marks(text) else text
+    return with_marks(text, known_marks(store))
+
+
+def _marks(facts: Sequence[Fact]) -> Marks:
+    from gitmem.model.fact.views.marks import marks_of
+
+    for known, marks in _last:
+        if known == facts:  # quick, as `fact_of` returns the same objects
+            return marks
+    made = marks_of(facts)
+    _last[:] = [(list(facts), made)]
+    return made
 
 
 def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool = False) -> list[Header]:

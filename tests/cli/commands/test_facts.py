@@ -39,7 +39,11 @@ def listed(gitmem, *options: str) -> list[dict]:
 
 
 def test_without_any_the_list_says_when_there_will_be(gitmem):
-    assert gitmem("facts", "list") == (0, "No facts yet: they are learned when a session ends.\n", "")
+    assert gitmem("facts", "list") == (
+        0,
+        "No facts yet: `gitmem facts add` adds one, others are learned from sessions.\n",
+        "",
+    )
     assert gitmem("facts", "list", "--stale")[1] == "No fact is stale.\n"
     assert gitmem("concepts", "list")[1].startswith("No concepts yet")
 

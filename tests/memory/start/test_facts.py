@@ -15,6 +15,7 @@ from gitmem.memory.start.start import session_start
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
+from gitmem.model.fact.views.marks import marks_of
 from gitmem.model.ids import make_id
 from gitmem.model.session.exchange import Exchange
 from gitmem.project.state import ProjectQuestions, ProjectState
@@ -144,13 +145,13 @@ def test_the_concept_at_hand_is_told_under_the_name_it_has_now(desk):
         path = Path(desk.store.root, concept.path)
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(render_new(concept, [line_of(one, "sessions/2026/01/20260110_000000-s.md")]))
-    [part] = current_concept(desk.store, "")
+    [part] = current_concept(desk.store, "", marks_of(()))
     assert part.title == f"Done before about {concept.name}"
     path.write_text(path.read_text().replace(f"name: {concept.name}", "name: The loader"))
-    [part] = current_concept(desk.store, "")
+    [part] = current_concept(desk.store, "", marks_of(()))
     assert part.title == "Done before about The loader"
     path.unlink()
-    [part] = current_concept(desk.store, "")
+    [part] = current_concept(desk.store, "", marks_of(()))
     assert "loader 0" in part.title
 
 

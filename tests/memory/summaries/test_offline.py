@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from gitmem.memory.facts.edit import find_fact, retire
 from gitmem.memory.save.save import save
 from gitmem.memory.start.start import session_start
+from gitmem.memory.summaries.now import as_of_now
 from gitmem.memory.summaries.offline import (
     archive_summaries,
     days_of,
@@ -20,6 +23,7 @@ from gitmem.memory.tiers import rotate as rotating
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.paths import summary_path
+from gitmem.store.headers.facts import marked
 from gitmem.store.history.undo import undo
 from gitmem.store.transaction.transact import transact
 from tests.own_settings import own_settings
@@ -174,3 +178,15 @@ def test_the_days_of_a_summary_are_in_its_header(data):
 )
 def test_what_made_a_summary_is_in_its_header(data, method):
     assert method_of(data) == method
+
+
+def test_a_summary_says_of_its_sentences_which_do_not_hold_any_more(small):
+    archive = rotated(small)
+    summary = read_summary(small.store, archive)
+    sentence = summary.overall_summary.split("\n")[0].split(". ")[0]
+    fact = find_fact(small.store, save(small.store, small.save(sentence, MemoryType.DECISION)).id)
+    assert sentence in as_of_now(summary, small.store).overall_summary
+    retire(small.store, fact, "")
+    now = as_of_now(summary, small.store)
+    assert re.search(re.escape(sentence) + r"\.? \[retired since ", now.overall_summary)
+    assert "[retired since" in marked(small.store, small.text(summary_path(archive)))

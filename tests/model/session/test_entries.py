@@ -13,7 +13,6 @@ from gitmem.model.session.entries import (
     ANSWER_LENGTH,
     DONE_LENGTH,
     EXCHANGE,
-    STATE,
     relative_files,
     remember,
 )
@@ -78,7 +77,7 @@ def test_a_turn_in_memory():
         "Files: src/a.py",
     ]
     assert placed.entry.tags == what.state.tags == ("abcd1234",)
-    assert (what.state.label, what.state.text) == (STATE, "Add a parser for CRLF files · Files: src/a.py")
+    assert (what.state.label, what.state.text) == ("State", "Add a parser for CRLF files · Files: src/a.py")
     assert what.subject == "Exchange: Add a parser for CRLF files"
 
 

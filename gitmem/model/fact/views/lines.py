@@ -9,18 +9,20 @@ from __future__ import annotations
 import re
 
 from gitmem.model.entry.entry import CONTINUED, Entry, find_entries, render_entry
-from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, RECENT_CONTEXT
+from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, RECENT_CONTEXT, STATE
 from gitmem.model.entry.log import replace_entry, restore_entries
 from gitmem.model.fact.fact import FactKind
-from gitmem.model.fact.holds import what_holds
-from gitmem.model.ids import is_fact_id
+from gitmem.model.fact.views.marks import marks_of
+from gitmem.model.ids import ID_FORM, is_fact_id
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
+    from gitmem.model.entry.entry import FoundEntry
     from gitmem.model.fact.fact import Fact
+    from gitmem.model.fact.views.marks import Marks
 
 TOLD = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE, FactKind.ISSUE)  # kinds that have a line once learned
 SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody saved it, other kinds have none
@@ -30,6 +32,7 @@ SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody sav
     FactKind.ISSUE: KNOWN_ISSUES,
     FactKind.PATTERN: RECENT_CONTEXT,
 }
+_STATE_MARK = re.compile(rf" \[(?:superseded|retired|resolved): (?P<id>{ID_FORM})\]")
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~")
 _TICKED = re.compile(r"^(?:[-*+] +)?(?:\[[0-9: -]+\] +)?(?:\*\*[^*\n]*\*\*[^:\n]{0,200}: *)?\[[xX]\]")
 # What a line has beside its statement: bullet, box, time, label, tags, id.
@@ -69,21 +72,42 @@ def follow(
     """Return the body of `memory.md` with its lines as these facts are.
 
     `facts` holds every fact to look at, and the successors of each. Lines of facts that do not hold, and of those that
-    are `gone`, are left out. `new` are the ids of facts that are to have a line, each with its local time.
+    are `gone`, are left out; the State of a turn that told them says so. `new` are the ids of facts that are to have a
+    line, each with its local time.
     """
-    statuses = what_holds(facts.values())
-    for found in reversed(find_entries(body)):
+    marks = marks_of(facts.values())
+    entries = find_entries(body)
+    for found in reversed(entries):
         identifier = found.entry.id
         fact = facts.get(identifier)
-        if identifier in gone or (fact is not None and not statuses[identifier].holds):
+        if found.entry.label == STATE:
+            state = state_as_of_now(found.entry, marks, _turn_of(found.entry, entries))
+            body = body if state == found.entry else replace_entry(body, found, state, newline)
+        elif identifier in gone or marks.has_ended(identifier):
             body = body[: found.start] + body[found.end :]
         elif fact is not None and found.entry.text != fact.text:
             body = replace_entry(body, found, found.entry._replace(text=fact.text), newline)
     for identifier, time in (new or {}).items():
         fact = facts[identifier]
-        if fact.kind in SECTIONS and statuses[identifier].holds:
+        if fact.kind in SECTIONS and not marks.has_ended(identifier):
             body = restore_entries(body, [(SECTIONS[fact.kind], line_of(fact, time))], newline)
     return body
+
+
+def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
+    """Return the entry of Current State with a mark for each fact that its turn told and that does not hold.
+
+    `turn` is the id of the exchange of the same turn, where it is known.
+    """
+    text = _STATE_MARK.sub(lambda mark: "" if mark["id"] in marks.facts else mark[0], state.text)
+    ended = (one for one in marks.said_in(turn, text) if marks.has_ended(one))
+    return state._replace(text=text + "".join(f" [{marks.statuses[one].standing}: {one}]" for one in ended))
+
+
+def _turn_of(state: Entry, entries: Sequence[FoundEntry]) -> str:
+    """Return the id of the exchange of a state's turn, which ended in the same second of the same session."""
+    of_turn = (one.entry for one in entries if one.entry.time == state.time and one.entry.tags == state.tags)
+    return next((one.id for one in of_turn if one.label != STATE and not is_fact_id(one.id)), "")
 
 
 def line_edits(before: str, after: str) -> LineEdits:

@@ -1,13 +1,17 @@
-"""Mark lines of facts that no longer hold, wherever documents are printed (docs/format.md, "Facts").
+"""Mark what tells facts that no longer hold, wherever documents are printed (docs/format.md, "Facts").
 
-A line is found by the id of its fact, or by its type and words in archives and weeks older than these ids.
+A line is found by the id of its fact, or by its type and words in archives and weeks older than these ids. Other
+memories tell a fact if it was learned from them, or if they contain its words.
 """
 
 from __future__ import annotations
 
+import re
+
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.fact.fact import FactKind, fact_id
 from gitmem.model.fact.holds import what_holds
+from gitmem.model.ids import tail_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -18,14 +22,23 @@ if TYPE_CHECKING:
     from gitmem.model.fact.fact import Fact
     from gitmem.model.fact.holds import Status
 
+SHORTEST = 12  # characters of a statement that is known by its words alone
+_QUOTED = 60  # characters of a statement that a mark names
 _KINDS = {kind.value.replace("-", " ").title(): kind for kind in FactKind}  # by the label of a line
 
 
 class Marks(Value):
-    """The facts of a store and their statuses, by id."""
+    """The facts of a store and their statuses, by id.
+
+    `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
+    do not hold, `in_force` those of the others.
+    """
 
     facts: Mapping[str, Fact]
     statuses: Mapping[str, Status]
+    sources: Mapping[str, tuple[str, ...]] = {}  # never changed
+    words: Mapping[str, str] = {}  # never changed
+    in_force: frozenset[str] = frozenset()
 
     def id_of(self, entry: Entry) -> str:
         """Return the id of the fact whose line an entry is, "" if it is none."""
@@ -39,6 +52,13 @@ class Marks(Value):
         """Return whether this is a fact that no longer holds."""
         return identifier in self.statuses and not self.statuses[identifier].holds
 
+    def said_in(self, memory: str, text: str) -> tuple[str, ...]:
+        """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
+        words = normalized(text)
+        learned = (one for one in self.sources.get(tail_of(memory), ()) if self._is_other(one, text))
+        told = (one for one, said in self.words.items() if said in words)
+        return tuple(one for one in dict.fromkeys((*learned, *told)) if one not in text)
+
     def mark(self, identifier: str) -> str:
         """Return the status of a fact in words, "" if it is in force and nothing contradicts it."""
         status = self.statuses.get(identifier)
@@ -50,25 +70,90 @@ class Marks(Value):
         by = " with: " if status.holds else " by: "
         return f"{'in dispute' if status.holds else status.standing}{since}{by + named if named else ''}"
 
+    def mark_of(self, entry: Entry) -> str:
+        """Return how the fact stands whose line an entry is, or what it tells of facts that stand otherwise now."""
+        identifier = self.id_of(entry)
+        if not identifier:
+            return self.told_by(entry.id, entry.text)
+        return self.mark(identifier) or (self._now(identifier) if self.is_old_wording(identifier, entry.text) else "")
+
+    def is_old_wording(self, identifier: str, text: str) -> bool:
+        """Say whether a text of a fact in force is that of before somebody reworded it."""
+        fact = self.facts[identifier]
+        return fact.is_reworded and normalized(fact.description) not in normalized(text)
+
+    def told_by(self, memory: str, text: str) -> str:
+        """Return how the facts stand that a memory tells otherwise, "" for none; see `said_in`."""
+        return "; ".join(self._told_of(one, text) for one in self.said_in(memory, text))
+
+    def _is_other(self, identifier: str, text: str) -> bool:
+        """Say whether a fact that was learned from a text does not hold, or was reworded since."""
+        if self.has_ended(identifier):
+            return normalized(self.facts[identifier].description) not in self.in_force
+        return self.is_old_wording(identifier, text)
+
+    def _told_of(self, identifier: str, text: str) -> str:
+        if not self.has_ended(identifier):
+            return self._now(identifier)
+        words = self.facts[identifier].description
+        if normalized(text.split("\n", maxsplit=1)[0]) == normalized(words):
+            return self.mark(identifier)
+        quoted = words if len(words) <= _QUOTED else f"{words[:_QUOTED].rstrip()}…"
+        return f'"{quoted}" is {self.mark(identifier)}'
+
+    def _now(self, identifier: str) -> str:
+        return f"now: {self.facts[identifier].description} ({identifier})"
+
 
 def marks_of(facts: Iterable[Fact]) -> Marks:
     """Return the marks of these facts."""
     known = {fact.id: fact for fact in facts}
-    return Marks(known, what_holds(known.values()))
+    statuses = what_holds(known.values())
+    in_force = frozenset(normalized(fact.description) for fact in known.values() if statuses[fact.id].holds)
+    sources: dict[str, list[str]] = {}
+    words = {}
+    for fact in known.values():
+        for source in fact.sources:
+            sources.setdefault(tail_of(source), []).append(fact.id)
+        if not statuses[fact.id].holds:
+            statement = normalized(fact.description)
+            if len(statement) >= SHORTEST and statement not in in_force:
+                words[fact.id] = statement
+    return Marks(known, statuses, {digest: tuple(ids) for digest, ids in sources.items()}, words, in_force)
 
 
-def may_have_marks(text: str) -> bool:
-    """Say whether a text may hold lines of facts, at little cost."""
-    return any(f"**{label}**" in text for label in _KINDS)
+def normalized(text: str) -> str:
+    """Return a statement in lower case, with single spaces and without an end mark, for comparison."""
+    return " ".join(text.split()).rstrip(".!?…。").rstrip().casefold()
 
 
 def with_marks(text: str, marks: Marks) -> str:
-    """Return a text whose lines of facts that do not hold, or are in dispute, say so before their id."""
+    """Return a text whose memories say, before their id, which facts they tell that do not hold, or are in dispute.
+
+    Elsewhere the mark stands behind the words of the fact.
+    """
+    position = len(text)
+    pieces: list[str] = []
     for found in reversed(find_entries(text)):
-        if mark := marks.mark(marks.id_of(found.entry)):
-            line = text[found.start : found.end].split("\n", maxsplit=1)[0]
-            at = found.start + line.rindex(f" ^{found.entry.id}")
-            text = f"{text[:at]} [{mark}]{text[at:]}"
+        pieces.append(with_marked_words(text[found.end : position], marks))
+        entry = text[found.start : found.end]
+        if mark := marks.mark_of(found.entry):
+            at = entry.split("\n", maxsplit=1)[0].rindex(f" ^{found.entry.id}")
+            entry = f"{entry[:at]} [{mark}]{entry[at:]}"
+        pieces.append(entry)
+        position = found.start
+    pieces.append(with_marked_words(text[:position], marks))
+    return "".join(reversed(pieces))
+
+
+def with_marked_words(text: str, marks: Marks) -> str:
+    """Return a text that says, behind the words of each fact that does not hold, how it stands."""
+    words = normalized(text) if marks.words else ""
+    for identifier, said in marks.words.items():
+        if said in words:
+            pattern = r"\s+".join(map(re.escape, said.split())) + "[.!?…。]?"
+            mark = f" [{marks.mark(identifier)}]".replace("\\", r"\\")
+            text = re.sub(pattern, rf"\g<0>{mark}", text, flags=re.IGNORECASE)
     return text
 
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.entry.entry import render_entry
+from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.fact.acts import ended, reworded
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.views.lines import follow, is_ended, line_edits, line_of
@@ -73,3 +73,21 @@ def test_a_line_that_comes_back_brings_its_fact_back():
 def test_a_reworded_line_keeps_its_further_lines():
     edits = line_edits(BODY, BODY.replace("Use uv.", "Use pixi."))
     assert edits.reworded == {USE_UV.id: "Use pixi.\n\n**Why:** its lock file."}
+
+
+def test_the_state_says_which_of_what_its_turn_told_has_ended_as_long_as_it_has():
+    told = USE_UV._replace(sources=("x0123456789",))
+    state = Entry("1" * 20, TIME, "State", "Go with the first one. · Files: a.py", ("s1",))
+    exchange = Entry("x0123456789", TIME, "Exchange", "Go with the first one.", ("s1",))
+    body = f"## Current State\n\n{render_entry(state)}\n## Recent Context\n\n{render_entry(exchange)}"
+
+    over = follow(body, {told.id: ended(told, NOW)})
+    assert over == body.replace("a.py ^", f"a.py [retired: {told.id}] ^")
+    assert follow(over, {told.id: ended(told, NOW)}) == over
+    assert follow(over, {told.id: told}) == body
+
+
+def test_the_state_is_known_by_its_words_too():
+    fact = make_fact(FactKind.DECISION, "Use Redis for sessions.", NOW)
+    body = render_entry(Entry("1" * 20, TIME, "State", "We use Redis for sessions. Add a test."))
+    assert f" [retired: {fact.id}] ^" in follow(body, {fact.id: ended(fact, NOW)})
