@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
+SESSION = "CLAUDE_CODE_SESSION_ID"  # the variable with the session that a command or server was started in
 VECTORS = "vectors"  # as in gitmem.search.vectors.cache, which a save need not import
 
 
@@ -165,6 +166,10 @@ class Door(Value):
             from gitmem.text.terminal import plain
 
             print(f"gitmem: {plain(notice)}", file=self.err)
+
+    def session(self) -> str:
+        """Return the agent's session that this command runs in, "" if none is known."""
+        return self.environ.get(SESSION, "")
 
     def can_ask(self) -> bool:
         """Say whether a person is at a terminal to answer a question."""

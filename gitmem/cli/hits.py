@@ -9,11 +9,13 @@ import re
 
 from gitmem.errors import UsageError
 from gitmem.text.terminal import plain
+from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
+    from datetime import datetime
 
     from gitmem.cli.door import Door
     from gitmem.search.engine import Answer
@@ -42,14 +44,24 @@ def add_search_arguments(parser: argparse.ArgumentParser, limit: int) -> None:
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
-def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False) -> tuple[Answer, str]:
-    """Return the answer and the query; print once an hour why vectors were left out."""
+class Found(Value):
+    """The answer to a query, and in which store it was searched from when on."""
+
+    answer: Answer
+    query: str
+    store: Store
+    began: datetime
+
+
+def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False) -> Found:
+    """Return the answer to the command's query; print once an hour why vectors were left out."""
     from gitmem.search.engine import answer
 
     query = " ".join(args.query)
     if not query.strip():
         raise UsageError("The query is empty.", "Give words, or a filter such as type:decision.")
     store = door.settled(args)
+    began = store.context.clock()
     at = named_commit(args, store)
     found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
     if at is None:
@@ -61,7 +73,16 @@ def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, histo
 
         if is_news(store.private, "search", found.without_vectors):
             door.notices((f"Only words were compared, not meanings. {found.without_vectors}",))
-    return found, query
+    return Found(found, query, store, began)
+
+
+def note_hits(door: Door, found: Found, how: str, text: str, hits: Sequence[Hit]) -> None:
+    """Note for `gitmem stats` what was asked and found; what a person reads at a terminal cost no agent tokens."""
+    from gitmem.memory.guide.asked import handles, note_asked
+    from gitmem.memory.guide.given import Given
+
+    told = "" if door.out.isatty() else text
+    note_asked(found.store, Given(found.began, door.session(), how, handles(hits)), told)
 
 
 def left_out(found: Answer) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ import json
 from typing import TYPE_CHECKING
 
 from gitmem.mcp.calls import client_text
+from gitmem.memory.guide.asked import handles, note_asked
+from gitmem.memory.guide.given import SEARCH, Given
 from gitmem.search.engine import answer
 from gitmem.search.own import with_own
 from gitmem.store.history.records import resolve
@@ -19,14 +21,22 @@ LIMIT = 6  # docs/spec.md J4
 
 
 def find(
-    store: Store, query: str, limit: int = LIMIT, *, deep: bool = False, history: bool = False, at: str = ""
+    store: Store,
+    query: str,
+    limit: int = LIMIT,
+    *,
+    deep: bool = False,
+    history: bool = False,
+    at: str = "",
+    session: str = "",
 ) -> tuple[str, str]:
-    """Return the hits as a JSON array, one a line, and a hint what to call next.
+    """Return the hits as a JSON array, one a line, and a hint what to call next; note what the session was told.
 
     Raises:
         GitmemError: a date in the query is invalid, or `at` names no commit.
 
     """
+    began = store.context.clock()
     commit = resolve(store, at) if at else None
     result = answer(store, query, limit=limit + 1, deep=deep, history=history, at=commit)
     total = result.total if len(result.hits) > limit else 0
@@ -38,7 +48,9 @@ def find(
         hint += f" {result.left_out} facts that no longer hold are left out: history=true."
     if result.without_vectors:
         hint += f" Found by words alone: {result.without_vectors}"
-    return client_text(harmless(f"[{lines}]")), client_text(hint)
+    found = client_text(harmless(f"[{lines}]"))
+    note_asked(store, Given(began, session, SEARCH, handles(hits)), found if hits else "")
+    return found, client_text(hint)
 
 
 def hit_value(hit: Hit) -> dict[str, object]:

@@ -19,6 +19,8 @@ from pydantic import Field
 from gitmem.mcp import guide, history, read, save, search
 from gitmem.mcp import update as facts
 from gitmem.mcp.calls import Memory, run
+from gitmem.memory.guide.asked import note_asked
+from gitmem.memory.guide.given import GET, Given
 from gitmem.model.entry.kinds import MemoryType  # noqa: TC001  # as above
 
 if TYPE_CHECKING:
@@ -81,7 +83,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
         those of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
         path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID.
         """
-        work = partial(search.find, query=query, limit=limit, deep=deep, history=history, at=at)
+        work = partial(search.find, query=query, limit=limit, deep=deep, history=history, at=at, session=memory.session)
         texts = await run(memory, context, "Searching", work, "Correct the date or the filter.")
         return [TextContent(type="text", text=text) for text in texts]
 
@@ -99,7 +101,7 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
     ) -> str:
         """Load the memory of this project: decisions, current state, recent work, known issues."""
         work = partial(read.load, full=source == "full", max_tokens=max_tokens)
-        return await run(memory, context, "Loading", work)
+        return await run(memory, context, "Loading", _noted(memory, work))
 
     async def memory_get(
         context: Context[None],
@@ -118,7 +120,7 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
         start = start_line or (1 if lines else 0)
         end = end_line or (start + lines - 1 if lines else 0)
         work = partial(read.get, path=path, start_line=start, end_line=end, column=column, at=at, max_tokens=max_tokens)
-        return await run(memory, context, "Reading", work, _NAMES)
+        return await run(memory, context, "Reading", _noted(memory, work, path), _NAMES)
 
     async def memory_history(
         context: Context[None],
@@ -130,11 +132,24 @@ def _add_reads(server: MCPServer[None], memory: Memory) -> None:
     ) -> str:
         """Tell who wrote lines of the memory, when, in which session, and what they were before."""
         work = partial(history.trace, path=path, start_line=start_line, end_line=end_line, limit=limit)
-        return await run(memory, context, "Looking through history", work, _NAMES)
+        return await run(memory, context, "Looking through history", _noted(memory, work), _NAMES)
 
     _add(server, memory_load, "Load memory", _READS)
     _add(server, memory_get, "Read memory", _READS)
     _add(server, memory_history, "History of a memory", _READS)
+
+
+def _noted(memory: Memory, work: Callable[[Store], str], handle: str = "") -> Callable[[Store], str]:
+    """Return the same work, noting that the session read this text, of the memory of a handle `^ID`."""
+
+    def noting(store: Store) -> str:
+        began = store.context.clock()
+        text = work(store)
+        ids = (handle[1:],) if handle.startswith("^") else ()
+        note_asked(store, Given(began, memory.session, GET, ids), text)
+        return text
+
+    return noting
 
 
 def _add_save(server: MCPServer[None], memory: Memory) -> None:

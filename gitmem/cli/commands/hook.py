@@ -229,9 +229,20 @@ def _answer_start(
                 )
         if text:
             print(json.dumps(answer(text), ensure_ascii=False), file=door.out, flush=True)
+            _note_start(store, payload, text)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
+
+
+def _note_start(store: Store, payload: dict[str, object], text: str) -> None:
+    """Note what a session was told at its start, for `gitmem stats`."""
+    from gitmem.memory.guide.asked import note_asked
+    from gitmem.memory.guide.given import START, Given
+
+    session = payload.get("session_id")
+    name = session if isinstance(session, str) else ""
+    note_asked(store, Given(store.context.clock(), name, START, ()), text)
 
 
 def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:

@@ -42,15 +42,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """
     if args.port is not None and not args.http:
         raise UsageError("--port goes with --http.", "Add --http, or leave it out.")
-    from gitmem.hosts.agents.claude_code import SESSION
-
     try:
         from gitmem.mcp.calls import Memory
         from gitmem.mcp.server import make_server
     except ImportError as error:  # missing, or another version
         raise GitmemError(f"The MCP server needs the official SDK: {error}.", f"Run {EXTRA}") from error
 
-    session = "" if args.http else door.environ.get(SESSION, "")
+    session = "" if args.http else door.session()
     server = make_server(Memory(lambda: door.settled(args), door.maintain_later, session))
     if args.http:
         _serve_http(args, door, server)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gitmem.cli.hits import add_search_arguments, find_hits, hit_value, left_out
+from gitmem.cli.hits import add_search_arguments, find_hits, hit_value, left_out, note_hits
 from gitmem.errors import ExitCode
+from gitmem.memory.guide.given import RECALL
 from gitmem.text.terminal import plain
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -43,8 +44,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     from gitmem.search.recall import recall
     from gitmem.text.tokens import estimate_tokens
 
-    answer, query = find_hits(args, door)
-    found = recall(query, answer.hits, args.budget)
+    answered = find_hits(args, door)
+    answer = answered.answer
+    found = recall(answered.query, answer.hits, args.budget)
     value = {
         "text": found.text,
         "tokens": estimate_tokens(found.text),
@@ -54,6 +56,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "left_out": answer.left_out,
     }
     door.answer(args, value, plain(found.text))
+    note_hits(door, answered, RECALL, found.text, found.whole)
     if not found.text and not args.json:
         door.notices(
             ("Nothing found." if not answer.hits else "No entry fits into this budget. Give a larger --budget.",)

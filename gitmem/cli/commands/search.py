@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from gitmem.cli.hits import LAYERS, add_search_arguments, find_hits, fold_words, hit_value, hits_text, left_out
+from gitmem.cli.hits import (
+    LAYERS,
+    add_search_arguments,
+    find_hits,
+    fold_words,
+    hit_value,
+    hits_text,
+    left_out,
+    note_hits,
+)
 from gitmem.errors import ExitCode
+from gitmem.memory.guide.given import SEARCH
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -50,13 +60,15 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem search --at 2026-11-01 deploy
 
     """
-    found, _ = find_hits(args, door, deep=args.deep, history=args.history)
+    answered = find_hits(args, door, deep=args.deep, history=args.history)
+    found = answered.answer
     hits = found.hits
     by_layer = args.by == "layer"
     if by_layer:
         hits.sort(key=lambda hit: list(LAYERS).index(hit.layer))
-    text = "" if args.json else hits_text(hits, _marks(args, door), by_layer=by_layer, colour=door.colour())
+    text = hits_text(hits, _marks(args, door), by_layer=by_layer, colour=door.colour())
     door.answer(args, [hit_value(hit) for hit in hits], text)
+    note_hits(door, answered, SEARCH, text, hits)
     if not args.json:
         door.notices(_totals(found))
     return ExitCode.OK

@@ -1,4 +1,4 @@
-"""`gitmem stats`: print the size, growth and use of the memory."""
+"""`gitmem stats`: what the memory holds and learns, what agents were told, and whether it was used."""
 
 from __future__ import annotations
 
@@ -9,12 +9,25 @@ from gitmem.text.quantities import bytes_of, count
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from gitmem.cli.door import Door
 
 _BARS = " ▁▂▃▄▅▆▇█"
-_WIDTH = 16
+_WIDTH = 18
+_ASKED = {
+    "prompt": "at prompts",
+    "error": "at errors",
+    "guide": "guidance",
+    "search": "searches",
+    "recall": "recalls",
+}
+_TOKENS = {
+    "start": "at the start",
+    "injected": "at prompts, errors",
+    "recalled": "asked for",
+    "models": "spent on models",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -23,14 +36,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show the size of the memory, its growth in the last eight weeks, and how much of it agents were told.
+    """Show what the memory holds and learns, how often it had an answer, and whether what it told was used.
 
-    'Told' counts memories that agents got unasked at prompts and errors, and lines of 'gitmem guide'. A fix counts as
-    used if the session that was told it reports doing the same. On a terminal, weeks are small bars.
+    A text that an agent was told counts as used if a file or command that it names occurs in what was done or said
+    after it in that session, and not before. Answers and tokens are those of this machine, of the last 90 days (of
+    models, 60). On a terminal, the last eight weeks are small bars. Nothing leaves this machine.
 
-    With --json: {storage: {FOLDER: {files, bytes}}, usage: {commits, sessions, exchanges}, learning: {exchanges, facts,
-    patterns, saves: {MONDAY: number}}, told: {prompt, error, guide}, effectiveness: {mends_told, mends_used}, tokens:
-    {told, sessions, MONDAY: number}}.
+    With --json: {storage, usage, learning, retrieval, told, effectiveness, tokens}. storage is {NAME: {files, bytes}};
+    usage {commits, saves, exchanges, sessions, agents}; learning {exchanges, saves, facts, patterns, episodes,
+    contradictions}, each {MONDAY: number}; retrieval, for prompt, error, guide, search and recall, {asked, found, rate,
+    ms, slowest}; effectiveness {named, used, rate, by, errors}, errors {mended, again, faster, slower, first, later};
+    tokens {start, injected, recalled, models, sessions}, each {MONDAY: number}, with {total, session}.
 
     Examples:
       gitmem stats
@@ -39,35 +55,58 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.memory.guide.measure import measure
 
-    figures: dict[str, Any] = measure(door.settled(args))
+    figures = measure(door.settled(args))
     door.answer(args, figures, "\n".join(_rows(figures, bars=door.out.isatty())))
     return ExitCode.OK
 
 
 def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
     yield "Storage"
-    for name, size in figures["storage"].items():
-        files = count(size["files"], "file") if size["files"] else ""
-        yield _row(name, f"{bytes_of(size['bytes']):>10}  {files}".rstrip())
-    usage, told, used, tokens = (figures[name] for name in ("usage", "told", "effectiveness", "tokens"))
-    yield "Usage"
-    yield from (_row(name, f"{number:>10,}") for name, number in usage.items())
-    yield "Learned, by week"
+    for name, one in figures["storage"].items():
+        yield _row(name, f"{bytes_of(one['bytes']):>10}  {count(one['files'], 'file')}")
+    yield "Use"
+    for name, number in figures["usage"].items():
+        agents = ", ".join(f"{agent} {many:,}" for agent, many in number.items()) if name == "agents" else ""
+        if name != "agents" or agents:
+            yield _row(name, agents or f"{number:>10,}")
+    yield "Learned a week"
     yield from (_row(name, _weeks(weeks.values(), bars=bars)) for name, weeks in figures["learning"].items())
-    yield "Told to agents"
-    yield _row("at prompts", f"{told['prompt']:>10,}")
-    yield _row("at errors", f"{told['error']:>10,}  {used['mends_used']} of {used['mends_told']} fixes were used")
-    yield _row("as guidance", f"{told['guide']:>10,}")
-    weeks = [number for name, number in tokens.items() if name not in {"told", "sessions"}]
-    yield _row("tokens", f"{tokens['told']:>10,}  in {count(tokens['sessions'], 'session')}")
-    yield _row("tokens a week", _weeks(weeks, bars=bars))
+    yield "Answers found"
+    yield from (_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"])
+    yield "Told and then used"
+    yield from _used(figures["effectiveness"])
+    yield from _tokens(figures["tokens"], bars=bars)
+
+
+def _found(one: Mapping[str, Any]) -> str:
+    return f"{one['found']:>10,} of {one['asked']:,} ({one['rate']:.0%}), {one['ms']:,} ms, at most {one['slowest']:,}"
+
+
+def _used(effect: Mapping[str, Any]) -> Iterator[str]:
+    errors = effect["errors"]
+    if effect["named"]:
+        yield _row("texts", f"{effect['used']:>10,} of {effect['named']:,} that name a file or command")
+    if errors["mended"]:
+        yield _row("errors mended", f"{errors['mended']:>10,}")
+    if errors["again"]:
+        faster = f"{errors['faster']:,} of {errors['again']:,} that came back in fewer commands"
+        yield _row("mended faster", f"{faster}: {errors['later']:g} on average, {errors['first']:g} the first time")
+    if not (effect["named"] or errors["mended"]):
+        yield "  nothing yet: this is counted when a session is over"
+
+
+def _tokens(tokens: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
+    total, session = tokens["total"], tokens["session"]
+    yield f"Tokens, in all and for each of {count(total['sessions'], 'session')}"
+    for name, title in _TOKENS.items():
+        yield _row(title, f"{total[name]:>10,} {session[name]:>8,}  {_weeks(tokens[name].values(), bars=bars)}")
 
 
 def _row(name: str, text: str) -> str:
     return f"  {name:<{_WIDTH}}{text}"
 
 
-def _weeks(numbers: Any, *, bars: bool) -> str:
+def _weeks(numbers: Iterable[int], *, bars: bool) -> str:
     """Return the numbers of weeks as figures, on a terminal as bars and the last number."""
     listed = list(numbers)
     if not bars:

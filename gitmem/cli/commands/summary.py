@@ -119,10 +119,9 @@ def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.hosts.agents import claude_code
     from gitmem.memory.summaries.model import put_reply
 
-    session = door.environ.get(claude_code.SESSION, "")
+    session = door.session()
     host = "claude-code" if session else "cli"
     archive = find_archive(store, args.archive)
     done = put_reply(store, archive, _reply(args.file, door), method=args.by or host, host=host, session=session)

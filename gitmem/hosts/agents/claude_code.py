@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from gitmem.hosts.settings.edits import Edit, Shipped
 
 SERVER = "gitmem"
-SESSION = "CLAUDE_CODE_SESSION_ID"  # the variable that tells a server which session it was started for
 _SERVERS = "mcpServers"
 _AUTO_MEMORY = "autoMemoryDirectory"
 _MOST_BYTES = 1_000_000  # of settings

@@ -92,7 +92,7 @@ class Ledger:
         self._forget()
         self._write(asking.at, _begun(asking))
         before: list[Asking] = []
-        for other in self._read(asking.at):
+        for other in _read_file(self._path(asking.at)):
             if other.number == asking.number:
                 break
             before.append(other)
@@ -112,7 +112,15 @@ class Ledger:
 
     def today(self) -> list[Asking]:
         """Return today's questions, in order."""
-        return self._read(self._clock())
+        return _read_file(self._path(self._clock()))
+
+    def every(self) -> list[Asking]:
+        """Return the questions of all days that are kept, in order."""
+        try:
+            names = sorted(name for name in os.listdir(self._folder) if name.endswith(_SUFFIX))
+        except OSError:
+            return []
+        return [asking for name in names for asking in _read_file(os.path.join(self._folder, name))]
 
     def _path(self, at: datetime) -> str:
         return os.path.join(self._folder, f"{at.date().isoformat()}{_SUFFIX}")
@@ -126,25 +134,6 @@ class Ledger:
         finally:
             os.close(descriptor)
 
-    def _read(self, at: datetime) -> list[Asking]:
-        askings: dict[str, Asking] = {}
-        try:
-            with open(self._path(at), "rb") as file:
-                lines = file.read(_MAX_BYTES).split(b"\n")
-        except OSError:
-            lines = []
-        for line in lines:
-            with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
-                values = json.loads(line)
-                number = str(values["n"])
-                if values.get("void"):
-                    askings.pop(number, None)
-                elif "at" in values:
-                    askings[number] = _asking(number, values)
-                elif number in askings:
-                    askings[number] = _ended(askings[number], values)
-        return list(askings.values())
-
     def _forget(self) -> None:
         """Remove the files of days older than `_KEPT_DAYS`."""
         oldest = (self._clock() - timedelta(days=_KEPT_DAYS)).date().isoformat()
@@ -152,6 +141,27 @@ class Ledger:
             for name in os.listdir(self._folder):
                 if name.endswith(_SUFFIX) and name.removesuffix(_SUFFIX) < oldest:
                     os.unlink(os.path.join(self._folder, name))
+
+
+def _read_file(path: str) -> list[Asking]:
+    """Return the questions of a day's file, in order; broken lines are passed over."""
+    askings: dict[str, Asking] = {}
+    try:
+        with open(path, "rb") as file:
+            lines = file.read(_MAX_BYTES).split(b"\n")
+    except OSError:
+        lines = []
+    for line in lines:
+        with contextlib.suppress(ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            values = json.loads(line)
+            number = str(values["n"])
+            if values.get("void"):
+                askings.pop(number, None)
+            elif "at" in values:
+                askings[number] = _asking(number, values)
+            elif number in askings:
+                askings[number] = _ended(askings[number], values)
+    return list(askings.values())
 
 
 def day_of(askings: Iterable[Asking]) -> Day:

@@ -1,4 +1,4 @@
-"""Record the memories given to agents, a file a day in the private folder (docs/format.md, "Guidance that was given").
+"""What agents were told, and what came of it: a file a day in the private folder (docs/format.md, "What was told").
 
 The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped (spec M4, M7).
 A line is one write, so that hooks of several sessions need no lock.
@@ -15,76 +15,174 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
 
 FOLDER = "given"
+START, PROMPT, ERROR, GUIDE = "start", "prompt", "error", "guide"
+SEARCH, RECALL, GET = "search", "recall", "get"
+HOWS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
+CAME, MENDED = "came", "mended"
+_TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # a session that was told a memory so is not told it again
 _SUFFIX = ".jsonl"
 _KEPT = timedelta(days=90)
-_MAX_BYTES = 4_000_000  # read of a day's file
+_MAX_BYTES = 1_000_000  # of a day's file; a line has 200
+_MAX_IDS = 12
 
 
 class Given(Value):
-    """A text that a session was given: its time, occasion (`prompt`, `error`, `guide`), memories and tokens."""
+    """A text that a session was given, or, without tokens, that it asked and nothing was found.
+
+    `how` is one of `HOWS`, `ids` are the memories it tells, `names` the files and commands that it names, `ms` the
+    milliseconds that it took.
+    """
 
     at: datetime
     session: str
     how: str
     ids: tuple[str, ...]
-    tokens: int
+    tokens: int = 0
+    names: tuple[str, ...] = ()
+    ms: int = 0
+
+    def took(self, now: datetime) -> Given:
+        """Return this with the time that it took until now."""
+        return self._replace(ms=round((now - self.at).total_seconds() * 1000))
+
+
+class Came(Value):
+    """What came of all that a finished session was told: by `how`, how many texts named something, how many were used.
+
+    A text is used if a file or command that it names occurs in what was done and said after it, and not before.
+    """
+
+    at: datetime
+    session: str
+    named: Mapping[str, int]
+    used: Mapping[str, int]
+
+
+class Mended(Value):
+    """An error of a known pattern that was mended: in which exchange, after how many commands."""
+
+    at: datetime
+    session: str
+    pattern: str
+    exchange: str
+    commands: int
+
+
+class Notes(Value):
+    """All that is noted, each kind the oldest first; of a session the last `Came`, of an error in an exchange one."""
+
+    given: tuple[Given, ...]
+    came: tuple[Came, ...]
+    mended: tuple[Mended, ...]
 
 
 def record(private: str, given: Given) -> None:
-    """Record a text given to a session; if the file cannot be written, the session may get it again."""
-    line = {"at": given.at.isoformat(timespec="seconds"), **given._asdict(), "ids": list(given.ids)}
-    line["at"] = given.at.isoformat(timespec="seconds")
-    folder = os.path.join(private, FOLDER)
-    with contextlib.suppress(OSError):
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        path = os.path.join(folder, f"{given.at.date().isoformat()}{_SUFFIX}")
-        new = not os.path.exists(path)
-        with open(path, "ab", buffering=0) as file:
-            file.write((json.dumps(line) + "\n").encode())
-        if new:
-            _forget(folder, given.at)
+    """Note what a session was given; where that cannot be written, it may be given again."""
+    line: dict[str, object] = {"session": given.session, "how": given.how, "ids": list(given.ids[:_MAX_IDS])}
+    line["tokens"] = given.tokens
+    line |= {name: value for name, value in (("names", list(given.names)), ("ms", given.ms)) if value}
+    _note(private, given.at, given.at, line)
+
+
+def record_came(private: str, came: Came) -> None:
+    """Note what came of what a session was told."""
+    line = {"session": came.session, "how": CAME, "named": dict(came.named), "used": dict(came.used)}
+    _note(private, came.at, came.at, line)
+
+
+def record_mended(private: str, now: datetime, mended: Mended) -> None:
+    """Note how an error was mended, perhaps long ago."""
+    line = {"session": mended.session, "how": MENDED, "ids": [mended.pattern, mended.exchange]}
+    _note(private, now, mended.at, {**line, "commands": mended.commands})
 
 
 def known_to(private: str, session: str, now: datetime) -> set[str]:
-    """Return the ids of the memories that a session was given today or the day before."""
+    """Return the ids of the memories that a session was told today or the day before."""
     days = (now.date() - timedelta(days=1), now.date())
     names = [f"{day.isoformat()}{_SUFFIX}" for day in days]
-    return {id_ for line in _read(private, names) if line.get("session") == session for id_ in _ids(line)}
+    lines = _read(private, names, session.encode())
+    return {id_ for line in lines if line.get("session") == session and line.get("how") in _TOLD for id_ in _ids(line)}
 
 
 def all_given(private: str) -> Iterator[Given]:
-    """Yield all recorded texts, the oldest first."""
+    """Yield all that was given, the oldest first, without what was asked in vain."""
+    return (one for one in read_notes(private).given if one.tokens)
+
+
+def read_notes(private: str) -> Notes:
+    """Return all that is noted."""
     from datetime import datetime
 
-    folder = os.path.join(private, FOLDER)
-    for line in _read(private, sorted(_names(folder))):
+    given: list[Given] = []
+    came: dict[str, Came] = {}
+    mended: dict[tuple[str, ...], Mended] = {}
+    for line in _read(private, sorted(_names(os.path.join(private, FOLDER)))):
+        how, session = str(line.get("how")), str(line.get("session"))
         with contextlib.suppress(ValueError, TypeError):
             at = datetime.fromisoformat(str(line.get("at")))
-            tokens = line.get("tokens")
-            yield Given(
-                at, str(line.get("session")), str(line.get("how")), _ids(line), tokens if isinstance(tokens, int) else 0
-            )
+            if how in HOWS:
+                names = tuple(_texts(line.get("names")))
+                given.append(
+                    Given(at, session, how, _ids(line), _number(line.get("tokens")), names, _number(line.get("ms")))
+                )
+            elif how == CAME:
+                came[session] = Came(at, session, _numbers(line.get("named")), _numbers(line.get("used")))
+            elif how == MENDED:
+                pattern, exchange = _ids(line)
+                mended[pattern, exchange] = Mended(at, session, pattern, exchange, _number(line.get("commands")))
+    return Notes(tuple(given), tuple(came.values()), tuple(sorted(mended.values(), key=lambda one: one.at)))
 
 
-def _ids(line: dict[str, object]) -> tuple[str, ...]:
-    given = line.get("ids")
-    return tuple(map(str, given)) if isinstance(given, list) else ()
+def _note(private: str, now: datetime, at: datetime, line: Mapping[str, object]) -> None:
+    """Append a line in one write to the file of the day `now`; a file that is full gets no more."""
+    folder = os.path.join(private, FOLDER)
+    data = json.dumps({"at": at.isoformat(timespec="seconds"), **line}, ensure_ascii=False).encode("utf-8", "replace")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        descriptor = os.open(os.path.join(folder, f"{now.date().isoformat()}{_SUFFIX}"), flags, 0o600)
+        try:
+            size = os.fstat(descriptor).st_size
+            if size < _MAX_BYTES:
+                os.write(descriptor, data + b"\n")
+        finally:
+            os.close(descriptor)
+        if not size:
+            _forget(folder, now)
 
 
-def _read(private: str, names: Iterable[str]) -> Iterator[dict[str, object]]:
+def _ids(line: Mapping[str, object]) -> tuple[str, ...]:
+    return tuple(_texts(line.get("ids")))
+
+
+def _texts(given: object) -> list[str]:
+    return [str(one) for one in given] if isinstance(given, list) else []
+
+
+def _number(given: object) -> int:
+    return given if isinstance(given, int) and given > 0 else 0
+
+
+def _numbers(given: object) -> dict[str, int]:
+    return {str(name): _number(value) for name, value in given.items()} if isinstance(given, dict) else {}
+
+
+def _read(private: str, names: Iterable[str], of: bytes = b"") -> Iterator[dict[str, object]]:
+    """Yield the lines of these files that hold the bytes `of`."""
     for name in names:
         with contextlib.suppress(OSError):
             with open(os.path.join(private, FOLDER, name), "rb") as file:
-                lines = file.read(_MAX_BYTES).splitlines()
+                lines = file.read(_MAX_BYTES + _MAX_BYTES // 100).splitlines()
             for text in lines:
-                with contextlib.suppress(ValueError, RecursionError):
-                    line = json.loads(text)
-                    if isinstance(line, dict):
-                        yield line
+                if of in text:
+                    with contextlib.suppress(ValueError, RecursionError):
+                        line = json.loads(text)
+                        if isinstance(line, dict):
+                            yield line
 
 
 def _names(folder: str) -> list[str]:

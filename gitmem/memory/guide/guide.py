@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
-from gitmem.memory.guide.given import Given, record
+from gitmem.memory.guide.given import GUIDE, Given
 from gitmem.memory.guide.mend import mend_line
 from gitmem.memory.guide.prompt import ASKED, plain_query
 from gitmem.memory.learned.known import match
@@ -21,7 +22,6 @@ from gitmem.model.session.fields import MENDED, split_fields
 from gitmem.search.engine import answer
 from gitmem.search.query.query import parse_query
 from gitmem.search.units.bare import bare_text
-from gitmem.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 _HITS = 12
 _LINES = 4  # of a kind
 _TOKENS = 60  # of a line
-_GUIDE = "guide"
 _FEW_FILES, _MANY_FILES = 3, 6  # changed files from which complexity is medium, or high
 _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
@@ -74,6 +73,7 @@ class Guidance:
 
 def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
     """Return advice for a task, a question, or the error in an output, and record that it was given."""
+    began = store.context.clock()
     hits = _fitting(store, task) if task.strip() else []
     lines = [*_of_work(store, session), *_of_error(store, error), *_of_hits(hits, task)]
     kept: list[Line] = []
@@ -86,10 +86,8 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
         _complexity(hits),
         round(max((line.confidence for line in kept), default=0.0), 2),
     )
-    if kept:
-        ids = tuple(dict.fromkeys(source for line in kept for source in line.sources))
-        tokens = sum(estimate_tokens(line.text) for line in kept)
-        record(store.private, Given(store.context.clock(), session, _GUIDE, ids, tokens))
+    ids = tuple(dict.fromkeys(source for line in kept for source in line.sources))
+    note_asked(store, Given(began, session, GUIDE, ids), "\n".join(line.text for line in kept))
     return found
 
 

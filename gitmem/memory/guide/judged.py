@@ -1,11 +1,26 @@
-"""Count the memories that a finished session was told, and judge each by the outcome of its turn (spec M2)."""
+"""Judge what a finished session was told: by how the turn ended in which it was told (spec M2), and by its use (M7)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from gitmem.memory.guide.given import all_given
+from gitmem.memory.guide.given import (
+    ERROR,
+    GET,
+    GUIDE,
+    PROMPT,
+    RECALL,
+    Came,
+    Mended,
+    read_notes,
+    record_came,
+    record_mended,
+)
+from gitmem.memory.guide.used import was_used
 from gitmem.memory.learned.counts import add_told
+from gitmem.memory.learned.known import match_error
+from gitmem.model.learned.sight import find_sights
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.outcome import Outcome, judge_outcome
 
@@ -16,18 +31,39 @@ if TYPE_CHECKING:
     from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
 
+_COUNTED = frozenset({PROMPT, ERROR, GUIDE, RECALL, GET})  # a search shows but lines of a memory
 _VERDICTS = {Outcome.SUCCESS: 1.0, Outcome.PARTIAL: 0.5, Outcome.FAILED: 0.0}
 
 
 def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None:
     """Add the memories that a session was told to this machine's counts, in one commit; a second call adds nothing."""
     told: dict[str, dict[str, float | None]] = {}
-    for given in all_given(store.private):
-        if given.session == session:
+    for given in read_notes(store.private).given:
+        if given.session == session and given.how in _COUNTED:
             verdict = _verdict(turns, given.at)
             for identifier in given.ids:
                 told.setdefault(identifier, {})[given.at.isoformat()] = verdict
     return add_told(store, told, f"Count what session {session[:8]} was told") if told else None
+
+
+def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
+    """Note how much of what a finished session was told was used, and after how many commands its errors were mended.
+
+    A second call replaces what the first one noted.
+    """
+    notes = read_notes(store.private)
+    named = [one for one in notes.given if one.session == session and one.names]
+    if named and turns:
+        used = Counter(one.how for one in named if was_used(one, turns))
+        came = Came(store.context.clock(), session, Counter(one.how for one in named), used)
+        if came._replace(at=None) not in [one._replace(at=None) for one in notes.came]:
+            record_came(store.private, came)
+    known = {(one.pattern, one.exchange) for one in notes.mended}
+    for sight in find_sights([turn for turn in turns if turn.failures]):
+        pattern = next(iter(match_error(store, sight.error)), None) if sight.commands else None
+        if pattern and (pattern.pattern.id, sight.exchange) not in known:
+            mended = Mended(sight.at, session, pattern.pattern.id, sight.exchange, sight.commands)
+            record_mended(store.private, store.context.clock(), mended)
 
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:

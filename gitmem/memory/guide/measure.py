@@ -1,26 +1,56 @@
 """Figures of a store: its size, its growth a week, and how often agents were told memories and used them (spec M7).
 
-They are counted from files, from history, and from the private record of given texts.
+All of it is counted from files, from history, and from private notes of what was told ("What was told" in
+docs/format.md). Nothing is asked of a model, and nothing leaves the machine. What was told is known of this machine
+only, for 90 days; what models cost, for 60.
+
+`measure` returns these values. A WEEKS is a number for each of the last eight weeks, by the date of their Mondays, the
+oldest first; HOW is one of `given.HOWS`.
+
+    storage        {NAME: {files, bytes}}: folders of the store, `other` files, `history` (a store's own repository),
+                   `private` (notes, caches and the spool)
+    usage          {commits, saves, exchanges, sessions, agents: {NAME: sessions}}
+    learning       {exchanges, saves, facts, patterns, episodes, contradictions: WEEKS}: what was made in the week; of
+                   contradictions those that were found, or decided at once by a change of mind
+    retrieval      {HOW: {asked, found, rate, ms, slowest}}: how often memory was asked and had an answer, the median
+                   and the longest time in milliseconds, without the start of a process; rate is null if none asked
+    told           {HOW: number}: texts that were given
+    effectiveness  {named, used, rate, by: {HOW: {named, used}}, errors}: of the texts that finished sessions were told
+                   and that name files or commands, those of which one occurs in what was done or said after it and not
+                   before; `errors` is {mended, again, faster, slower, first, later}: errors that were mended, those of
+                   them that had been mended before, how many of these took fewer or more commands than the first time,
+                   and how many commands these took on average, then and now (null if there are none)
+    tokens         {start, injected, recalled, models: WEEKS, sessions: WEEKS, total: {start, injected, recalled,
+                   models, sessions}, session: {start, injected, recalled, models}}: what sessions were told at their
+                   start, at prompts and errors, what they asked for, what models read and wrote; `sessions` counts the
+                   sessions that were told something, `session` is the average of one
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections import Counter
-from datetime import timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from statistics import mean, median
+from typing import TYPE_CHECKING, Any
 
-from gitmem.memory.guide.given import all_given
-from gitmem.memory.learned.known import known_patterns
-from gitmem.model.entry.entry import find_entries
+from gitmem.memory.ask.ledger import Ledger
+from gitmem.memory.facts.settle import BOTH_HOLD
+from gitmem.memory.guide.given import ERROR, GET, GUIDE, HOWS, PROMPT, RECALL, SEARCH, START, read_notes
+from gitmem.memory.learned.cleanup import episode_paths
+from gitmem.memory.learned.known import pattern_headers
 from gitmem.model.message import Op
 from gitmem.search.files import list_paths
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.records import records
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from gitmem.memory.guide.given import Given
+    from gitmem.memory.guide.given import Given, Mended, Notes
+    from gitmem.model.fact.fact import Fact
     from gitmem.store.history.records import CommitRecord
     from gitmem.store.store import Store
 
@@ -37,37 +67,36 @@ _GROUPS = (
     "archive",
     "summaries",
 )
-_LEARNED = {"exchanges": Op.TURN, "facts": Op.FACT, "patterns": Op.PATTERN, "saves": Op.SAVE}
-_HOWS = ("prompt", "error", "guide")
+_ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # what may have no answer
+_TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
+_HEADER_BYTES = 4_096  # of an episode
 
-Figures = dict[str, dict[str, int]]
+Weeks = dict[str, int]
 
 
-def measure(store: Store) -> dict[str, object]:
-    """Return the figures, by group; `weeks` are the last ones, named by their Mondays, the oldest first."""
-    found, given = records(store), list(all_given(store.private))
+def measure(store: Store, history: Sequence[CommitRecord] | None = None) -> dict[str, Any]:
+    """Return the figures, by group, as this module's docstring names them; `history` are all commits, if known."""
+    found = records(store) if history is None else history
+    notes, facts = read_notes(store.private), known_facts(store)
     now = store.context.clock()
-    weeks = [_week(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
+    weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
     return {
         "storage": _storage(store),
-        "usage": {
-            "commits": len(found),
-            "sessions": len({one.session for one in found if one.session}),
-            "exchanges": sum(one.op == Op.TURN for one in found),
-        },
-        "learning": _learning(found, weeks),
-        "told": {how: sum(one.how == how for one in given) for how in _HOWS},
-        "effectiveness": _used(store, given),
-        "tokens": {
-            "told": sum(one.tokens for one in given),
-            "sessions": len({one.session for one in given}),
-            **{week: sum(one.tokens for one in given if _week(one.at) == week) for week in weeks},
-        },
+        "usage": _usage(found),
+        "learning": _learning(store, found, facts, weeks),
+        "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in _ASKED},
+        "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
+        "effectiveness": _effectiveness(notes),
+        "tokens": _tokens(store, notes.given, weeks),
     }
 
 
-def _storage(store: Store) -> Figures:
-    """Return files and bytes of each folder, of all else, and of history."""
+def week_of(at: datetime) -> str:
+    """Return the Monday of a moment's week."""
+    return (at.date() - timedelta(days=at.weekday())).isoformat()
+
+
+def _storage(store: Store) -> dict[str, dict[str, int]]:
     files: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for path in list_paths(store.root):
@@ -75,44 +104,136 @@ def _storage(store: Store) -> Figures:
         name = first if first in _GROUPS else "other"
         files[name] += 1
         sizes[name] += _size(os.path.join(store.root, path))
-    history = sum(
-        _size(os.path.join(folder, name))
-        for folder, _, names in os.walk(os.path.dirname(store.private))
-        for name in names
-    )
-    named = [name for name in (*_GROUPS, "other") if files[name]]
-    found = {name: {"files": files[name], "bytes": sizes[name]} for name in named}
-    return found | ({"history": {"files": 0, "bytes": history}} if store.own_repository else {})
+    for name, folder in (("history", os.path.dirname(store.private)), ("private", store.private)):
+        found = list(_sizes(folder, store.private if name == "history" else ""))
+        files[name], sizes[name] = len(found), sum(found)
+    if not store.own_repository:
+        del files["history"]  # it is the project's
+    return {
+        name: {"files": files[name], "bytes": sizes[name]}
+        for name in (*_GROUPS, "other", "history", "private")
+        if files[name]
+    }
 
 
-def _learning(found: list[CommitRecord], weeks: list[str]) -> Figures:
-    """Return how many commits of each kind there were in each week."""
-    counts = Counter((one.op, _week(one.committed)) for one in found)
-    return {name: {week: counts[op.value, week] for week in weeks} for name, op in _LEARNED.items()}
+def _sizes(folder: str, without: str) -> Iterator[int]:
+    for parent, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if os.path.join(parent, name) != without]
+        yield from (_size(os.path.join(parent, name)) for name in names)
 
 
-def _used(store: Store, given: list[Given]) -> dict[str, int]:
-    """Return how many mends agents were told, and how many of them the same session then reports."""
-    best = ((pattern.id, pattern.best(pattern.error)) for pattern in known_patterns(store))
-    mends = {id_: solution.text.strip("`") for id_, solution in best if solution}
-    told = [(one, mend) for one in given if one.how == "error" for id_ in one.ids if (mend := mends.get(id_))]
-    return {"mends_told": len(told), "mends_used": sum(_did(store, one, mend) for one, mend in told)}
+def _usage(found: Sequence[CommitRecord]) -> dict[str, Any]:
+    hosts = {(one.session, one.host) for one in found if one.session}
+    ops = Counter(one.op for one in found)
+    return {
+        "commits": len(found),
+        "saves": ops[Op.SAVE.value],
+        "exchanges": ops[Op.TURN.value],
+        "sessions": len({session for session, _ in hosts}),
+        "agents": dict(Counter(host for _, host in hosts if host).most_common()),
+    }
 
 
-def _did(store: Store, given: Given, mend: str) -> bool:
-    tag = given.session[:8]
-    for day in (given.at, given.at + timedelta(days=1)):
-        path = os.path.join(store.root, f"daily/{day:%Y/%m/%Y-%m-%d}.md")
-        if os.path.isfile(path):
-            with open(path, encoding="utf-8", errors="replace") as file:
-                entries = [found.entry for found in find_entries(file.read())]
-            if any(tag in entry.tags and mend in entry.text for entry in entries):
-                return True
-    return False
+def _learning(store: Store, found: Sequence[CommitRecord], facts: Sequence[Fact], weeks: list[str]) -> dict[str, Weeks]:
+    ops = {"exchanges": Op.TURN.value, "saves": Op.SAVE.value}
+    times: dict[str, Iterable[datetime]] = {
+        **{name: [one.committed for one in found if one.op == op] for name, op in ops.items()},
+        "facts": [fact.created for fact in facts],
+        "patterns": [datetime.fromisoformat(header.key[1]) for header in pattern_headers(store)],
+        "episodes": _episodes(store, weeks[0]),
+        "contradictions": _contradictions(found, facts),
+    }
+    return {name: _by_week(((at, 1) for at in moments), weeks) for name, moments in times.items()}
 
 
-def _week(at: datetime) -> str:
-    return (at.date() - timedelta(days=at.weekday())).isoformat()
+def _episodes(store: Store, since: str) -> Iterator[datetime]:
+    """Yield when the episodes of the months since a day were made; older ones are not read."""
+    for path in episode_paths(store):
+        if path.split("/")[1:3] >= since.split("-")[:2]:
+            created = re.search(rb"(?m)^created: (\S+)", store.glance(path, _HEADER_BYTES) or b"")
+            with contextlib.suppress(ValueError):
+                yield datetime.fromisoformat(created[1].decode() if created else "")
+
+
+def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Iterator[datetime]:
+    """Yield when each pair of contradicting facts came together: waiting, decided, or settled as both holding."""
+    known = {fact.id: fact for fact in facts}
+    for fact in facts:
+        if fact.superseded_by:
+            yield fact.when
+        for other in fact.review:
+            if other in known and fact.id < other:  # each names the other
+                yield max(fact.created, known[other].created)
+    yield from (one.committed for one in found if one.subject.startswith(BOTH_HOLD))
+
+
+def _retrieval(asked: Sequence[Given]) -> dict[str, Any]:
+    answered = sum(bool(one.ids) for one in asked)
+    times = [one.ms for one in asked]
+    return {
+        "asked": len(asked),
+        "found": answered,
+        "rate": round(answered / len(asked), 2) if asked else None,
+        "ms": round(median(times)) if times else None,
+        "slowest": max(times, default=None),
+    }
+
+
+def _effectiveness(notes: Notes) -> dict[str, Any]:
+    named: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for one in notes.came:
+        named.update(one.named)
+        used.update(one.used)
+    return {
+        "named": named.total(),
+        "used": used.total(),
+        "rate": round(used.total() / named.total(), 2) if named else None,
+        "by": {how: {"named": named[how], "used": used[how]} for how in HOWS if named[how]},
+        "errors": _mended(notes.mended),
+    }
+
+
+def _mended(mended: Sequence[Mended]) -> dict[str, Any]:
+    first: dict[str, int] = {}
+    again: list[tuple[int, int]] = []
+    for one in mended:
+        if one.pattern in first:
+            again.append((first[one.pattern], one.commands))
+        first.setdefault(one.pattern, one.commands)
+    return {
+        "mended": len(mended),
+        "again": len(again),
+        "faster": sum(now < then for then, now in again),
+        "slower": sum(now > then for then, now in again),
+        "first": round(mean(then for then, _ in again), 1) if again else None,
+        "later": round(mean(now for _, now in again), 1) if again else None,
+    }
+
+
+def _tokens(store: Store, given: Sequence[Given], weeks: list[str]) -> dict[str, Any]:
+    spent: dict[str, list[tuple[datetime, int]]] = {
+        name: [(one.at, one.tokens) for one in given if one.how in hows] for name, hows in _TOKENS.items()
+    }
+    spent["models"] = [(one.at, one.spent.tokens) for one in Ledger(store.private, store.context.clock).every()]
+    first: dict[str, datetime] = {}
+    for one in given:
+        if one.session and one.tokens:
+            first.setdefault(one.session, one.at)
+    sessions = [(at, 1) for at in first.values()]
+    total = {name: sum(number for _, number in found) for name, found in {**spent, "sessions": sessions}.items()}
+    return {
+        **{name: _by_week(found, weeks) for name, found in {**spent, "sessions": sessions}.items()},
+        "total": total,
+        "session": {name: round(total[name] / len(first)) if first else 0 for name in spent},
+    }
+
+
+def _by_week(found: Iterable[tuple[datetime, int]], weeks: list[str]) -> Weeks:
+    sums: Counter[str] = Counter()
+    for at, number in found:
+        sums[week_of(at)] += number
+    return {week: sums[week] for week in weeks}
 
 
 def _size(path: str) -> int:

@@ -55,7 +55,7 @@ def known_patterns(store: Store) -> list[BugPattern]:
 
 
 def pattern_headers(store: Store, bounds: Bounds | None = None) -> list[Header]:
-    """Return the headers of the bug patterns; the key is the error's type.
+    """Return the headers of the bug patterns; the key is the error's type and when it came first.
 
     See `gitmem.store.headers.cache.read_headers`.
     """
@@ -82,4 +82,4 @@ def _header(data: bytes, path: str) -> tuple[tuple[str, ...], Sequence[object]] 
     if pattern is None:
         return None
     error = pattern.error
-    return (error.type,), [error.type, error.message, list(error.frames)]
+    return (error.type, pattern.created.isoformat()), [error.type, error.message, list(error.frames)]

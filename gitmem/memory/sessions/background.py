@@ -187,7 +187,7 @@ class _Steps:
         from gitmem.memory.concepts.group import group
         from gitmem.memory.exchanges.offline import save_exchanges, turns_of
         from gitmem.memory.facts.learn import learn
-        from gitmem.memory.guide.judged import count_given
+        from gitmem.memory.guide.judged import count_given, note_use
         from gitmem.memory.learned.episodes import save_episodes
         from gitmem.memory.learned.session import learn_lessons
         from gitmem.memory.task.working import forget_working
@@ -207,6 +207,7 @@ class _Steps:
         save_episodes(self._store, session.name, session.host, turns, records)
         learn_lessons(self._store, session.name, session.host, turns)
         count_given(self._store, session.name, turns)
+        note_use(self._store, session.name, turns)
         if turns and not turns[0].logged and self._store.config.summary.provider in MODELS:
             from gitmem.memory.exchanges.model import request_rewording
 

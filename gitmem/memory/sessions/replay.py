@@ -10,6 +10,7 @@ from gitmem.memory.capture.session_end import keep_transcript, read_lines, read_
 from gitmem.memory.concepts.group import group
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.facts.learn import learn
+from gitmem.memory.guide.judged import note_use
 from gitmem.memory.learned.episodes import save_episodes
 from gitmem.memory.learned.session import learn_lessons
 from gitmem.model.session.replay import hook_events
@@ -82,6 +83,7 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
         records = (one for one in read_records(path, None, name) if one.session in {session, ""})
         save_episodes(store, session, own[0].host, own, records)
         learn_lessons(store, session, own[0].host, own)
+        note_use(store, session, own)
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))

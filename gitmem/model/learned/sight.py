@@ -48,7 +48,8 @@ _READ = 8_000  # characters of a text
 class Sight(Value):
     """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
 
-    `episode` is the id of the task's episode, "" if it has none.
+    `episode` is the id of the task's episode, "" if it has none; `commands` counts the commands until it
+    was mended, 0 if that is unknown.
     """
 
     exchange: str
@@ -59,6 +60,7 @@ class Sight(Value):
     tried: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     episode: str = ""
+    commands: int = 0
 
 
 # Before a mend in a failure that was read back from a log.
@@ -88,7 +90,8 @@ def _of_turn(turn: Turn, roots: Sequence[str]) -> Iterator[Sight]:
         tried = tuple(text for text in dict.fromkeys(_tried(turn, failures)) if text != mend)
         command = program(bare(failures[0].command).partition("<<")[0])
         files = _files(relative_files(turn.files, roots), error)
-        yield Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files)
+        until = _commands(turn, failures)
+        yield Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files, commands=until)
 
 
 def is_bug(failure: Failure) -> bool:
@@ -150,6 +153,15 @@ def _tried(turn: Turn, failures: Sequence[Failure]) -> Iterator[str]:
     for run in turn.runs[places[0] : places[-1]] if places else ():
         if not run.failed and not _is_look(run.command) and bare(run.command) not in named:
             yield _code(run.command)
+
+
+def _commands(turn: Turn, failures: Sequence[Failure]) -> int:
+    """Return how many commands were run after the first failure until the one that worked; 0 if that is not known."""
+    runs, first, last = turn.runs, failures[0].command, failures[-1].fixed_by
+    failed = next((index for index, run in enumerate(runs) if run.failed and run.command == first), None)
+    if failed is None or not last:
+        return 0
+    return next((by for by, run in enumerate(runs[failed:]) if not run.failed and run.command == last), 0)
 
 
 def _is_look(command: str) -> bool:

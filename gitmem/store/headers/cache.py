@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Parse = Callable[[bytes, str], tuple[tuple[str, ...], Sequence[object]] | None]
 
 FOLDER = "known"
-_VERSION = "3"
+_VERSION = "4"
 _SUFFIX = ".md"
 _NO_HEADER = "-"  # instead of the values of a document without a usable header
 _NO_HEADER_END = f"\t{_NO_HEADER}"

@@ -17,16 +17,28 @@ def test_it_counts_what_is_held_learned_and_told(desk: Desk):
         desk.run("save", f"Module m{number} was renamed to n{number}")
     desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
     desk.run("guide", TASK)
+    desk.run("search", "importer backoff", CLAUDE_CODE_SESSION_ID="s-1")
+    desk.run("search", "zebra crossing")
+    desk.run("recall", "importer backoff", CLAUDE_CODE_SESSION_ID="s-1")
     found = desk.run("stats", "--json").json
     assert found["storage"]["facts"]["files"] == 1
     assert found["storage"]["history"]["bytes"] > 0
     assert sum(found["learning"]["saves"].values()) >= 12
-    assert found["told"] == {"prompt": 0, "error": 0, "guide": 1}
-    assert found["tokens"]["told"] > 0
-    assert found["effectiveness"] == {"mends_told": 0, "mends_used": 0}
+    assert {how: number for how, number in found["told"].items() if number} == {"guide": 1, "search": 1, "recall": 1}
+    assert (found["retrieval"]["search"]["asked"], found["retrieval"]["search"]["found"]) == (2, 1)
+    assert found["tokens"]["total"]["recalled"] > 0
+    assert found["tokens"]["total"]["sessions"] == 1
     shown = desk.run("stats").out
-    assert "  as guidance              1\n" in shown
-    assert "  facts" in shown
+    assert "  searches                   1 of 2 (50%)" in shown
+    assert "nothing yet: this is counted when a session is over" in shown
+
+
+def test_what_a_person_reads_at_a_terminal_costs_no_tokens(desk: Desk):
+    desk.run("save", "The importer retries thrice with backoff", "--type", "decision")
+    desk.run("recall", "importer backoff", terminal=True)
+    found = desk.run("stats", "--json").json
+    assert found["retrieval"]["recall"]["found"] == 1
+    assert found["tokens"]["total"]["recalled"] == 0
 
 
 def test_weeks_are_bars_on_a_terminal_and_figures_elsewhere():

@@ -1,32 +1,105 @@
-"""Figures count what was given, and mends that were told and then used."""
+"""Figures count what was asked and given, what of it was used, and which errors were mended faster."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from datetime import timedelta
+from typing import TYPE_CHECKING
 
+import pytest
+
+from gitmem.memory.ask.ledger import Asking, DayLimits, Ledger, Spent
+from gitmem.memory.facts.learn import learn
+from gitmem.memory.guide.given import Given, read_notes, record
+from gitmem.memory.guide.judged import note_use
 from gitmem.memory.guide.measure import measure
 from gitmem.memory.guide.mend import tell_error
 from gitmem.memory.learned.bugs import learn_bugs
-from gitmem.model.session.turns import Failure, Turn
+from gitmem.model.session.turns import Failure, Run, Turn
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from tests.memory.conftest import Desk
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
+MEND = "uv sync --all"
+WEEK = "2026-11-16"
 
 
-def test_a_mend_that_was_told_counts_as_used_once_its_session_tells_of_it(desk):
-    at = desk.clock.now
-    failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q", "uv sync --all")
-    turn = Turn("s-1", "claude-code", "t-1", at, at, "Run the tests", "Done.", (), (failure,), closed=True)
-    learn_bugs(desk.store, "s-1", "claude-code", [turn])
-    assert tell_error(desk.store, "1b4e51f0-021d", ERROR)
-    assert measure(desk.store)["effectiveness"] == {"mends_told": 1, "mends_used": 0}
-    path = Path(desk.store.root, "daily/2026/11/2026-11-21.md")
-    path.parent.mkdir(parents=True)
-    entry = "- [15:00:00] **Exchange** #{}: Test it ^x4f7k2m9q0x\n\n  **Error:** `pytest` no yaml → `uv sync --all`\n"
-    path.write_text(entry.format("aaaaaaaa"), "utf-8")
-    assert measure(desk.store)["effectiveness"]["mends_used"] == 0
-    path.write_text(entry.format("1b4e51f0"), "utf-8")
+def turn(session: str, at: datetime, *between: str, prompt: str = "Run the tests") -> Turn:
+    """Return a turn in which the tests fail, and work after these commands and the mend."""
+    failure = Failure(at, "Bash", "", "pytest -q", ERROR, "pytest -q", MEND)
+    commands = (*between, MEND, "pytest -q")
+    runs = (Run("pytest -q", ERROR, failed=True), *(Run(command, "", failed=False) for command in commands))
+    return Turn(session, "claude-code", "t-1", at, at, prompt, "Done.", (), (failure,), closed=True, runs=runs)
+
+
+def remember(desk: Desk, made: Turn) -> None:
+    learn_bugs(desk.store, made.session, "claude-code", [made])
+    note_use(desk.store, made.session, [made])
+
+
+def test_what_was_told_and_then_done_is_used_and_what_was_known_before_is_not(desk):
+    remember(desk, turn("s-1", desk.clock.now - timedelta(hours=1)))
+    assert tell_error(desk.store, "s-2", ERROR)
+    assert tell_error(desk.store, "s-2", ERROR) == ""  # it was told: no question without an answer
+    assert tell_error(desk.store, "s-2", "Exit code 1\nValueError: not this one") == ""
+    assert tell_error(desk.store, "s-3", ERROR)
+    remember(desk, turn("s-2", desk.clock.now))
+    remember(desk, turn("s-3", desk.clock.now, prompt=f"Run `{MEND}`, then the tests"))
     figures = measure(desk.store)
-    assert figures["effectiveness"] == {"mends_told": 1, "mends_used": 1}
-    assert figures["told"] == {"prompt": 0, "error": 1, "guide": 0}
-    assert figures["tokens"]["2026-11-16"] == figures["tokens"]["told"] > 0
-    assert figures["learning"]["patterns"]["2026-11-16"] == 1
+    assert figures["effectiveness"]["by"] == {"error": {"named": 2, "used": 1}}
+    assert figures["effectiveness"]["rate"] == pytest.approx(0.5)
+    assert figures["retrieval"]["error"] == {"asked": 3, "found": 2, "rate": 0.67, "ms": 0, "slowest": 0}
+    assert figures["told"]["error"] == 2
+    before = read_notes(desk.store.private)
+    note_use(desk.store, "s-2", [turn("s-2", desk.clock.now)])
+    assert read_notes(desk.store.private) == before
+
+
+def test_an_error_that_came_back_and_took_fewer_commands_was_mended_faster(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at - timedelta(days=2), "pip list", "pip install pyyaml"))
+    assert measure(desk.store)["effectiveness"]["errors"]["again"] == 0
+    remember(desk, turn("s-2", at - timedelta(days=1)))
+    remember(desk, turn("s-3", at, "a", "b", "c"))
+    found = measure(desk.store)["effectiveness"]["errors"]
+    assert found == {"mended": 3, "again": 2, "faster": 1, "slower": 1, "first": 4.0, "later": 3.5}
+
+
+def test_tokens_are_counted_by_purpose_week_and_session(desk):
+    at = desk.clock.now
+    asked = {
+        "start": ("s-1", 900),
+        "prompt": ("s-1", 100),
+        "error": ("s-2", 20),
+        "recall": ("s-2", 300),
+        "get": ("", 80),
+    }
+    for how, (session, tokens) in asked.items():
+        record(desk.store.private, Given(at, session, how, ("x",), tokens))
+    record(desk.store.private, Given(at - timedelta(weeks=1), "s-1", "prompt", (), 0, (), 30))
+    ledger = Ledger(desk.store.private, desk.clock)
+    question = ledger.begin(Asking("", at, "summary", "a", "openai", "m", Spent(50)), DayLimits())
+    ledger.end(question, Spent(1_234, 0.01))
+    found = measure(desk.store)
+    assert found["tokens"]["total"] == {"start": 900, "injected": 120, "recalled": 380, "models": 1_234, "sessions": 2}
+    assert found["tokens"]["session"] == {"start": 450, "injected": 60, "recalled": 190, "models": 617}
+    assert {name: weeks[WEEK] for name, weeks in found["tokens"].items() if WEEK in weeks}["injected"] == 120
+    assert found["retrieval"]["prompt"] == {"asked": 2, "found": 1, "rate": 0.5, "ms": 15, "slowest": 30}
+
+
+def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at))
+    said = ("Use Redis for the session cache.", "Use Memcached for the session cache.", "Use pnpm for the web build.")
+    for days, prompt in enumerate((*said, "Switch from pnpm to npm for the web build.")):
+        when = at + timedelta(days=days)
+        learn(desk.store, f"s-{days}", "h", [Turn("s", "h", prompt, when, when, prompt, "Done.", closed=True)])
+    desk.clock.now += timedelta(days=7)
+    learned = measure(desk.store)["learning"]
+    assert list(learned["facts"])[-1] == "2026-11-23"
+    assert len(learned["facts"]) == 8
+    assert learned["patterns"][WEEK] == 1
+    assert sum(learned["facts"].values()) == 4
+    assert sum(learned["contradictions"].values()) == 2
