@@ -19,7 +19,7 @@ from gitmem.memory.guide.given import (
 )
 from gitmem.memory.guide.used import was_used
 from gitmem.memory.learned.counts import add_told
-from gitmem.memory.learned.known import match_error
+from gitmem.memory.learned.known import match_error, pattern_headers
 from gitmem.model.learned.sight import find_sights
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.outcome import Outcome, judge_outcome
@@ -59,8 +59,10 @@ def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
         if came._replace(at=None) not in [one._replace(at=None) for one in notes.came]:
             record_came(store.private, came)
     known = {(one.pattern, one.exchange) for one in notes.mended}
-    for sight in find_sights([turn for turn in turns if turn.failures]):
-        pattern = next(iter(match_error(store, sight.error)), None) if sight.commands else None
+    sights = [sight for sight in find_sights([turn for turn in turns if turn.failures]) if sight.commands]
+    headers = pattern_headers(store) if sights else []
+    for sight in sights:
+        pattern = next(iter(match_error(store, sight.error, headers)), None)
         if pattern and (pattern.pattern.id, sight.exchange) not in known:
             mended = Mended(sight.at, session, pattern.pattern.id, sight.exchange, sight.commands)
             record_mended(store.private, store.context.clock(), mended)

@@ -31,12 +31,13 @@ def match(store: Store, output: str, bounds: Bounds | None = None) -> list[Match
     headers = pattern_headers(store, bounds) if errors else []
     found: dict[str, Matched] = {}
     for error in errors:
-        for one in _match(store, error, headers):
+        for one in match_error(store, error, headers):
             found.setdefault(one.pattern.id, one)
     return list(found.values())
 
 
-def _match(store: Store, error: ErrorSignature, headers: Sequence[Header]) -> list[Matched]:
+def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header]) -> list[Matched]:
+    """Return the bug patterns of these headers that match an error, the likeliest first."""
     found = []
     for header in headers:
         if header.key[0] != error.type:
