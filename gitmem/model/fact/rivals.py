@@ -1,6 +1,6 @@
 """Which facts in force a new one ends, and which it contradicts (spec V6).
 
-Tested through `tests/memory/facts/test_contradictions.py`.
+Tested through `tests/memory/facts/test_contradictions.py` and `tests/memory/tiers/test_rotate.py`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # The kinds whose facts can contradict each other.
 WEIGHED = (FactKind.RULE, FactKind.PREFERENCE, FactKind.DECISION, FactKind.CORE_LOGIC)
+MOST_DISPUTED = 3  # for one new fact; more are a series ("step 1 …", "step 2 …"), which nobody wants to review
 
 
 class Rivals(Value):
@@ -33,10 +34,12 @@ def is_weighed(fact: Fact) -> bool:
 def rivals_of(new: Fact, facts: Iterable[Fact]) -> Rivals:
     """Return the rivals of a new fact among facts in force.
 
-    A statement of change ends earlier statements; a new fact from a recorded session may be the older one.
+    A statement of change ends earlier statements; a new fact from a recorded session may be the older one. Of those
+    that it contradicts the newest `MOST_DISPUTED` count.
     """
     others = [fact for fact in facts if is_weighed(new) and is_weighed(fact) and fact.id != new.id]
     ended = [one for one in others if one.created <= new.created and ends(new.description, one.description)]
     by = [one for one in others if one.created >= new.created and ends(one.description, new.description)]
     disputed = [one for one in others if one not in ended and contradict(one.description, new.description)]
-    return Rivals((), tuple(by)) if by else Rivals(tuple(ended), (), tuple(disputed))
+    newest = sorted(disputed, key=lambda fact: (fact.created, fact.id))[-MOST_DISPUTED:]
+    return Rivals((), tuple(by)) if by else Rivals(tuple(ended), (), tuple(newest))

@@ -14,6 +14,7 @@ from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids
 from gitmem.model.fact.holds import in_force
+from gitmem.model.fact.rivals import MOST_DISPUTED
 from gitmem.store.headers.facts import known_facts
 from tests.own_settings import own_settings
 
@@ -113,6 +114,7 @@ def test_of_many_decisions_none_is_lost_and_a_line_counts_those_without_one(desk
     assert archives(desk)
     assert made[-1] in shown
     assert len(in_force(known_facts(desk.store))) == 80
+    assert sum(len(fact.review) for fact in known_facts(desk.store)) <= 2 * MOST_DISPUTED * 80, "it is a series"
     count = int(re.search(r"(\d+) more are facts: `gitmem facts list`", memory)[1])
     assert count == 80 - len(shown)
     hidden = next(fact for fact in known_facts(desk.store) if fact.id not in shown)
