@@ -9,13 +9,13 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-VERSION = "2.1.330"
-PACKAGE = f"@anthropic-ai/claude-code@{VERSION}"
-NODE = "node@22"
+from tests.e2e.clients import CLIENTS, NODE, fetch, install
+
 INSPECTOR = "@modelcontextprotocol/inspector@2.12.0"
 CONFORMANCE = "@modelcontextprotocol/conformance@0.2.0-alpha.12"
 # npm's own settings are the developer's; the tests' environment has none of them.
@@ -24,10 +24,25 @@ _PATIENCE = 60.0
 
 
 @pytest.fixture(scope="session")
-def claude(request) -> str:
-    """Give the program, fetched once into pytest's cache; GITMEM_E2E_CLAUDE names one that is there."""
-    given = _OUTSIDE.get("GITMEM_E2E_CLAUDE")
-    return given or str(_programs(request, f"claude-code-{VERSION}", PACKAGE) / "claude")
+def client(request):
+    """Give a function that returns the command of a real agent, fetched once into pytest's cache.
+
+    GITMEM_HOSTS names another folder for that, which checkouts can share: it has one of `node_modules` an agent.
+    """
+
+    def command(name: str) -> list[str]:
+        client = CLIENTS[name]
+        modules = _fetched(request, name, client.packages, lambda npm, at: fetch(npm, client, at, _OUTSIDE))
+        program = str(modules / client.program)
+        return [_node(request, new=client.new_node), program] if program.endswith(".js") else [program]
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def claude(client) -> str:
+    """Give the program of Claude Code."""
+    return client("claude")[0]
 
 
 @pytest.fixture(scope="session")
@@ -44,41 +59,29 @@ def fetched(request):
     return lambda name, *packages: _programs(request, name, *packages)
 
 
-CLIENTS = {
-    "codex": (("@openai/codex@0.169.0",), ["codex"]),
-    "opencode": (("opencode-ai@1.18.33",), ["opencode"]),
-    "gemini": (("node@22", "@google/gemini-cli@0.61.0"), ["node", "gemini"]),
-}
-
-
-@pytest.fixture(scope="session")
-def client(request):
-    """Give a function that returns the command of a real client, fetched once; GITMEM_E2E_CODEX, … name its folder."""
-
-    def command(host: str) -> list[str]:
-        packages, words = CLIENTS[host]
-        given = _OUTSIDE.get(f"GITMEM_E2E_{host.upper()}")
-        name = packages[-1].replace("/", "-").replace("@", "-")
-        folder = Path(given) if given else _programs(request, f"client{name}", *packages)
-        return [str(folder / word) for word in words]
-
-    return command
-
-
 def _programs(request, name: str, *packages: str) -> Path:
-    """Return the folder of the programs of these packages, fetched once into pytest's cache."""
+    return _fetched(request, name, packages, lambda npm, at: install(npm, packages, at, _OUTSIDE)) / ".bin"
+
+
+def _node(request, *, new: bool) -> str:
+    """Return a node that the agents run on: what brings npm, or one that is new enough for all."""
+    return str(_programs(request, "node", NODE) / "node") if new else str(shutil.which("node", path=_OUTSIDE["PATH"]))
+
+
+def _fetched(request, name: str, packages: Sequence[str], fetch_into: Callable[[str, Path], str]) -> Path:
+    """Return the `node_modules` with these packages, which are fetched if they are not there."""
     npm = shutil.which("npm", path=_OUTSIDE.get("PATH"))
     if npm is None or sys.platform == "win32":
         pytest.skip(f"{packages[-1]} comes through npm, which is not here")
-    folder = Path(request.config.cache.mkdir(name))
+    shared = _OUTSIDE.get("GITMEM_HOSTS")
+    folder = Path(shared) / name if shared else Path(request.config.cache.mkdir(packages[0].replace("/", "-")))
+    folder.mkdir(parents=True, exist_ok=True)
     with _alone(folder / "lock"):
         if not (folder / "fetched").exists():
-            install = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(folder), *packages]
-            done = subprocess.run(install, env=_OUTSIDE, cwd=folder, capture_output=True, timeout=600, check=False)
-            if done.returncode:
-                pytest.skip(f"npm could not fetch {packages[-1]}: {done.stderr.decode(errors='replace')[-300:]}")
+            if said := fetch_into(npm, folder):
+                pytest.skip(f"npm could not fetch {packages[-1]}: {said}")
             (folder / "fetched").touch()
-    return folder / "node_modules" / ".bin"
+    return folder / "node_modules"
 
 
 @contextlib.contextmanager

@@ -1,166 +1,161 @@
-"""Real Codex, Gemini CLI and OpenCode with a scripted model: one session is remembered, and the next one is told."""
+"""Every real agent with a scripted model: one session is remembered, the next one is told, and nothing stays."""
 
 from __future__ import annotations
 
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-pytestmark = [pytest.mark.e2e, pytest.mark.hosts, pytest.mark.timeout(300)]
-MODELS = Path(__file__).resolve().parents[3] / "shared" / "e2e" / "hosts" / "mock_models.py"
+from tests.e2e.clients import CLIENTS, in_ci
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
 ROOT = Path(__file__).resolve().parents[2]
 FIRST, SECOND = "FIRST: set up the project", "SECOND: and now?"
 DECIDED = "Decision: we use uv instead of pip, because it is faster."
-SCRIPT = [
-    {
-        "when": "FIRST",
-        "steps": [{"shell": "echo one"}, {"write": "notes.md", "content": "# notes\n"}, {"text": DECIDED}],
-    },
-    {"when": "SECOND", "steps": [{"text": "As before."}]},
-]
-OFFLINE = ["unshare", "-n"]  # a network of its own, in which any port is free
-PORT = 8743
-
-
-OPENCODE = {
-    "$schema": "https://opencode.ai/config.json",  # which OpenCode would add
-    "model": "mock/mock-model",
-    "small_model": "mock/mock-model",
-    "autoupdate": False,
-    "share": "disabled",
-    "permission": {"edit": "allow", "bash": "allow"},
-    "provider": {
-        "mock": {
-            "npm": "@ai-sdk/openai-compatible",
-            "name": "mock",
-            "options": {"baseURL": f"http://127.0.0.1:{PORT}/v1", "apiKey": "mock-key"},
-            "models": {
-                "mock-model": {"name": "mock", "limit": {"context": 200_000, "output": 8_000}, "tool_call": True}
-            },
-        }
-    },
-}
-SETTINGS = {
-    "codex": (".codex/config.toml", b"# mine\n"),
-    "gemini": (".gemini/settings.json", b'{"security": {"auth": {"selectedType": "gemini-api-key"}}}'),
-    "opencode": (".config/opencode/opencode.json", json.dumps(OPENCODE).encode()),
-}
+OFFLINE = ("unshare", "-n")  # a network of its own with loopback alone
+# The model and the agent, in the same network: {model} is the model's address.
+SESSION = """
+    ip link set lo up 2>/dev/null
+    "$1" "$2" script.json requests.jsonl "$3" >port &
+    model=$!; trap 'kill $model' EXIT
+    until [ -s port ]; do sleep 0.05; done
+    rm port; cd project; shift 3
+    "$@"
+"""
 
 
 class Machine:
-    """A home, a project with a store, a scripted model, and one agent, without a network."""
+    """A home, a project with a store, and a scripted model, without a network."""
 
-    def __init__(self, host: str, program: list[str], folder: Path, environ: dict[str, str]) -> None:
-        self.host, self.program, self.folder = host, program, folder
+    def __init__(self, folder: Path, environ: dict[str, str]) -> None:
+        self.folder = folder
         self.project, self.home = folder / "project", folder / "home"
-        for path in (self.project, self.home, folder / "bin"):
+        for path in (self.project, self.home, folder / "bin", folder / "temporary"):
             path.mkdir()
         gitmem = folder / "bin" / "gitmem"
         gitmem.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gitmem "$@"\n')
         gitmem.chmod(0o755)
-        node = os.path.dirname(program[0]) if program[0].endswith("node") else ""
-        path = os.pathsep.join(filter(None, [str(folder / "bin"), node, environ["PATH"]]))
-        self.environ = {"HOME": str(self.home), "PATH": path, "PYTHONPATH": str(ROOT)}
-        self.environ |= {"TERM": "dumb", "LANG": "C.UTF-8"}
-        (folder / "script.json").write_text(json.dumps(SCRIPT))
+        self.environ = {"HOME": str(self.home), "PYTHONPATH": str(ROOT), "TERM": "dumb", "LANG": "C.UTF-8"}
+        self.environ["PATH"] = f"{folder / 'bin'}{os.pathsep}{environ['PATH']}"
+        self.environ["TMPDIR"] = str(folder / "temporary")
         self.requests = folder / "requests.jsonl"
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.offline = OFFLINE if can_go_offline() else ()
 
-    def run(self, *words: str) -> str:
+    def run(self, *words: str, **more: str) -> str:
         done = subprocess.run(
-            words, cwd=self.project, env=self.environ, stdin=subprocess.DEVNULL, capture_output=True, timeout=120,
+            words,
+            cwd=self.folder if "model" in more else self.project,
+            env=self.environ | more,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
             check=False,
-        )  # fmt: skip
+        )
         assert done.returncode == 0, (words, done.stdout[-2000:], done.stderr[-2000:])
         return done.stdout.decode()
 
-    def prompt(self, text: str) -> list[str]:
-        """Give the agent a prompt; return the requests to the model. Model and agent share a network of their own."""
-        before = len(self.requests.read_text().splitlines()) if self.requests.exists() else 0
-        script = f"""
-            ip link set lo up 2>/dev/null
-            cd "{self.folder}" && export MOCK_CWD="{self.project}"
-            "{sys.executable}" "{MODELS}" {PORT} script.json "{self.requests}" >mock &
-            mock=$!; trap 'kill $mock' EXIT
-            until [ -s mock ]; do sleep 0.1; done
-            rm mock
-            cd "{self.project}"
-            {self.prepare()}
-            "$@"
-        """
-        self.run(*OFFLINE, "bash", "-c", script, "sh", *self.program, *self.words(text))
-        return self.requests.read_text().splitlines()[before:]
+    def filled(self, text: str, prompt: str = "") -> str:
+        return text.replace("{model}", f"http://127.0.0.1:{self.port}").replace("{prompt}", prompt)
 
-    def prepare(self) -> str:
-        if self.host == "gemini":
-            return (
-                f"export GEMINI_API_KEY=mock-key GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:{PORT} "
-                "GEMINI_CLI_TRUST_WORKSPACE=true GEMINI_CLI_NO_RELAUNCH=true"
-            )
-        if self.host == "opencode":  # which looks for updates and packages of its own
-            return "export npm_config_offline=true OPENCODE_DISABLE_AUTOUPDATE=1 OPENCODE_DISABLE_MODELS_FETCH=1"
-        return "export MOCK_KEY=sk-mock"
+    def prompt(self, name: str, program: list[str], text: str) -> str:
+        """Give an agent a prompt; return its first request for an answer."""
+        client = CLIENTS[name]
+        steps = [{"tool": client.shell[0], "input": client.shell[1]}, {"text": DECIDED}]
+        (self.folder / "script.json").write_text(json.dumps({FIRST: steps, SECOND: [{"text": "As before."}]}))
+        before = len(self.asked())
+        environ = {key: self.filled(value) for key, value in client.environ.items()}
+        environ["PATH"] = os.pathsep.join((os.path.dirname(program[0]), self.environ["PATH"]))
+        model = (sys.executable, str(Path(__file__).with_name("model.py")), str(self.port))
+        words = [self.filled(word, text) for word in client.words]
+        self.run(*self.offline, "sh", "-c", SESSION, "sh", *model, *program, *words, model="", **environ)
+        return next(body for body in self.asked()[before:] if '"tools": [{' in body)  # else it wants a title
 
-    def words(self, text: str) -> list[str]:
-        if self.host == "gemini":
-            return ["-m", "gemini-2.5-flash", "--approval-mode", "yolo", "-p", text]
-        if self.host == "opencode":
-            return ["run", "--format", "json", text]
-        settings = {
-            "model": "gpt-5.5",
-            "model_provider": "mock",
-            "model_providers.mock.name": "mock",
-            "model_providers.mock.base_url": f"http://127.0.0.1:{PORT}/v1",
-            "model_providers.mock.env_key": "MOCK_KEY",
-            "model_providers.mock.wire_api": "responses",
-            "check_for_update_on_startup": False,
-        }
-        named = [word for key, value in settings.items() for word in ("-c", f"{key}={json.dumps(value)}")]
-        return ["exec", "--sandbox", "danger-full-access", "--skip-git-repo-check", *named, text]
+    def asked(self) -> list[str]:
+        """Return the model's requests so far."""
+        lines = self.requests.read_text().splitlines() if self.requests.exists() else []
+        return [json.dumps(json.loads(line)["body"]) for line in lines]
+
+    def write_settings(self, name: str) -> dict[Path, bytes]:
+        """Write a person's own settings of an agent; return them."""
+        written = {}
+        for below, text in CLIENTS[name].settings.items():
+            path = self.home / below
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(self.filled(text))
+            written[path] = path.read_bytes()
+        return written
+
+    def paths(self) -> list[str]:
+        """Return the paths of files and folders, but those of the store, the project's repository and caches."""
+        found = (path.relative_to(self.folder) for top in (self.home, self.project) for path in top.rglob("*"))
+        return sorted(str(path) for path in found if not {".gitmem", ".git", ".cache"} & set(path.parts))
+
+    def remember(self, name: str) -> str:
+        """Commit what an agent's hooks delivered; return the log of the day."""
+        self.run("gitmem", "hook", name, "--drain")
+        return "".join(path.read_text() for path in (self.project / ".gitmem").glob("daily/*/*/*.md"))
 
 
-@pytest.fixture(params=["codex", "gemini", "opencode"])
-def machine(request, tmp_path_factory, environ, bare_git, client):
-    if not MODELS.exists():
-        pytest.skip(f"no scripted models at {MODELS}")
-    if shutil.which("unshare") is None or subprocess.run([*OFFLINE, "true"], check=False).returncode:
-        pytest.skip("no network namespace can be made here")
-    machine = Machine(request.param, client(request.param), tmp_path_factory.mktemp(request.param), environ)
+def can_go_offline() -> bool:
+    done = subprocess.run([*OFFLINE, "true"], capture_output=True, check=False) if shutil.which("unshare") else None
+    return done is not None and done.returncode == 0
+
+
+@pytest.fixture
+def machine(tmp_path_factory, environ, bare_git) -> Machine:
+    machine = Machine(tmp_path_factory.mktemp("agent"), environ)
     bare_git(machine.project, "init", "-q")
     machine.run("gitmem", "init")
     return machine
 
 
-def test_a_session_is_remembered_told_to_the_next_and_nothing_stays(machine):
-    name, before = SETTINGS[machine.host]
-    settings = machine.home / name
-    settings.parent.mkdir(parents=True)
-    settings.write_bytes(before)
-    trust = ["--trust"] if machine.host == "codex" else []
-    machine.run("gitmem", "install", machine.host, "--user", "--only", "hooks", *trust)
+@pytest.mark.parametrize("name", in_ci(CLIENTS))
+def test_a_session_is_remembered_told_to_the_next_and_nothing_stays(machine, client, name):
+    program = client(name)
+    before = machine.write_settings(name)
+    words = ("install", name, "--user", "--yes", "--json", *CLIENTS[name].trust)
+    written = [Path(file["file"]) for file in json.loads(machine.run("gitmem", *words))["files"]]
+    assert before.keys() & set(written), "there is something to take back"
 
-    machine.prompt(FIRST)
-    machine.run("gitmem", "hook", machine.host, "--drain")
-    store = machine.project / ".gitmem"
-    daily = "".join(path.read_text() for path in store.glob("daily/*/*/*.md"))
+    machine.prompt(name, program, FIRST)
+    daily = machine.remember(name)
     assert "uv instead of pip" in daily
-    assert "FIRST: set up the project" in daily
-    said = machine.run("git", "-C", str(store), "log", "--format=%(trailers:key=Gitmem-Host,valueonly)").split()
-    assert machine.host in said
+    assert daily.count(FIRST) == 1
+    assert "`ls /no/such/dir`: ls: cannot access" in daily, "the command that failed, and its words"
+    store = str(machine.project / ".gitmem")
+    label = "claude-code" if name == "claude" else name
+    assert label in machine.run("git", "-C", store, "log", "--format=%(trailers:key=Gitmem-Host,valueonly)").split()
 
-    requests = machine.prompt(SECOND)
-    told = [request for request in requests if '"tools"' in request] or requests  # one for a title has none
-    assert "uv instead of pip" in told[0], "the first request of the next session holds what was decided"
-    assert "gitmem-memory" in told[0]
+    told = machine.prompt(name, program, SECOND)
+    assert "uv instead of pip" in told, "the first request of the next session holds what was decided"
+    assert told.count("/gitmem-memory") == 1
+    assert "project-memory" in told, "the skill is offered"
+    assert CLIENTS[name].seeks or any("memory_search" in body for body in machine.asked()), "so is the MCP server"
 
-    machine.run("gitmem", "uninstall", machine.host, "--user")
-    left = settings.read_bytes()
-    assert b"gitmem" not in left
-    assert left.startswith(before[:10])
-    assert not (machine.home / ".local" / "share" / "gitmem").exists()
-    replayed = json.loads(machine.run("gitmem", "replay", "--from", machine.host, "--json"))
+    machine.remember(name)
+    machine.run("gitmem", "uninstall", name, "--user")
+    assert {path: path.read_bytes() for path in before} == before
+    stays = [path for path in written if path not in before and path.exists() and b'"gitmem"' in path.read_bytes()]
+    assert stays == []
+    assert [path for path in machine.paths() if "gitmem" in path] == []
+    replayed = json.loads(machine.run("gitmem", "replay", "--from", name, "--json"))
     assert replayed["turns"] >= 2
+
+
+def test_what_was_decided_with_codex_is_told_to_claude_code(machine, client):
+    for name in ("codex", "claude"):
+        machine.write_settings(name)
+        machine.run("gitmem", "install", name, "--user", "--yes", *CLIENTS[name].trust)
+    machine.prompt("codex", client("codex"), FIRST)
+    machine.remember("codex")
+    told = machine.prompt("claude", client("claude"), SECOND)
+    assert "uv instead of pip" in told

@@ -1,0 +1,172 @@
+"""What agents' questions to a model look like, and its answers: four programming interfaces, by the end of the path.
+
+Each dialect reads what a request says into (is it a tool's result, text), and writes an answer, whole and as a stream.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+Json = dict[str, Any]
+Said = list[tuple[bool, str]]
+Event = tuple[str, Any]
+
+
+class Answer(NamedTuple):
+    """A text, or a call of a tool."""
+
+    text: str
+    tool: str
+    given: Json
+    model: str
+
+    @property
+    def key(self) -> str:
+        return f"call_{uuid.uuid4().hex[:20]}"
+
+
+class Dialect(NamedTuple):
+    """One interface: what was said in a request, an answer as one object, and the events of a stream."""
+
+    read: Callable[[Json], Said]
+    whole: Callable[[Answer], Json]
+    stream: Callable[[Answer], Iterator[Event]]
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        return "\n".join(map(_text, content))
+    if isinstance(content, dict):
+        return _text(content.get("text") or content.get("content") or "")
+    return content or ""
+
+
+def _read_messages(body: Json) -> Said:
+    said: Said = []
+    for message in body.get("messages", []):
+        content = message["content"] if message["role"] == "user" else []
+        parts = content if isinstance(content, list) else [{"type": "text", "text": content}]
+        known = (part for part in parts if part.get("type") in {"text", "tool_result"})
+        said += ((part["type"] == "tool_result", _text(part)) for part in known)
+    return said
+
+
+def _message(answer: Answer) -> Json:
+    content = {"type": "text", "text": answer.text}
+    if answer.tool:
+        content = {"type": "tool_use", "id": answer.key, "name": answer.tool, "input": answer.given}
+    whole = {"id": f"msg_{uuid.uuid4().hex[:20]}", "type": "message", "role": "assistant", "model": answer.model}
+    whole |= {"usage": {"input_tokens": 1000, "output_tokens": 20}, "content": [content], "stop_sequence": None}
+    return whole | {"stop_reason": "tool_use" if answer.tool else "end_turn"}
+
+
+def _message_events(answer: Answer) -> Iterator[Event]:
+    whole = _message(answer)
+    (content,), stop = whole["content"], whole["stop_reason"]
+    if answer.tool:
+        said = json.dumps(answer.given, ensure_ascii=False)
+        empty, delta = {**content, "input": {}}, {"type": "input_json_delta", "partial_json": said}
+    else:
+        empty, delta = {**content, "text": ""}, {"type": "text_delta", "text": answer.text}
+    for kind, data in (
+        ("message_start", {"message": {**whole, "content": [], "stop_reason": None}}),
+        ("content_block_start", {"index": 0, "content_block": empty}),
+        ("content_block_delta", {"index": 0, "delta": delta}),
+        ("content_block_stop", {"index": 0}),
+        ("message_delta", {"delta": {"stop_reason": stop, "stop_sequence": None}, "usage": {"output_tokens": 20}}),
+        ("message_stop", {}),
+    ):
+        yield kind, {"type": kind, **data}
+
+
+def _read_chat(body: Json) -> Said:
+    spoken = (message for message in body.get("messages", []) if message.get("role") in {"user", "tool"})
+    return [(message["role"] == "tool", _text(message.get("content"))) for message in spoken]
+
+
+def _chat(answer: Answer) -> Json:
+    message: Json = {"role": "assistant", "content": answer.text or None}
+    if answer.tool:
+        called = {"name": answer.tool, "arguments": json.dumps(answer.given, ensure_ascii=False)}
+        message["tool_calls"] = [{"index": 0, "id": answer.key, "type": "function", "function": called}]
+    choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if answer.tool else "stop"}
+    usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+    begun = {"id": f"chatcmpl-{uuid.uuid4().hex[:20]}", "object": "chat.completion", "created": 0}
+    return begun | {"model": answer.model, "choices": [choice], "usage": usage}
+
+
+def _chat_events(answer: Answer) -> Iterator[Event]:
+    whole = _chat(answer) | {"object": "chat.completion.chunk"}
+    usage, (choice,) = whole.pop("usage"), whole.pop("choices")
+    yield "", whole | {"choices": [{"index": 0, "delta": choice["message"], "finish_reason": None}]}
+    yield "", whole | {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}]}
+    yield "", whole | {"choices": [], "usage": usage}
+    yield "", "[DONE]"
+
+
+def _read_responses(body: Json) -> Said:
+    said = []
+    for item in body.get("input") or []:
+        kind = item.get("type", "message")
+        if kind == "message" and item.get("role") == "user":
+            said.append((False, _text(item.get("content"))))
+        elif kind.endswith("_output"):
+            said.append((True, _text(item.get("output"))))
+    return said
+
+
+def _response(answer: Answer) -> Json:
+    item: Json = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": answer.text}]}
+    if answer.tool:
+        given = json.dumps(answer.given, ensure_ascii=False)
+        item = {"type": "function_call", "call_id": answer.key, "name": answer.tool, "arguments": given}
+    item |= {"id": f"item_{uuid.uuid4().hex}", "status": "completed"}
+    usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020}
+    whole = {"id": f"resp_{uuid.uuid4().hex}", "object": "response", "created_at": 0, "model": answer.model}
+    return whole | {"status": "completed", "output": [item], "usage": usage}
+
+
+def _response_events(answer: Answer) -> Iterator[Event]:
+    whole = _response(answer)
+    for kind, data in (
+        ("response.created", {"response": whole | {"status": "in_progress", "output": []}}),
+        ("response.output_item.done", {"output_index": 0, "item": whole["output"][0]}),
+        ("response.completed", {"response": whole}),
+    ):
+        yield kind, {"type": kind, **data}
+
+
+def _read_gemini(body: Json) -> Said:
+    said = []
+    for content in body.get("contents") or []:
+        for part in content.get("parts") or []:
+            if "functionResponse" in part:
+                said.append((True, ""))
+            elif content.get("role") != "model" and part.get("text"):
+                said.append((False, part["text"]))
+    return said
+
+
+def _gemini(answer: Answer) -> Json:
+    part: Json = {"text": answer.text}
+    if answer.tool:
+        part = {"functionCall": {"id": answer.key, "name": answer.tool, "args": answer.given}}
+    content = {"role": "model", "parts": [part]}
+    usage = {"promptTokenCount": 1000, "candidatesTokenCount": 20, "totalTokenCount": 1020}
+    return {"candidates": [{"index": 0, "content": content, "finishReason": "STOP"}], "usageMetadata": usage}
+
+
+def _gemini_events(answer: Answer) -> Iterator[Event]:
+    yield "", _gemini(answer)
+
+
+DIALECTS = {
+    "/messages": Dialect(_read_messages, _message, _message_events),
+    "/chat/completions": Dialect(_read_chat, _chat, _chat_events),
+    "/responses": Dialect(_read_responses, _response, _response_events),
+    ":generateContent": Dialect(_read_gemini, _gemini, _gemini_events),
+    ":streamGenerateContent": Dialect(_read_gemini, _gemini, _gemini_events),
+}
