@@ -23,6 +23,7 @@ _TIMEOUT = 10  # seconds
 _TOOLS = {"Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
 _INJECTED = ("<system-reminder>", "<system_reminder>")
 _EXIT = re.compile(r"\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
+_FAILED = re.compile(r"\AError: Command failed \(exit code: [0-9]+\)\n")  # before what the command printed
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 
 
@@ -70,7 +71,8 @@ def _named(part: Record) -> Record:
         return part._replace(text=part.text.strip(), injected=part.text.startswith(_INJECTED))
     if part.role is Role.RESULT:
         found = _EXIT.search(part.text)
-        return part._replace(text=_EXIT.sub("", part.text), failed=part.failed or bool(found and found["code"] != "0"))
+        text = _FAILED.sub("", _EXIT.sub("", part.text))
+        return part._replace(text=text, failed=part.failed or bool(found and found["code"] != "0"))
     return part._replace(tool=_TOOLS.get(part.tool, part.tool))
 
 

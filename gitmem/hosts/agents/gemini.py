@@ -25,6 +25,7 @@ _TIMEOUT = 10_000  # milliseconds
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
 _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
+_PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: ", re.DOTALL | re.MULTILINE)
 # Gemini's tools by the names under which files and commands are looked for.
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 _MOST_BYTES = 10_000_000  # of the list of projects
@@ -59,8 +60,14 @@ def _read(payload: Payload) -> Payload | None:
         said = _WRAPPED.sub("", text_of(payload, "tool_response", "llmContent"))
         error = text_of(payload, "tool_response", "error", "message")
         if error or (tool == "run_shell_command" and _EXIT.search(said)):
-            common |= {"hook_event_name": "PostToolUseFailure", "error": said}
+            common |= {"hook_event_name": "PostToolUseFailure", "error": _printed(said)}
     return common
+
+
+def _printed(said: str) -> str:
+    """Return what a command printed, of the report on a command that failed."""
+    found = _PRINTED.match(said)
+    return found["output"] if found else said
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
@@ -98,7 +105,7 @@ def _call(call: Payload, at: datetime, session: str) -> Iterator[Record]:
     failed = call.get("status") == "error" or bool(name == "run_shell_command" and _EXIT.search(text))
     tool = _TOOLS.get(name, name)
     yield Record(Role.CALL, at, session, tool=tool, tool_id=key, input=given if isinstance(given, dict) else {})
-    yield Record(Role.RESULT, at, session, text=text, tool_id=key, failed=failed)
+    yield Record(Role.RESULT, at, session, text=_printed(text), tool_id=key, failed=failed)
 
 
 def _sessions(place: Place) -> list[str]:

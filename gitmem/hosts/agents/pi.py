@@ -6,6 +6,7 @@ Seen with pi 1.5.2. What it is told becomes a message of its own, which a transc
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
+_EXIT = re.compile(r"\n*Command exited with code [0-9]+\s*\Z")  # after what a command printed
 _MOST_CHARACTERS = 1_000_000  # of the first line of a session
 
 
@@ -38,8 +40,9 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
 def _read(payload: Payload) -> Payload | None:
     """Return a payload with Claude Code's names of tools."""
-    tool = text_of(payload, "tool_name")
-    return payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+    tool, error = text_of(payload, "tool_name"), _EXIT.sub("", text_of(payload, "error"))
+    known = payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+    return known | {"error": error} if error else known
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
@@ -63,7 +66,8 @@ def _parts(message: Payload, base: Record) -> Iterator[Record]:
         yield base._replace(role=Role.USER, text=content_text(content).strip())
     elif role == "toolResult":
         key, failed = text_of(message, "toolCallId"), message.get("isError") is True
-        yield base._replace(role=Role.RESULT, text=content_text(content), tool_id=key, failed=failed)
+        text = _EXIT.sub("", content_text(content)) if failed else content_text(content)
+        yield base._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
     elif role == "assistant":
         if text := content_text(content):
             yield base._replace(text=text)

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 _TIMEOUT = 10  # seconds
 _INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
+# The report on a command that failed, which names the command and the folder first.
+_PRINTED = re.compile(r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: ", re.DOTALL | re.MULTILINE)
+_NOTHING = {"(none)", "(empty)"}
 _DEFERRED = "tool_call"  # a tool that calls another one, whose name and arguments it is given
 _EVENTS = (
     "SessionStart",
@@ -56,7 +59,15 @@ def _read(payload: Payload) -> Payload | None:
     known = payload | {"tool_name": _TOOLS.get(tool, tool), "prompt_id": ""}
     if submitted := text_of(payload, "submitted_prompt"):
         known["prompt"] = submitted.strip()
+    if error := text_of(payload, "error"):
+        known["error"] = _printed(error)
     return known
+
+
+def _printed(said: str) -> str:
+    """Return what a command printed, of the report on a command that failed."""
+    found = _PRINTED.search(said)
+    return "\n".join(part for part in found.groups() if part not in _NOTHING) if found else said
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
@@ -89,7 +100,7 @@ def _tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
         yield base._replace(role=Role.CALL, tool=_TOOLS.get(name, name), tool_id=text_of(call, "id"), input=known)
     if isinstance(result, dict):
         text = text_of(result, "response", "error") or text_of(result, "response", "output")
-        yield base._replace(role=Role.RESULT, text=text, tool_id=text_of(result, "id"), failed=failed)
+        yield base._replace(role=Role.RESULT, text=_printed(text), tool_id=text_of(result, "id"), failed=failed)
 
 
 def _sessions(place: Place) -> list[str]:

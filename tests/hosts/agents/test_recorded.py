@@ -18,6 +18,7 @@ AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 PROMPT, ANSWER = "PROMPT-ONE 첫 요청", "DONE-ONE: 결정: **uv**, not pip."
 HOSTS = ["cline", "codex", "copilot", "droid", "gemini", "qwen"]
 FOLDERS = {"copilot": "copilot/pascal"}
+ERROR = "ls: cannot access '/no/such/dir': No such file or directory"
 SAYS_FAILURES = {"cline", "copilot", "gemini", "qwen"}  # by hooks; Codex does not
 WITHOUT_ANSWER = {"copilot", "droid"}  # in hooks; the transcript has it
 WITHOUT_PROMPT = {"cline", "droid"}  # in hooks of a run without a screen
@@ -49,6 +50,7 @@ def test_recorded_payloads_become_the_turn_that_was(recorded_payloads, host):
     assert turn.tools == 4  # droid has none for the one that failed, and one more that looked for a tool
     failed = [failure.command for failure in turn.failures]
     assert failed == (["ls /no/such/dir"] if host in SAYS_FAILURES else [])
+    assert all(failure.error.strip() == ERROR for failure in turn.failures), "in the command's words alone"
     assert "CONTEXT-MARK" not in turn.prompt + turn.answer
 
 
@@ -62,7 +64,7 @@ def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, ho
     (turn,) = fold(hook_events(records, UTC, host))
     assert (turn.prompt, turn.answer, turn.host) == (PROMPT, ANSWER, host)
     assert [Path(name).name for name in turn.files] == ["notes.md"]
-    assert [failure.command for failure in turn.failures] == ["ls /no/such/dir"]
+    assert [(failure.command, failure.error.strip()) for failure in turn.failures] == [("ls /no/such/dir", ERROR)]
     assert turn.tools == 4 + (host == "droid")  # which looked for a tool first
     assert unread.lines == 0
     # Qwen Code puts what hooks add after a tool behind its output, without a mark.
