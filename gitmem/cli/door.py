@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 
-SESSION = "CLAUDE_CODE_SESSION_ID"  # the variable with the session that a command or server was started in
+# The variables with the session of the agent that started a command or server.
+SESSIONS = ("CLAUDE_CODE_SESSION_ID", "QWEN_CODE_SESSION_ID", "GEMINI_SESSION_ID")
 VECTORS = "vectors"  # as in gitmem.search.vectors.cache, which a save need not import
 
 
@@ -169,7 +170,7 @@ class Door(Value):
 
     def session(self) -> str:
         """Return the agent's session that this command runs in, "" if none is known."""
-        return self.environ.get(SESSION, "")
+        return next((self.environ[name] for name in SESSIONS if self.environ.get(name)), "")
 
     def can_ask(self) -> bool:
         """Say whether a person is at a terminal to answer a question."""

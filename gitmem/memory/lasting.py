@@ -17,6 +17,7 @@ from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import fact_keywords, facts_of_prompt, find_fixes
 from gitmem.model.fact.holds import in_force, what_holds
 from gitmem.model.fact.rivals import rivals_of
+from gitmem.model.fact.said.by_agent import is_saved, repeated, saved_in, saves
 from gitmem.model.fact.views.lines import state_as_of_now
 from gitmem.model.fact.views.marks import marks_of
 from gitmem.model.ids import is_fact_id
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
     from gitmem.model.entry.entry import Entry
     from gitmem.model.entry.save import Save
-    from gitmem.model.session.entries import Placed
+    from gitmem.model.session.entries import Placed, Remembered
     from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
@@ -55,6 +56,7 @@ class Lasting:
     def __init__(self, store: Store, transaction: Transaction) -> None:
         self._store, self._transaction = store, transaction
         self._known: dict[str, Fact] | None = None  # without texts
+        self._by_agent: list[Fact] = []  # what the agent saved in the turn that is captured
 
     def keep_save(self, event: Save, text: str) -> tuple[str, dict[str, bytes | None] | None]:
         """Return the id of a save's entry and the changes of files that keep its fact.
@@ -69,6 +71,30 @@ class Lasting:
             return made.id, None
         kept = self.keep(made, event.id, again=True)
         return (event.id, {}) if kept is None else (kept[0].id, kept[1])
+
+    def keep_saved(self, turn: Turn, remembered: Remembered) -> tuple[Remembered, dict[str, bytes | None]]:
+        """Return a turn's entries without guesses of what the agent saved in it, and the changes of files.
+
+        The facts that it saved gain the turn's exchange, and replace what was guessed before they were there.
+        """
+        self._by_agent = saved_in(self._facts().values(), turn) if saves(turn) else []
+        exchange = turn.exchange_id
+        facts = {one.id: one for one in map(self._read, self._by_agent) if one is not None}
+        if not facts:
+            return remembered, {}
+        for fact in facts.values():
+            origin = {"session": turn.session, "exchange": exchange, **fact.origin}
+            facts[fact.id] = _with_source(fact._replace(origin=origin), exchange)
+        for known in [*self._facts().values()]:
+            guessed = known.origin.get("exchange") in {exchange, turn.session} and known.binds and not is_saved(known)
+            instead = repeated(facts.values(), known.description) if guessed else None
+            if instead is not None and self._read_into(facts, known.id):
+                facts |= supersede(facts, known.id, instead.id, self._transaction.now)
+        left = remembered.only(lambda one: one.entry.label not in _BY_LABEL or not self._is_by_agent(one.entry.text))
+        return left, self._changes([*facts.values()])
+
+    def _is_by_agent(self, text: str) -> bool:
+        return repeated(self._by_agent, text) is not None
 
     def keep_said(self, placed: Iterable[Placed], session: str, source: str) -> dict[str, bytes | None]:
         """Return the file changes that save the facts of a turn's lines; facts that ended are left out."""
@@ -99,7 +125,7 @@ class Lasting:
         files = relative_files(turn.files, (os.path.dirname(self._store.root), turn.cwd))
         origin = {"session": turn.session, "exchange": turn.exchange_id}
         for found in facts_of_prompt(turn, answer_before, files):
-            if is_restated(found.text, boot) or self._is_said(found.kind, found.text):
+            if is_restated(found.text, boot) or self._is_by_agent(found.text) or self._is_said(found.kind, found.text):
                 continue  # the end of the session adds the source to what says the same in other words
             made = make_fact(
                 found.kind,

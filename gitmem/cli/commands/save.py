@@ -23,7 +23,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     types = [kind.value for kind in MemoryType]
     parser.add_argument("-t", "--type", choices=types, default=MemoryType.NOTE.value, help="its type (default: note)")
     parser.add_argument("--tag", action="append", default=[], metavar="TAG", help="a tag; may be given more than once")
-    parser.add_argument("--session", default="", help="the session it belongs to")
+    parser.add_argument(
+        "--session", default="", help="the session it belongs to (default: the one of the agent that runs this)"
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -53,7 +55,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     store = door.open(args)
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    what = Save(identifier, at, text, MemoryType(args.type), tags, args.session, "cli")
+    what = Save(identifier, at, text, MemoryType(args.type), tags, args.session or door.session(), "cli")
     try:
         saved = save(store, what, scan=True)
     except OSError as error:

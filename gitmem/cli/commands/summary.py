@@ -119,10 +119,11 @@ def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _put(store: Store, args: argparse.Namespace, door: Door) -> int:
+    from gitmem.cli.door import SESSIONS
     from gitmem.memory.summaries.model import put_reply
 
     session = door.session()
-    host = "claude-code" if session else "cli"
+    host = "claude-code" if door.environ.get(SESSIONS[0]) else "cli"
     archive = find_archive(store, args.archive)
     done = put_reply(store, archive, _reply(args.file, door), method=args.by or host, host=host, session=session)
     value = {"archive": done.archive, "method": done.method, "commit": done.commit}

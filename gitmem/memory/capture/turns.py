@@ -138,18 +138,18 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     remembered = _entries(transaction, store, clean, boot)
     if remembered is None:
         return ""
+    lasting = Lasting(store, transaction)
+    remembered, by_agent = lasting.keep_saved(clean, remembered)
     days = new_by_day(transaction, store, remembered.daily, goes_on=not turn.prompt)
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
-    lasting = Lasting(store, transaction)
-    remembered = remembered._replace(
-        memory=tuple(one for one in remembered.memory if not lasting.has_ended(one.entry.id))
-    )
+    memory = tuple(one for one in remembered.memory if not lasting.has_ended(one.entry.id))
+    remembered = remembered._replace(memory=memory)
     changes: dict[str, bytes | None] = {
         path: _with(transaction.read(path) or new, news) for path, (new, news) in days.items()
     }
-    changes |= lasting.keep_said(remembered.memory, turn.session, turn.exchange_id)
+    changes |= by_agent | lasting.keep_said(remembered.memory, turn.session, turn.exchange_id)
     if turn.prompt:
         changes |= lasting.keep_turn(clean, _answer_before(transaction, store, turn), boot)
     if remembered.state is not None:
@@ -257,9 +257,7 @@ def _without_known(data: bytes, remembered: Remembered) -> Remembered:
     def is_new(placed: Placed) -> bool:
         return placed.entry.label == EXCHANGE or tail_of(placed.entry.id) not in known
 
-    return remembered._replace(
-        daily=tuple(filter(is_new, remembered.daily)), memory=tuple(filter(is_new, remembered.memory))
-    )
+    return remembered.only(is_new)
 
 
 def _continued(data: bytes, turn: Turn, remembered: Remembered) -> Remembered:

@@ -22,6 +22,7 @@ from gitmem.model.fact.file import parse_changeable, render_fact
 from gitmem.model.fact.find import Finding, as_statement, fact_keywords, find_facts, find_fixes
 from gitmem.model.fact.holds import in_force
 from gitmem.model.fact.rivals import WEIGHED, rivals_of
+from gitmem.model.fact.said.by_agent import is_saved, repeated
 from gitmem.model.ids import is_timed, milliseconds_of, tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
@@ -192,6 +193,9 @@ class _Attempt:
             return self._read(transaction, self._known[made.id])
         for fact in self._known.values():
             if _alike(fact.kind, made.kind.value) and says_the_same(fact.description, made.description):
+                return self._read(transaction, fact)
+            by_agent = is_saved(fact) and fact.origin.get("exchange") == made.origin["exchange"]
+            if by_agent and repeated([fact], made.description):
                 return self._read(transaction, fact)
         return None
 

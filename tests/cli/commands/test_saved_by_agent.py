@@ -1,0 +1,108 @@
+"""What an agent saves in a turn carries the turn's exchange, and replaces what the rules would have found in it."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import timedelta
+
+import pytest
+
+from gitmem.cli.commands.hook import hook
+from gitmem.cli.door import Door, now
+from gitmem.cli.main import main
+from gitmem.machine.context import Context
+from gitmem.mcp.save import keep
+from gitmem.memory.facts.learn import learn
+from gitmem.memory.sessions.background import settle
+from gitmem.model.entry.kinds import MemoryType
+from gitmem.model.ids import exchange_id
+from gitmem.store.headers.facts import known_facts
+from gitmem.store.store import Store
+
+SAVED = "Package manager: uv instead of pip, because its lock file is the same on all machines."
+PROMPT = "From now on we use uv instead of pip. Please set it up."
+ANSWER = "Decision: we use uv instead of pip as the package manager.\n\nThe lock file is written and the tests pass."
+COMMAND = f"gitmem save --type decision - <<'GITMEM'\n{SAVED}\nGITMEM"
+
+
+@pytest.fixture
+def desk(tmp_path, home, environ, bare_git, monkeypatch):
+    """Give functions that deliver an event, run a command as the agent does, and open the store."""
+    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    folder = tmp_path / "project"
+    folder.mkdir()
+    bare_git(folder, "init", "-q")
+
+    class Desk:
+        def run(self, *args: str, data: bytes = b"", **variables: str) -> None:
+            door = Door(
+                environ | variables, str(folder), io.TextIOWrapper(io.BytesIO(data)), io.StringIO(), io.StringIO()
+            )
+            assert (hook(args, door) if args[0] == "hook" else main(args, lambda: door)) == 0
+
+        def deliver(self, host: str, event: str, **more: object) -> None:
+            payload = {"hook_event_name": event, "session_id": "s-1", "prompt_id": "t-1", **more}
+            self.run("hook", host, event, data=json.dumps(payload).encode())
+
+        def store(self) -> Store:
+            return Store(str(folder / ".gitmem"), Context(environ, str(home), "here", now))
+
+    desk = Desk()
+    desk.run("init")
+    return desk
+
+
+def by_tool(desk, host: str, session: str) -> None:
+    keep(desk.store(), MemoryType.DECISION, SAVED, {}, session=session, host=host)
+    desk.deliver(host, "PostToolUse", tool_name="mcp__gitmem__memory_save", tool_use_id="1", tool_input={})
+
+
+def by_shell(desk, host: str, session: str) -> None:
+    variables = {"CLAUDE_CODE_SESSION_ID": session} if session else {}
+    desk.run("save", "--type", "decision", "-", data=SAVED.encode(), **variables)
+    desk.deliver(host, "PostToolUse", tool_name="Bash", tool_use_id="1", tool_input={"command": COMMAND})
+
+
+@pytest.mark.parametrize("host, session", [("claude", "s-1"), ("codex", "")])  # Codex tells programs no session
+@pytest.mark.parametrize("save", [by_tool, by_shell])
+@pytest.mark.parametrize("early", [False, True])  # whether a long turn was captured before the agent saved
+def test_a_decision_that_the_agent_saves_is_one_fact_with_its_exchange(desk, save, host, session, early):
+    desk.deliver(host, "UserPromptSubmit", prompt=PROMPT)
+    if early:
+        for number in range(30):
+            desk.deliver(host, "PostToolUse", tool_name="Read", tool_use_id=f"r{number}", tool_input={})
+        later = Store(desk.store().root, desk.store().context._replace(clock=lambda: now() + timedelta(minutes=2)))
+        settle(later)
+        assert [one.origin.get("tool") for one in known_facts(desk.store())] == [None]
+    save(desk, host, session)
+    desk.deliver(host, "Stop", last_assistant_message=ANSWER)
+    for event in ("", "SessionEnd"):
+        if event:
+            desk.deliver(host, event, reason="other")
+        settle(desk.store())
+        [fact] = [one for one in known_facts(desk.store()) if one.binds]
+        assert fact.description == SAVED
+        assert fact.origin["exchange"] == exchange_id("s-1", "t-1")
+        assert fact.origin["session"] == "s-1"
+        assert exchange_id("s-1", "t-1") in fact.sources
+        told = (desk.store().read("memory.md") or b"").decode()
+        assert told.count("**Decision**") == 1
+        assert fact.id in told
+
+
+def test_what_it_did_not_save_is_still_found_and_what_a_person_saves_beside_it_is_not_its_own(desk):
+    desk.deliver("claude", "UserPromptSubmit", prompt="Please set up the tools.")
+    by_shell(desk, "claude", "s-1")
+    desk.deliver("claude", "Stop", last_assistant_message=ANSWER + "\n\nDecision: we run ruff instead of flake8.")
+    desk.deliver("codex", "UserPromptSubmit", prompt="What is the weather of the build?", session_id="s-2")
+    desk.run("save", "--type", "decision", "We keep the logs of builds for ninety days.")
+    desk.deliver("codex", "Stop", last_assistant_message="All builds of today are green.", session_id="s-2")
+    settle(desk.store())
+    learn(desk.store(), "s-1", "claude-code", [])
+    origin = {one.description: one.origin.get("exchange") for one in known_facts(desk.store())}
+    assert origin.pop(SAVED) == exchange_id("s-1", "t-1")
+    assert origin.pop("We keep the logs of builds for ninety days.") is None
+    [(other, exchange)] = origin.items()
+    assert "ruff" in other
+    assert exchange == exchange_id("s-1", "t-1")
