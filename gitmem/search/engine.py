@@ -62,12 +62,14 @@ def answer(
     ended: bool = False,
     at: str | None = None,
     vectors: bool = True,
+    beside: str = "",
     scanner: Scanner | None = None,
 ) -> Answer:
     """Return at most `limit` hits for a query, the best first; all with 0.
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
-    are searched instead of the working tree, without `vectors`. Facts that no longer hold are left out, unless nothing
+    are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
+    `limit` of them at most. Facts that no longer hold are left out, unless nothing
     else is found, or `ended`, `history` or `at` is given.
 
     Raises:
@@ -77,7 +79,7 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-    scope = _Scope(limit, deep, history, ended, at, scanner)
+    scope = _Scope(limit, deep, history, ended, at, beside, scanner)
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
@@ -93,6 +95,7 @@ class _Scope(Value):
     history: bool
     ended: bool
     at: str | None
+    beside: str
     scanner: Scanner | None
 
 
@@ -117,6 +120,7 @@ def _search(
     marks = known_marks(store)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
     top = best(store, kept, query, scope.limit)
+    top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
     hits = [
         marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
         for item, worth in zip(top, worths(top, query), strict=True)
@@ -177,6 +181,16 @@ def best(store: Store, ranked: list[Ranked], query: Query, limit: int) -> list[R
     weighed.sort(key=lambda item: -item.score)
     weighed = covering(in_order_of_time(weighed, era_of(query.text)), query.text)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
+
+
+def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> list[Ranked]:
+    """Return the units of a folder that are not among the first."""
+    there = {(item.units.path, item.index) for item in top}
+    return [
+        item
+        for item in ranked
+        if item.units.path.startswith(f"{folder}/") and (item.units.path, item.index) not in there
+    ]
 
 
 def weigh(store: Store, item: Ranked) -> Ranked:

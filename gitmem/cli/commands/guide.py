@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode, NotFoundError, UsageError
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
     found = guide(door.settled(args), task, error=error, session=args.session)
-    door.answer(args, asdict(found), plain(as_text(found)))
+    door.answer(args, found._asdict() | {"lines": [line._asdict() for line in found.lines]}, plain(as_text(found)))
     if not found.lines and not args.json:
         door.notices(("No memory clearly matches.",))
     return ExitCode.OK

@@ -1,68 +1,53 @@
-"""Guidance for a task, a question or an error: from working memory, then exchanges, then facts and patterns (spec M4).
+"""Guidance for a task, a question or an error (spec M4).
 
+Working memory is asked first, then episodes and exchanges, then facts, bug patterns and what is known of the project.
 Each line names its sources. Memories without a clear match are left out, even if no line remains.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import TYPE_CHECKING
-
+from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
+from gitmem.memory.guide.advice.past import EPISODES, complexity_of, of_episodes
+from gitmem.memory.guide.advice.project import of_project
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import GUIDE, Given
+from gitmem.memory.guide.logged import logged_error
 from gitmem.memory.guide.mend import mend_line
 from gitmem.memory.guide.prompt import ASKED, plain_query
-from gitmem.memory.learned.known import match
+from gitmem.memory.learned.known import match, read_pattern
+from gitmem.memory.learned.similar import ranked_episodes, similar
 from gitmem.memory.task.working import running
+from gitmem.model.learned.episode_file import FOLDER as EPISODES_FOLDER
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_errors
+from gitmem.model.learned.pattern import BUGS
+from gitmem.model.learned.pattern import FOLDER as PATTERNS
 from gitmem.model.learned.task import TaskStatus
 from gitmem.model.session.fields import MENDED, split_fields
 from gitmem.search.engine import answer
 from gitmem.search.query.query import parse_query
 from gitmem.search.units.bare import bare_text
+from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from gitmem.memory.learned.similar import Ranked
+    from gitmem.model.learned.working import WorkingMemory
     from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 _HITS = 12
-_LINES = 4  # of a kind
+_LINES = 4  # of a part
 _TOKENS = 60  # of a line
 _FEW_FILES, _MANY_FILES = 3, 6  # changed files from which complexity is medium, or high
 _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
-_KINDS = {
-    "convention": r"\b(?:conventions?|style|format(?:ting)?|naming|lint\w*)\b|관례|규칙|스타일",
-    "past_approach": r"\b(?:did we|have we|had we|last time|before|previously|earlier)\b|전에|지난번|예전",
-    "how_to": r"^how\b|\bhow (?:do|to|can|should)\b|어떻게",
-}
+_BREAKS = "breaks often"
 
 
-class Part(StrEnum):
-    """The use of a line of guidance."""
-
-    APPROACH = "approach"
-    TRY = "try"
-    AVOID = "avoid"
-    CHALLENGE = "challenge"
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A piece of advice, the ids of its sources, and its confidence, 0 to 1."""
-
-    part: Part
-    text: str
-    sources: tuple[str, ...]
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True)
-class Guidance:
+class Guidance(Value):
     """The advice for a situation; `complexity` is "" if no similar task is remembered."""
 
     kind: str
@@ -74,82 +59,146 @@ class Guidance:
 def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
     """Return advice for a task, a question, or the error in an output, and record that it was given."""
     began = store.context.clock()
+    kind = kind_of(task, error)
+    work = _running(store, session)
     hits = _fitting(store, task) if task.strip() else []
-    lines = [*_of_work(store, session), *_of_error(store, error), *_of_hits(hits, task)]
+    episodes = ranked_episodes(store, hits)[:EPISODES]
+    files = episodes[0].episode.files if episodes else ()
+    lines = _kept(
+        [
+            *_of_work(work, error),
+            *(_of_error(store, error, session) if error else ()),
+            *_of_past(hits, episodes, task),
+            *_of_hits(store, hits, episodes, task),
+            *(of_project(store, task, kind, files) if task.strip() else ()),
+        ]
+    )
+    breaks = any(line.text.partition(" (")[0].endswith(_BREAKS) for line in lines)
+    complexity = "high" if breaks else complexity_of([one.episode for one in episodes]) or _complexity(hits)
+    ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
+    session = session or (work.session if work else "")
+    note_asked(store, Given(began, session, GUIDE, ids), "\n".join(line.text for line in lines))
+    return Guidance(kind, lines, complexity, round(max((line.confidence for line in lines), default=0.0), 2))
+
+
+def _kept(lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Return the first lines of each part, without those that repeat another."""
     kept: list[Line] = []
     for line in lines:
-        if sum(one.part is line.part for one in kept) < _LINES and line.text not in {one.text for one in kept}:
+        same = [one.text for one in kept if one.part is line.part]
+        if len(same) < _LINES and not is_repeated(line.text, same):
             kept.append(line)
-    found = Guidance(
-        kind_of(task, error),
-        tuple(kept),
-        _complexity(hits),
-        round(max((line.confidence for line in kept), default=0.0), 2),
-    )
-    ids = tuple(dict.fromkeys(source for line in kept for source in line.sources))
-    note_asked(store, Given(began, session, GUIDE, ids), "\n".join(line.text for line in kept))
-    return found
-
-
-def kind_of(task: str, error: str = "") -> str:
-    """Return the kind of guidance that a task or an error asks for."""
-    if error:
-        return "similar_error"
-    low = task.casefold()
-    return next((kind for kind, words in _KINDS.items() if re.search(words, low)), "general")
+    return tuple(kept)
 
 
 def _fitting(store: Store, task: str) -> list[Hit]:
     """Return the memories that clearly match a task."""
-    hits = answer(store, plain_query(task), limit=_HITS).hits
+    hits = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
     if not hits or hits[0].worth.share < ASKED.share or hits[0].worth.weight < ASKED.weight:
         return []
     return [hit for hit in hits if hit.worth.share >= ASKED.share and not hit.weak]
 
 
-def _of_work(store: Store, session: str) -> Iterator[Line]:
-    """Yield the open hypotheses and the unmended errors of the running session."""
-    for memory in running(store):
-        if session not in {"", memory.session} or memory.task is None or memory.task.status is not TaskStatus.ACTIVE:
-            continue
-        for one in memory.hypotheses:
-            yield Line(Part.TRY, f"Open: {one.text}", (f"{memory.session[:8]}/{one.id}",), round(one.confidence, 2))
-        for error in memory.errors:
-            if not error.mended_by:
-                yield Line(Part.CHALLENGE, f"`{error.command}` failed: {error.message}", (memory.session[:8],), 1.0)
+def _running(store: Store, session: str) -> WorkingMemory | None:
+    """Return the working memory of the session, or of the newest with an active task."""
+    return next(
+        (
+            memory
+            for memory in running(store)
+            if session in {"", memory.session} and memory.task and memory.task.status is TaskStatus.ACTIVE
+        ),
+        None,
+    )
+
+
+def _of_work(memory: WorkingMemory | None, error: str) -> Iterator[Line]:
+    """Yield what the session tried against these errors, its open hypotheses, and its unmended errors."""
+    if memory is None:
         return
+    tag = memory.session[:8]
+    seen = read_errors(error) if error else []
+    for known in memory.errors:
+        signature = ErrorSignature(known.type, known.message, names_in(known.message))
+        if any(likeness(signature, one) > MATCH for one in seen):
+            text = f"The same again after `{known.command}` failed with it at {known.at[11:16]}: {known.message}"
+            yield Line(Part.AVOID, text, (tag,), 1.0)
+    for one in memory.hypotheses:
+        yield Line(Part.TRY, f"Open: {one.text}", (f"{tag}/{one.id}",), round(one.confidence, 2))
+    for known in memory.errors:
+        if not known.mended_by:
+            yield Line(Part.CHALLENGE, f"`{known.command}` failed: {known.message}", (tag,), 1.0)
 
 
-def _of_error(store: Store, error: str) -> Iterator[Line]:
-    """Yield the working and the failed solutions of an error."""
-    for found in match(store, error) if error else []:
-        if found.solution:
-            sure = round(found.score * found.solution.confidence, 2)
-            yield Line(Part.TRY, mend_line(found), (found.pattern.id, *found.solution.worked[-_LINES:]), sure)
-        for solution in found.pattern.solutions:
-            if solution.failed and not solution.worked:
-                text = f"{solution.text} did not help against {found.pattern.title}"
-                yield Line(Part.AVOID, text, (found.pattern.id, *solution.failed[-_LINES:]), round(found.score, 2))
+def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
+    """Yield what episodes with these errors did, then the working and the failed solutions of the errors."""
+    found = similar(store, error=error, limit=EPISODES)
+    yield from of_episodes(found, {one.path: one.likeness for one in found}, {})
+    matched = match(store, error)
+    for one in matched:
+        if one.solution:
+            sure = round(one.score * one.solution.confidence, 2)
+            ids = (one.pattern.id, *one.pattern.episodes[-1:], *one.solution.worked[-_LINES:])
+            yield Line(Part.TRY, mend_line(one), ids, sure)
+        for other in one.pattern.solutions:
+            if other.failed and not other.worked:
+                text = f"{other.text} did not help against {one.pattern.title}"
+                yield Line(Part.AVOID, text, (one.pattern.id, *other.failed[-_LINES:]), round(one.score, 2))
+    for signature in () if matched else read_errors(error):
+        logged = logged_error(store, signature, session)
+        if logged is not None:
+            yield Line(Part.TRY if logged.mend else Part.CHALLENGE, logged.line, logged.seen[:_LINES], MATCH)
 
 
-def _of_hits(hits: Sequence[Hit], task: str) -> Iterator[Line]:
-    """Yield lines of exchanges and facts: past approaches, failures, open issues."""
-    needles = [needle.text for term in parse_query(plain_query(task)).terms for needle in term.needles]
+def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
+    """Yield the advice of episodes like a task, in the words of their exchanges where these are hits, too."""
+    needles = _needles(task)
+    said = {hit.entry: _excerpt(hit, needles) for hit in hits if hit.entry and not hit.fact}
+    shares: dict[str, float] = {}
     for hit in hits:
-        sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
-        text = " ".join(excerpt(bare_text(hit.text), needles, _TOKENS).split())
-        if hit.fact:
-            part = Part.CHALLENGE if hit.entry.startswith(_CHALLENGES) else Part.APPROACH
-            yield Line(part, text, sources, sure)
+        shares.setdefault(hit.path, hit.worth.share)
+    yield from of_episodes(episodes, shares, said)
+
+
+def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
+    """Yield what exchanges and facts say: approaches, failures, open issues; then bug patterns."""
+    needles = _needles(task)
+    told = {exchange for one in episodes for exchange in one.episode.exchanges}
+    for hit in hits:
+        if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in told:
             continue
-        fields = split_fields(bare_text(hit.text))
-        if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
-            continue  # a concept is a list of exchanges; a request without an answer advises nothing
-        yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
-        for error in fields.errors:
-            line = " ".join(error.split())
-            mended = MENDED.strip() in line
-            yield Line(Part.TRY if mended else Part.CHALLENGE, line[: _TOKENS * 4], sources, sure)
+        yield from _of_hit(hit, _excerpt(hit, needles))
+    for hit in hits:
+        pattern = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
+        best = pattern.best(pattern.error) if pattern else None
+        if pattern and best:
+            text, sure = f"{pattern.title}: mended by {best.text}", min(hit.worth.share, 1.0) * best.confidence
+            yield Line(Part.TRY, text, (pattern.id, *best.worked[-_LINES:]), round(sure, 2))
+        elif pattern:
+            yield Line(Part.CHALLENGE, pattern.title, (pattern.id,), round(min(hit.worth.share, 1.0), 2))
+
+
+def _of_hit(hit: Hit, text: str) -> Iterator[Line]:
+    """Yield what an exchange or a fact says."""
+    sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
+    if hit.fact:
+        yield Line(Part.CHALLENGE if hit.entry.startswith(_CHALLENGES) else Part.APPROACH, text, sources, sure)
+        return
+    fields = split_fields(bare_text(hit.text))
+    if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
+        return  # a list of exchanges, and a request that nothing came of
+    yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
+    for error in fields.errors:
+        said = " ".join(error.split())
+        mended = MENDED.strip() in said
+        yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
+
+
+def _needles(task: str) -> list[str]:
+    return [needle.text for term in parse_query(plain_query(task)).terms for needle in term.needles]
+
+
+def _excerpt(hit: Hit, needles: Sequence[str]) -> str:
+    return " ".join(excerpt(bare_text(hit.text), needles, _TOKENS).split())
 
 
 def _complexity(hits: Sequence[Hit]) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from gitmem.model.learned.episode import Episode
     from gitmem.model.learned.task import TaskType
+    from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 LIMIT = 5
@@ -56,19 +57,36 @@ def similar(
     seen = read_error(error) if error else None
     if error and seen is None:
         return []
-    told = counts(store)
+    found = [
+        one
+        for one in ranked_episodes(store, _candidates(store, description, files, seen), files, seen)
+        if (type is None or one.episode.type is type) and (outcome is None or one.episode.outcome is outcome)
+    ]
+    if seen is not None:
+        found.sort(key=lambda one: one.episode.outcome is not Outcome.SUCCESS)
+    return found[:limit]
+
+
+def ranked_episodes(
+    store: Store, hits: Sequence[Hit], files: Sequence[str] = (), error: ErrorSignature | None = None
+) -> list[Ranked]:
+    """Return the episodes among hits, the best first; with `error` those with that error alone."""
+    ranks: dict[str, float] = {}
+    for hit in hits:
+        if hit.path.startswith(f"{FOLDER}/"):
+            ranks.setdefault(hit.path, hit.score)
+    told = counts(store) if ranks else {}
     found = []
-    for path, rank in _candidates(store, description, files, seen).items():
+    for path, rank in ranks.items():
         episode = read_episode(store, path)
-        if episode is None or (type and episode.type is not type) or (outcome and episode.outcome is not outcome):
+        if episode is None:
             continue
-        like = max((likeness(known, seen) for known in episode.errors), default=0.0) if seen else 0.0
-        if seen is None or like > MATCH:
+        like = max((likeness(known, error) for known in episode.errors), default=0.0) if error else 0.0
+        if error is None or like > MATCH:
             count = told.get(episode.id, Count())
             shared = 1 + _SHARED_FILE * len(set(files) & set(episode.files))
             found.append(Ranked(episode, path, weigh(rank * shared * (like or 1), count), count, like))
-    found.sort(key=lambda one: (seen is not None and one.episode.outcome is not Outcome.SUCCESS, -one.score, one.path))
-    return found[:limit]
+    return sorted(found, key=lambda one: (-one.score, one.path))
 
 
 def weigh(rank: float, count: Count) -> float:
@@ -76,15 +94,10 @@ def weigh(rank: float, count: Count) -> float:
     return rank * count.usefulness * (1 + log(count.retrieved + 1))
 
 
-def _candidates(store: Store, description: str, files: Sequence[str], error: ErrorSignature | None) -> dict[str, float]:
-    """Return the paths of the episodes that share words with the task or error, and their rank."""
+def _candidates(store: Store, description: str, files: Sequence[str], error: ErrorSignature | None) -> list[Hit]:
+    """Return the hits among the episodes for a task or an error."""
     names = " ".join(name.replace("\\", "/").rpartition("/")[2] for name in files)
     message = f"{error.type} {error.message}" if error else ""
     words = dict.fromkeys(_WORD.findall(f"{message} {names} {description}"))
-    if not words:
-        return {}
     query = " ".join([*list(words)[:_MAX_WORDS], f"path:{FOLDER}/"])
-    found: dict[str, float] = {}
-    for hit in answer(store, query, limit=_WEIGHED).hits:
-        found.setdefault(hit.path, hit.score)
-    return found
+    return answer(store, query, limit=_WEIGHED).hits if words else []

@@ -29,6 +29,13 @@ _PURPOSES = {
     "Built with": r"build|compile|assemble",
     "Checked with": r"check|verify|ci|validate",
 }
+_KOREAN = {
+    "Tests run with": "테스트",
+    "Linted with": "린트",
+    "Formatted with": "포맷",
+    "Types are checked with": "타입",
+    "Built with": "빌드",
+}
 _RUNNER = (
     r"(?:mise(?: run)?|npm(?: run)?|pnpm(?: run)?|yarn(?: run)?|bun(?: run)?|deno task|make|just|task|rake|cargo|go"
     r"|dotnet|mix|gradle|\./gradlew|mvn|\./mvnw|tox -e|nox -s|hatch run|poetry run|uv run|pdm run|pipenv run"
@@ -94,3 +101,10 @@ def purpose_of(command: str) -> str:
     return next(
         (words for words, form in _PURPOSES.items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", command)), ""
     )
+
+
+def purposes_in(request: str) -> frozenset[str]:
+    """Return the purposes of commands that a request names."""
+    low = request.casefold()
+    named = {purpose for purpose, form in _PURPOSES.items() if re.search(rf"(?<![\w-])(?:{form})(?![\w-])", low)}
+    return frozenset(named | {purpose for purpose, word in _KOREAN.items() if word in low})

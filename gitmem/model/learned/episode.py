@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from gitmem.model.session.outcome import Outcome
 
 LETTER = "e"
+_FEW_FILES, _MANY_FILES = 3, 6  # from which a task was of medium, of high complexity
+_MANY = 3  # errors, and steps of a plan
 
 
 class Episode(Value):
@@ -50,6 +52,14 @@ class Episode(Value):
     changes: tuple[str, ...] = ()
     gotchas: tuple[str, ...] = ()
     tips: tuple[str, ...] = ()
+
+    @property
+    def complexity(self) -> str:
+        """How much the task took, by its files, errors and changes of course: `low`, `medium` or `high`."""
+        if len(self.files) >= _MANY_FILES or len(self.errors) >= _MANY or len(self.changes) > 1:
+            return "high"
+        taxing = len(self.files) >= _FEW_FILES or self.errors or self.changes or len(self.plan) > _MANY
+        return "medium" if taxing else "low"
 
 
 def episode_id(session: str, exchange: str) -> str:

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from gitmem.memory.guide.advice.lines import Part, kind_of
 from gitmem.memory.guide.given import all_given
-from gitmem.memory.guide.guide import Part, as_text, guide, kind_of
+from gitmem.memory.guide.guide import as_text, guide
 from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.counts import judge
+from gitmem.memory.learned.knowledge import learn_commands
 from gitmem.memory.task.working import change_working
-from gitmem.model.learned.working import start_task, suppose
-from gitmem.model.session.turns import Failure, Turn
+from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
+from gitmem.model.learned.episode import Episode, episode_id
+from gitmem.model.learned.episode_file import episode_path, render_episode
+from gitmem.model.learned.task import TaskType
+from gitmem.model.learned.working import fail, start_task, suppose
+from gitmem.model.session.outcome import Outcome
+from gitmem.model.session.turns import Failure, Run, Turn
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 
@@ -93,3 +101,132 @@ def test_what_the_running_session_supposes_comes_first(desk):
 )
 def test_the_kind_of_guidance(task, error, kind):
     assert kind_of(task, error) == kind
+
+
+def episode(number: int, outcome: Outcome, **more) -> Episode:
+    at = datetime(2026, 11, number, 9, 0, tzinfo=UTC)
+    task = f"Add retries to the {'CSV' if number < 5 else 'XML'} importer"
+    exchange = f"x{number}fk7k2m9q0"
+    return Episode(
+        episode_id("s", exchange), f"s-{number}", "h", at, at, TaskType.FEATURE, task, outcome, (exchange,), **more
+    )
+
+
+def remember(desk, *episodes: Episode) -> None:
+    for one in episodes:
+        path = Path(desk.store.root, episode_path(one.id, one.created))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_episode(one))
+
+
+def test_episodes_say_what_was_done_what_helped_what_did_not_and_how_hard_it_was(desk):
+    exchanges(desk)
+    good = episode(
+        2,
+        Outcome.SUCCESS,
+        solution="The CSV importer retries thrice.",
+        plan=("[x] Wrap the request", "[ ] Measure it"),
+        tips=("TimeoutError: raise the limit mended it",),
+        gotchas=("TimeoutError: `sleep 5` did not help", "The mirror is slow at night"),
+        changes=("No, use the library's retries",),
+    )
+    bad = episode(7, Outcome.FAILED, solution="Wrote a loop of its own", tips=("Never told",))
+    remember(desk, good, bad)
+    found = guide(desk.store, "Add retries to the CSV importer of prices")
+    told = {part: [(line.text, line.sources) for line in found.lines if line.part is part] for part in Part}
+    assert (f"{good.task} (success): The CSV importer retries thrice. Steps: Wrap the request", (good.id,)) in told[
+        Part.APPROACH
+    ]
+    assert ("TimeoutError: raise the limit mended it", (good.id,)) in told[Part.TRY]
+    assert ("TimeoutError: `sleep 5` did not help", (good.id,)) in told[Part.AVOID]
+    assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[Part.AVOID]
+    assert ("The mirror is slow at night", (good.id,)) in told[Part.CHALLENGE]
+    assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[Part.CHALLENGE]
+    assert found.complexity == "medium"
+    assert {good.id, bad.id} <= set(next(all_given(desk.store.private)).ids)
+    assert guide(desk.store, "Paint the garden fence").lines == ()
+
+
+def test_the_words_of_an_exchange_tell_an_episode_and_are_not_told_twice(desk):
+    exchanges(desk)
+    one = episode(2, Outcome.SUCCESS, solution="Done.")._replace(exchanges=("x4f7k2m9q0x",))
+    remember(desk, one)
+    found = guide(desk.store, "Add retries to the CSV importer")
+    [approach] = [line for line in found.lines if line.part is Part.APPROACH]
+    assert approach.sources == (one.id, "x4f7k2m9q0x")
+    assert "retries thrice, with backoff" in approach.text
+
+
+def test_an_episode_that_helped_is_surer_than_one_that_did_not(desk):
+    exchanges(desk)
+    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
+    task = "Add retries to the CSV importer of prices"
+    [line] = [one for one in guide(desk.store, task).lines if one.sources[0][0] == "e"]
+    judge(desk.store, line.sources[0], helped=False)
+    [weaker] = [one for one in guide(desk.store, task).lines if one.sources[0][0] == "e"]
+    assert weaker.confidence < line.confidence
+
+
+KNOWLEDGE = {
+    KnowledgeKind.HOTSPOTS: ("src/load.py breaks often (5 errors)", "src/main.py changes often (20+ changes)"),
+    KnowledgeKind.CHANGES: (
+        "src/load.py and src/schema.py change together (7 times)",
+        "tests/test_load.py tests src/load.py",
+    ),
+    KnowledgeKind.CONVENTIONS: ("Lines have at most 100 characters (pyproject.toml)", "Tests are named test_*.py"),
+}
+
+
+@pytest.fixture
+def project(desk):
+    """Give a store that knows its project: hotspots, what changes together, conventions, commands."""
+    for kind, lines in KNOWLEDGE.items():
+        path = Path(desk.store.root, kind.path)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_knowledge(Knowledge(kind, lines, confidence=0.8), None, desk.clock.now))
+    for number, failed in enumerate((False, False, True, False)):
+        runs = (Run("make test", "", failed),) if number < 3 else (Run("make lint", "", failed),)
+        at = desk.clock.now + timedelta(days=number)
+        turn = Turn(f"s-{number}", "h", "t", at, at, "Run it", "Done.", runs=runs, closed=True)
+        learn_commands(desk.store, f"s-{number}", "h", [turn])
+    return desk
+
+
+def parts(found) -> set[tuple[Part, str, str]]:
+    return {(line.part, line.text.partition(" (")[0], line.sources[0]) for line in found.lines}
+
+
+def test_what_is_known_of_named_files_is_told(project):
+    found = guide(project.store, "Mend the parsing in src/load.py")
+    assert parts(found) == {
+        (Part.CHALLENGE, "src/load.py breaks often", "patterns/project/hotspots.md"),
+        (Part.TRY, "src/load.py and src/schema.py change together", "patterns/project/changes.md"),
+        (Part.TRY, "tests/test_load.py tests src/load.py", "patterns/project/changes.md"),
+    }
+    assert found.complexity == "high"
+    assert guide(project.store, "Mend the parsing of dates").lines == ()
+
+
+def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began_to_fail(project):
+    found = guide(project.store, "How do I run the tests?")
+    [line] = found.lines
+    assert (found.kind, line.part) == ("how_to", Part.CHALLENGE)
+    assert line.text.startswith("Tests run with `make test`; its last run failed (worked in 2 of 3, last on 2026-11-2")
+    assert parts(guide(project.store, "테스트는 어떻게 돌려?")) == parts(found)
+
+
+def test_conventions_are_told_to_who_asks_for_them(project):
+    found = guide(project.store, "Which naming convention do the tests follow?")
+    assert found.kind == "convention"
+    assert found.lines[0].text == "Tests are named test_*.py"
+    assert len(found.lines) == 2
+
+
+def test_an_error_that_the_session_had_before_is_said_so(desk):
+    at = desk.clock.now.isoformat()
+    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Load it", at))
+    change_working(desk.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
+    found = guide(desk.store, "", error=ERROR)
+    assert found.lines[0].part is Part.AVOID
+    assert found.lines[0].text.startswith("The same again after `pytest -q` failed with it at")
+    assert [one.session for one in all_given(desk.store.private)] == ["s-9"]

@@ -1,0 +1,59 @@
+"""The lines of guidance: what each is for, whence it comes, how sure it is."""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+from gitmem.search.query.query import fold
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_WORD = re.compile(r"\w+")
+_FEWEST = 4  # words of a line that can be compared
+_SAME = 0.7  # of the words of the shorter of two lines that say the same
+_KINDS = {
+    "convention": r"\b(?:conventions?|style|format(?:ting)?|naming|lint\w*)\b|관례|규칙|스타일",
+    "past_approach": r"\b(?:did we|have we|had we|last time|before|previously|earlier)\b|전에|지난번|예전",
+    "how_to": r"^how\b|\bhow (?:do|to|can|should)\b|어떻게",
+}
+
+
+class Part(StrEnum):
+    """The use of a line of guidance."""
+
+    APPROACH = "approach"
+    TRY = "try"
+    AVOID = "avoid"
+    CHALLENGE = "challenge"
+
+
+class Line(Value):
+    """A piece of advice, the ids of its sources, and its confidence, 0 to 1."""
+
+    part: Part
+    text: str
+    sources: tuple[str, ...]
+    confidence: float
+
+
+def kind_of(task: str, error: str = "") -> str:
+    """Return the kind of guidance that a task or an error asks for."""
+    if error:
+        return "similar_error"
+    low = task.casefold()
+    return next((kind for kind, words in _KINDS.items() if re.search(words, low)), "general")
+
+
+def is_repeated(text: str, others: Iterable[str]) -> bool:
+    """Say whether one of the other texts says nearly the same, or holds the whole of this one."""
+    words = set(_WORD.findall(fold(text)))
+    for other in others:
+        own = set(_WORD.findall(fold(other)))
+        shorter = min(len(words), len(own))
+        if text == other or (shorter >= _FEWEST and len(words & own) >= _SAME * shorter):
+            return True
+    return False

@@ -1,0 +1,62 @@
+"""Lines of guidance from episodes: what was done in tasks like this one, what helped, what did not (spec M4)."""
+
+from __future__ import annotations
+
+from gitmem.memory.guide.advice.lines import Line, Part
+from gitmem.model.learned.counts import BEGINS, USELESS
+from gitmem.model.message import one_line
+from gitmem.model.session.outcome import Outcome
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from gitmem.memory.learned.similar import Ranked
+    from gitmem.model.learned.episode import Episode
+
+EPISODES = 3
+_LINES = 2  # of a kind from one episode
+_LONGEST = 400  # characters of a line
+_DID_NOT_HELP = ("did not help", "Did not do: ")
+
+
+def of_episodes(found: Iterable[Ranked], shares: Mapping[str, float], said: Mapping[str, str]) -> Iterator[Line]:
+    """Yield the advice of episodes, by how much of the task they share (`shares`, by path).
+
+    `said` has, by id of an exchange, its lines that say most of the task; they tell more than a summary.
+    """
+    for one in found:
+        # An episode that helped before is surer than its words; one that did not is told only if asked for.
+        sure = round(min(shares.get(one.path, 0.0) * one.count.usefulness / BEGINS, 1.0), 2)
+        yield from _lines(one.episode, sure, said)
+
+
+def useful(found: Iterable[Ranked]) -> list[Ranked]:
+    """Return the episodes that may be told unasked: those that were told and did not help are left out."""
+    return [one for one in found if one.count.usefulness >= USELESS]
+
+
+def _lines(episode: Episode, sure: float, said: Mapping[str, str]) -> Iterator[Line]:
+    source = (episode.id,)
+    failed = episode.outcome is Outcome.FAILED
+    exchange = next((one for one in episode.exchanges if one in said), "")
+    how = said.get(exchange) or episode.solution
+    plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
+    if how or plan:
+        text = f"{episode.task} ({episode.outcome}): {how}" + (f" Steps: {plan}" if plan else "")
+        part = Part.AVOID if failed else Part.APPROACH
+        yield Line(part, one_line(text, _LONGEST), (*source, exchange) if exchange else source, sure)
+    for tip in episode.tips[:_LINES] if not failed else ():
+        yield Line(Part.TRY, tip, source, sure)
+    tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
+    for gotcha in tried[:_LINES]:
+        yield Line(Part.AVOID, gotcha, source, sure)
+    for gotcha in [one for one in episode.gotchas if one not in tried][:_LINES]:
+        yield Line(Part.CHALLENGE, gotcha, source, sure)
+    for change in episode.changes[:1]:
+        yield Line(Part.CHALLENGE, f"The person then turned the work: {change}", source, sure)
+
+
+def complexity_of(episodes: Sequence[Episode]) -> str:
+    """Return the highest complexity of these tasks, "" without one."""
+    return max((one.complexity for one in episodes), key=("", "low", "medium", "high").index, default="")

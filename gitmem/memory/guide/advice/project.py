@@ -1,0 +1,94 @@
+"""Lines of guidance from what is known of the project: commands, conventions, files and what belongs to them (spec M4).
+
+Each rests on something that the task names: a purpose, a file, or words of the line.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.memory.guide.advice.lines import Line, Part
+from gitmem.memory.learned.read import known_knowledge
+from gitmem.model.fact.commands import purposes_in
+from gitmem.model.knowledge.commands import Command, command_lines, read_commands
+from gitmem.model.knowledge.document import KnowledgeKind
+from gitmem.search.query.query import fold, parse_query
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from gitmem.model.knowledge.document import Knowledge
+    from gitmem.store.store import Store
+
+_LINES = 3  # of one document
+_SHARED = 2  # words of the task that a line has to have
+_FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
+_RUN = re.compile(r"^how\b|\bhow (?:do|to|can|should)\b|\bruns?\b|어떻게|실행|돌려|돌리", re.IGNORECASE)
+
+
+def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) -> Iterator[Line]:
+    """Yield what is known of the project that a task names; `files` are those of tasks like it."""
+    words = _words(task)
+    named = [*files_in(task), *files]
+    for known, data in known_knowledge(store):
+        if known.kind is KnowledgeKind.COMMANDS:
+            yield from _of_commands(list(read_commands(data).values()), task)
+        elif known.kind in {KnowledgeKind.HOTSPOTS, KnowledgeKind.CHANGES}:
+            yield from _of_files(known, named)
+        elif known.kind is KnowledgeKind.CONVENTIONS and kind == "convention":
+            ordered = sorted(known.lines, key=lambda line: -_shared(line, words))
+            yield from _told(known, ordered, Part.APPROACH)
+        else:
+            yield from _told(known, [line for line in known.lines if _shared(line, words) >= _SHARED], Part.APPROACH)
+
+
+def names_project(task: str, kind: str) -> bool:
+    """Say whether a task names what is known of a project: a file, a convention, or what is to be run."""
+    return kind == "convention" or bool(files_in(task)) or (_RUN.search(task) is not None and bool(purposes_in(task)))
+
+
+def files_in(text: str) -> list[str]:
+    """Return the files that a text names."""
+    return [match[0].removeprefix("./") for match in _FILE.finditer(text)]
+
+
+def _of_commands(commands: Sequence[Command], task: str) -> Iterator[Line]:
+    """Yield the commands of a purpose that the task names; one that began to fail is a challenge."""
+    asked = purposes_in(task) if _RUN.search(task) else frozenset()
+    source = (KnowledgeKind.COMMANDS.path,)
+    for one in commands:
+        for line in command_lines([one], counted=True):
+            if any(line.startswith(purpose) for purpose in asked):
+                share = len(one.worked) / len({*one.worked, *one.failed})
+                yield Line(Part.CHALLENGE if one.fails_now else Part.TRY, line, source, round(share, 2))
+
+
+def _of_files(known: Knowledge, named: Sequence[str]) -> Iterator[Line]:
+    """Yield the lines about these files."""
+    part = Part.CHALLENGE if known.kind is KnowledgeKind.HOTSPOTS else Part.TRY
+    lines = [line for line in known.lines if any(_is_about(line, file) for file in named)]
+    yield from _told(known, lines, part)
+
+
+def _is_about(line: str, file: str) -> bool:
+    return any(one == file or one.endswith(f"/{file}") for one in files_in(line))
+
+
+def _told(known: Knowledge, lines: Sequence[str], part: Part) -> Iterator[Line]:
+    for line in lines[:_LINES]:
+        yield Line(part, line, (known.kind.path,), known.confidence)
+
+
+def _words(task: str) -> list[list[str]]:
+    """Return the forms of each word of a task."""
+    groups: dict[int, list[str]] = {}
+    for term in parse_query(task).terms:
+        if not term.aside:
+            groups.setdefault(term.group, []).extend(needle.text for needle in term.needles)
+    return list(groups.values())
+
+
+def _shared(line: str, words: Sequence[Sequence[str]]) -> int:
+    low = fold(line)
+    return sum(any(form in low for form in forms) for forms in words)
