@@ -1,4 +1,4 @@
-"""The pages name code, tests and rows that exist, and the map of docs/architecture.md has every package."""
+"""Pages and code name code, tests, rows and sections that exist; docs/architecture.md's map has every package."""
 
 from __future__ import annotations
 
@@ -100,6 +100,45 @@ def test_the_picture_of_the_rooms_has_every_room():
     picture = page.partition("## Rooms")[2].split("```")[1]
     drawn = {name for line in picture.splitlines() for name in re.split(r" \| |, ", line[:35].strip()) if name}
     assert drawn == ROOMS
+
+
+@cache
+def headings(page: Path) -> tuple[str, ...]:
+    """Return the headings of a page outside code, and the words in bold that a paragraph begins with."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    found = re.findall(r"^(?:#+ (.+)|\*\*(.+?)\.?\*\*)", text, re.MULTILINE)
+    return tuple(re.sub("[`*]", "", title or bold).strip() for title, bold in found)
+
+
+def anchor(heading: str) -> str:
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_each_anchor_that_is_linked_to_exists(page):
+    links = [link.partition("#") for link in re.findall(r"\]\((?!https?:)([\w./-]*#[\w-]+)\)", page.read_text("utf-8"))]
+    ours = [(page.parent / path if path else page, name) for path, _, name in links]
+    assert [name for path, name in ours if name not in map(anchor, headings(path))] == []
+
+
+def test_each_section_and_test_that_code_cites_exists():
+    missing = []
+    files = [path for folder in ("gitmem", "tests", "bench", "packaging") for path in (ROOT / folder).rglob("*.py")]
+    for path in [*files, *PAGES]:
+        text = re.sub(r"\n[ #]*", " ", path.read_text(encoding="utf-8"))
+        for page, section in re.findall(r'\b(\w+\.md)`?, "([A-Z][^"]{2,60})"', text):
+            known = headings(ROOT / "docs" / page) if (ROOT / "docs" / page).is_file() else (section,)
+            missing += [f"{path.name}: {page}, {section}"] * (section not in known)
+        for through in re.findall(r"Tested through ((?:[`\w./-]|, | and )+)", text):
+            missing += [
+                f"{path.name}: {name}" for name in re.findall(r"`([^`]+)`", through) if not (ROOT / name).exists()
+            ]
+    assert missing == []
+
+
+def test_each_bench_is_listed():
+    listed = re.findall(r"^\| `(\w+\.py)` \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(path.name for path in (ROOT / "bench").glob("*.py"))
 
 
 def rows() -> set[str]:

@@ -116,6 +116,25 @@ def text_of(payload: Mapping[str, object], *keys: str) -> str:
     return value if isinstance(value, str) else ""
 
 
+def named_as_claude(payload: Payload, tools: Mapping[str, str]) -> Payload:
+    """Return a payload with Claude Code's name of its tool, from the host's own ones, and with a stripped prompt."""
+    tool = text_of(payload, "tool_name")
+    return payload | {"tool_name": tools.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+
+
+def folder_name(project: str) -> str:
+    """Return the name that several hosts give to a project's folder of transcripts: its path with dashes."""
+    return "".join(character if character.isascii() and character.isalnum() else "-" for character in project)
+
+
+def transcripts_in(folder: str) -> list[str]:
+    """Return the transcripts in a folder, none if it is missing."""
+    try:
+        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
+    except OSError:
+        return []
+
+
 def is_below(path: str, folder: str) -> bool:
     """Say whether a path is a folder or something in it."""
     return path == folder or path.startswith(os.path.join(folder, ""))

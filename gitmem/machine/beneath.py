@@ -1,4 +1,4 @@
-"""Open files beneath a folder without following links on the way (docs/format.md, "Links").
+"""Open files beneath a folder without following links on the way (docs/format.md, "Names").
 
 A path that is checked and then opened by its name can change in between. So each folder on the way is opened relative
 to the one above it, without following links, and the file relative to the last. Windows has no such calls: there each

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from gitmem.hosts.host import Host, Place, Scope, command_hooks
+from gitmem.hosts.host import Host, Place, Scope, command_hooks, folder_name, transcripts_in
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -52,11 +52,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
 def _sessions(place: Place) -> list[str]:
     """Return the transcripts of a project, whose folder is named after its path."""
-    folder = os.path.join(_config(place.environ, place.home), "projects", _slug(place.project))
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
-    except OSError:
-        return []
+    return transcripts_in(os.path.join(_config(place.environ, place.home), "projects", folder_name(place.project)))
 
 
 HOST = Host(
@@ -103,7 +99,7 @@ def memory_folder(environ: Mapping[str, str], home: str, project: str) -> str:
     config = _config(environ, home)
     if named := _setting(os.path.join(config, "settings.json"), _AUTO_MEMORY):
         return os.path.join(home, named[2:]) if named.startswith("~/") else os.path.join(project, named)
-    return os.path.join(config, "projects", _slug(project), "memory")
+    return os.path.join(config, "projects", folder_name(project), "memory")
 
 
 def _setting(path: str, key: str) -> str:
@@ -121,8 +117,3 @@ def _setting(path: str, key: str) -> str:
 
 def _config(environ: Mapping[str, str], home: str) -> str:
     return environ.get("CLAUDE_CONFIG_DIR") or os.path.join(home, ".claude")
-
-
-def _slug(project: str) -> str:
-    """Return the name of a project's folder of transcripts."""
-    return "".join(character if character.isascii() and character.isalnum() else "-" for character in project)

@@ -10,7 +10,17 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, text_of
+from gitmem.hosts.host import (
+    Host,
+    Payload,
+    Place,
+    Scope,
+    command_hooks,
+    folder_name,
+    named_as_claude,
+    text_of,
+    transcripts_in,
+)
 from gitmem.model.session.transcript import Record, Role, Unread, blocks, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -42,9 +52,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
 
 def _read(payload: Payload) -> Payload | None:
-    """Return a payload with Claude Code's names of tools."""
-    tool = text_of(payload, "tool_name")
-    return payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+    return named_as_claude(payload, _TOOLS)
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
@@ -66,7 +74,7 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
 
 
 def _named(part: Record) -> Record:
-    """Return a record with Claude Code's name of the tool, and without what droid adds to texts."""
+    """Return a record with Claude Code's name of the tool, and without droid's additions to texts."""
     if part.role is Role.USER:
         return part._replace(text=part.text.strip(), injected=part.text.startswith(_INJECTED))
     if part.role is Role.RESULT:
@@ -79,11 +87,7 @@ def _named(part: Record) -> Record:
 def _sessions(place: Place) -> list[str]:
     """Return the transcripts of a project, whose folder is named after its path."""
     top = place._replace(scope=Scope.USER).folder(".factory")
-    folder = os.path.join(top, "sessions", re.sub(r"[^a-zA-Z0-9]", "-", place.project))
-    try:
-        return [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".jsonl")]
-    except OSError:
-        return []
+    return transcripts_in(os.path.join(top, "sessions", folder_name(place.project)))
 
 
 HOST = Host(

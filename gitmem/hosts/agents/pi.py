@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of
+from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, named_as_claude, text_of
 from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -39,9 +39,9 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
 
 def _read(payload: Payload) -> Payload | None:
-    """Return a payload with Claude Code's names of tools."""
-    tool, error = text_of(payload, "tool_name"), _EXIT.sub("", text_of(payload, "error"))
-    known = payload | {"tool_name": _TOOLS.get(tool, tool), "prompt": text_of(payload, "prompt").strip()}
+    """Return a payload with Claude Code's name of the tool, and an error without its exit code."""
+    known = named_as_claude(payload, _TOOLS)
+    error = _EXIT.sub("", text_of(payload, "error"))
     return known | {"error": error} if error else known
 
 

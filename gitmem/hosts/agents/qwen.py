@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, text_of
+from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, folder_name, text_of, transcripts_in
 from gitmem.model.session.transcript import Record, Role, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -25,7 +25,7 @@ _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "r
 # The report on a command that failed, which names the command and the folder first.
 _PRINTED = re.compile(r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: ", re.DOTALL | re.MULTILINE)
 _NOTHING = {"(none)", "(empty)"}
-_DEFERRED = "tool_call"  # a tool that calls another one, whose name and arguments it is given
+_DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
 _EVENTS = (
     "SessionStart",
     "UserPromptSubmit",
@@ -106,12 +106,7 @@ def _tool(part: Payload, base: Record, *, failed: bool) -> Iterator[Record]:
 def _sessions(place: Place) -> list[str]:
     """Return the chats of a project, whose folder is named after its path."""
     top = place._replace(scope=Scope.USER).folder(".qwen")
-    name = re.sub(r"[^a-zA-Z0-9]", "-", place.project)
-    chats = os.path.join(top, "projects", name, "chats")
-    try:
-        return [os.path.join(chats, name) for name in os.listdir(chats) if name.endswith(".jsonl")]
-    except OSError:
-        return []
+    return transcripts_in(os.path.join(top, "projects", folder_name(place.project), "chats"))
 
 
 HOST = Host(
