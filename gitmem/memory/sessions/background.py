@@ -199,7 +199,8 @@ class _Steps:
         else:
             turns = logged_turns(self._store, session.name, session.host)
             if turns and session.transcript:
-                self._note("transcript", f"{session.transcript} tells no turn; its session is told as its hooks did.")
+                message = f"{session.transcript} tells no turn; its session is told as its hooks did."
+                FailureLog(self._store.private).record_once(Failure(self._store.context.clock(), "transcript", message))
         save_exchanges(self._store, session.name, session.host, turns)
         learn(self._store, session.name, session.host, turns)
         group(self._store, session.name, session.host, turns)

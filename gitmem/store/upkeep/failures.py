@@ -17,6 +17,7 @@ from gitmem.machine.moment import local
 MAX_BYTES = 1_000_000
 MAX_MESSAGE = 2_000  # characters
 MAX_TRACEBACK = 16_000  # characters; the end is kept, which has the reason
+_NEWEST_BYTES = 64_000
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
 
 
@@ -51,6 +52,17 @@ class FailureLog:
                 os.close(descriptor)
             return True
         return False
+
+    def record_once(self, failure: Failure) -> None:
+        """Add a failure unless the newest part of the log has it: several processes may meet the same one."""
+        with contextlib.suppress(OSError), open(self.path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _NEWEST_BYTES))
+            known = filter(None, map(_parse, file.read(_NEWEST_BYTES).split(b"\n")))
+            if any(
+                (one.command, one.message) == (failure.command, _clean(failure.message)[:MAX_MESSAGE]) for one in known
+            ):
+                return
+        self.record(failure)
 
     def failures(self) -> list[Failure]:
         """Return the failures in the log, oldest first; skip damaged lines."""

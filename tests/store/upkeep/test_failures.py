@@ -142,3 +142,10 @@ def test_lines_of_several_processes_do_not_mix(tmp_path):
     for n in range(3):
         messages = [failure.message for failure in found if failure.command == f"process {n}"]
         assert messages == [f"number {number}" for number in range(100)]
+
+
+def test_what_several_processes_meet_is_written_once(journal):
+    for second in range(3):
+        journal.record_once(Failure(NOON + timedelta(seconds=second), "transcript", f"a.jsonl tells no turn: {SECRET}"))
+    journal.record_once(Failure(NOON, "transcript", "b.jsonl tells no turn"))
+    assert [one.message[:7] for one in journal.failures()] == ["a.jsonl", "b.jsonl"]
