@@ -32,8 +32,7 @@ def marked(hit: Hit, marks: Marks) -> Hit:
         return hit._replace(status="reworded", others=(fact.id,))
     if status.holds and not status.disputes:
         return hit
-    others = status.disputes or (status.successor,)
-    return hit._replace(status=status.standing.value, others=tuple(filter(None, others)))
+    return hit._replace(status=status.standing.value, others=status.disputes or _holding(marks, status.successor))
 
 
 def _told(hit: Hit, marks: Marks) -> Hit:
@@ -43,4 +42,8 @@ def _told(hit: Hit, marks: Marks) -> Hit:
     statuses = {one: marks.statuses[one] for one in told}
     words = dict.fromkeys("reworded" if one.holds else one.standing.value for one in statuses.values())
     others = dict.fromkeys(name if one.holds else one.successor for name, one in statuses.items())
-    return hit._replace(status=f"tells what is {' and '.join(words)}", others=tuple(filter(None, others)))
+    return hit._replace(status=f"tells what is {' and '.join(words)}", others=_holding(marks, *others))
+
+
+def _holding(marks: Marks, *facts: str) -> tuple[str, ...]:
+    return tuple(one for one in facts if one and not marks.has_ended(one))

@@ -65,10 +65,15 @@ class Marks(Value):
         if status is None or (status.holds and not status.disputes):
             return ""
         others = status.disputes or ((status.successor,) if status.successor else ())
-        named = ", ".join(f"{self.facts[one].description} ({one})" for one in others if one in self.facts)
+        named = ", ".join(self._named(one) for one in others if one in self.facts)
         since = f" since {status.since:%Y-%m-%d}" if status.since else ""
         by = " with: " if status.holds else " by: "
         return f"{'in dispute' if status.holds else status.standing}{since}{by + named if named else ''}"
+
+    def _named(self, identifier: str) -> str:
+        """Return a fact as a mark names it; of one that took another's place and ended itself, that it did."""
+        ended = f", {self.statuses[identifier].standing}" if self.has_ended(identifier) else ""
+        return f"{self.facts[identifier].description} ({identifier}{ended})"
 
     def mark_of(self, entry: Entry) -> str:
         """Return how the fact stands whose line an entry is, or what it tells of facts that stand otherwise now."""
