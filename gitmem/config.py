@@ -49,7 +49,7 @@ class MaintenanceConfig(Value):
 
 
 class SaveConfig(Value):
-    """What hooks save by themselves (spec P1, R4): `auto`, or `ask` the agent to write what goes into `memory.md`.
+    """Who writes `memory.md` (spec P1, R4): the hooks themselves (`auto`), or the agent when asked (`ask`).
 
     `interval` is in tool uses; at `context_percent` of the model's window what was learned is taken out (0: never).
     """

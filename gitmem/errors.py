@@ -40,7 +40,7 @@ class GitmemError(Exception):
         self.remedy = remedy
 
     def __str__(self) -> str:
-        """Return the message, with what callers added to it."""
+        """Return the message with the additions of callers."""
         return self.message
 
 

@@ -1,4 +1,4 @@
-"""Immutable values for what runs at every save: `typing.NamedTuple` at a twentieth of its cost to define.
+"""Immutable values for code that runs at every save: `typing.NamedTuple` at a twentieth of its cost to define.
 
 A save is a process that lives for a few dozen milliseconds, so what it costs to *define* its forty value types counts:
 measured in instructions, a frozen dataclass with four fields takes 5 million and brings `inspect`, a `NamedTuple` 2

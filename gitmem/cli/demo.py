@@ -78,7 +78,7 @@ class _Tour:
         self._run("git", "-C", str(self.store), "ls-files")
 
     def next_session(self) -> None:
-        """Print what the next session of an agent starts with."""
+        """Print the text for the start of the agent's next session."""
         print("\n# what the next session of the agent starts with:", flush=True)
         payload = json.dumps({**_START, "cwd": str(self._project)})
         answer = self._run(*own_command("hook", "claude"), text=payload)

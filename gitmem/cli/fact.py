@@ -69,7 +69,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
 
 
 def _standing(status: Status, facts: Mapping[str, Fact]) -> str:
-    """Return whether a fact holds now, with its successor or what contradicts it."""
+    """Return whether a fact holds now, with its successor or the facts that contradict it."""
     others = (status.successor,) if status.successor else status.disputes
     named = "; ".join(f"{other} {facts[other].description}" for other in others)
     if status.holds:

@@ -1,4 +1,4 @@
-"""Questions to a person at a terminal, and what they see of work that takes long.
+"""Ask a person at a terminal, and show progress of long work.
 
 Tested through `tests/cli/commands/test_clear.py`.
 """
@@ -24,7 +24,7 @@ _BAR, _WIDTH = 24, 78  # characters of the bar, and of its line
 def agreed(
     door: Door, would: str, preview: str, question: str, remedy: str = "Look with --dry-run, then repeat it with --yes."
 ) -> bool:
-    """Show a preview and ask a yes-or-no question; `would` says in short what a yes does.
+    """Show a preview and ask a yes-or-no question; `would` names the effect of a yes.
 
     Raises:
         RefusedError: nobody is at a terminal.

@@ -53,6 +53,6 @@ def being_added(git_dir: str) -> bool:
 
 
 def common_dir_of(git_dir: str) -> str:
-    """Return the common folder of a git dir: what its `commondir` names, else itself."""
+    """Return the common folder of a git dir: the one in its `commondir`, else itself."""
     named = read_text(os.path.join(git_dir, "commondir")).rstrip("\r\n")
     return os.path.normpath(os.path.join(git_dir, named)) if named else git_dir

@@ -88,11 +88,11 @@ class Host(Value):
     note: str = ""
 
     def tells_later(self, event: str) -> bool:
-        """Say whether the host is told its memory with the prompt after this event, in gitmem's name for it."""
+        """Return whether this event, by gitmem's name, is answered only with the next prompt."""
         return f"{event}{LATE}" in self.events.values()
 
     def tells_with(self, event: str) -> bool:
-        """Say whether what is told late is told with this event, in gitmem's name for it."""
+        """Return whether a late answer goes out with this event, in gitmem's name for it."""
         return event == _PROMPT or f"{event}{DUE}" in self.events.values()
 
     def commands(self) -> dict[str, str]:

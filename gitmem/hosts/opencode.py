@@ -111,7 +111,7 @@ def _rows(path: str, question: str, *values: str) -> Iterator[tuple[object, ...]
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
-    """Yield the records of a session's parts; what a plugin added is marked as synthetic."""
+    """Yield the records of a session's parts; a plugin's text is marked as synthetic."""
 
     def read(item: dict[str, object], at: datetime, session: str) -> Iterator[Record]:
         part, key = item.get("part"), text_of(item, "id")

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.transaction import Transaction
 
 BATCH = 200  # items of one transaction
-BATCH_BYTES = 2_000_000  # of what may have to be summarized
+BATCH_BYTES = 2_000_000  # of archives that may have to be summarized
 _LAYOUTS = {
     SourceKind.ROTATION: plan_rotation_layout,
     SourceKind.KEEPER: plan_keeper_layout,

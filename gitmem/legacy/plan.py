@@ -58,7 +58,7 @@ class MigrationItem:
 
 @dataclass(frozen=True, slots=True)
 class ArchiveItem(MigrationItem):
-    """An archive, to be named after `stamp` (`YYYYMMDD_HHMMSS`); `summary` is what an older tool said of it."""
+    """An archive, to be named after `stamp` (`YYYYMMDD_HHMMSS`); `summary` is an older tool's summary of it."""
 
     stamp: str
     data: bytes
@@ -84,7 +84,7 @@ class FileItem(MigrationItem):
 
 @dataclass(frozen=True, slots=True)
 class LogItem(MigrationItem):
-    """A day's log: entries with their sections, in order, and what stands in it besides."""
+    """A day's log: entries with their sections, in order, and the other text in it."""
 
     day: str
     entries: tuple[tuple[str, Entry], ...]
@@ -202,7 +202,7 @@ def moment_in(text: str, zone: tzinfo | None) -> datetime | None:
 
 
 def instant(text: str, zone: tzinfo | None) -> datetime | None:
-    """Return what a text in RFC 3339 says, with its own offset if it has one; else as `moment_in`."""
+    """Return the moment in a text in RFC 3339, with its own offset if it has one; else as `moment_in`."""
     if len(text) <= len("2026-01-13"):
         return moment_in(text, zone)
     try:

@@ -40,7 +40,7 @@ class Patience(Value):
     random: Callable[[], float] = lambda: os.urandom(1)[0] / 255
 
     def pause(self, number: int, asked: float) -> float:
-        """Return the pause after so many failures, at least what the server asked for."""
+        """Return the pause after so many failures, at least as long as the server asked for."""
         own = min(self.first * 2.0 ** (number - 1), self.longest)
         return max(float(own * (0.5 + self.random())), min(asked, _LONGEST_WAIT))
 

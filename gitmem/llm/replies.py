@@ -58,7 +58,7 @@ def _no_constant(name: str) -> object:
 
 
 def _complaints(value: object, schema: Mapping[str, object], place: str) -> Iterator[str]:
-    """Yield what a value lacks; extra properties are accepted.
+    """Yield the violations of a schema in a value; extra properties are accepted.
 
     Only the keywords of `gitmem.llm.protocol.Question.schema` are checked: a library for all of JSON Schema would be a
     dependency of every installation.

@@ -96,5 +96,5 @@ def _tool_error(memory: Memory, task: str, error: Exception, remedy: str) -> Exc
 
 
 def client_text(text: str) -> str:
-    """Return a text that any client can read: escape what a terminal would obey, replace what JSON cannot hold."""
+    """Return a text that any client can read: escape control characters, replace characters that JSON cannot hold."""
     return plain(text).encode("utf-8", "replace").decode()

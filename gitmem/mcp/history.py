@@ -23,7 +23,7 @@ _SHOWN = 300  # characters of a line
 
 
 def trace(store: Store, path: str, start_line: int, end_line: int = 0, limit: int = LIMIT) -> str:
-    """Return who wrote these lines, and their earlier versions; without `end_line` the entry or section of a line.
+    """Return the author of these lines, and their earlier versions; without `end_line` the entry or section of a line.
 
     Raises:
         GitmemError: there is no such document or line.

@@ -115,7 +115,7 @@ def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
 
 
 def _following(passage: Passage, kept: int, column: int, at: str) -> str:
-    """Return the call that gives what did not fit, "" where nothing is left; `column` is where a cut line goes on."""
+    """Return the call that reads on, "" at the end; `column` is where a truncated line goes on."""
     line = passage.start + kept
     if line > passage.end:
         return ""

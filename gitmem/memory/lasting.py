@@ -46,8 +46,8 @@ KINDS = {
 LONGEST = 8_000  # characters; a longer text is a document, and is saved as an entry
 MAX_SOURCES = 12
 _BY_LABEL = {kind.label: fact for kind, fact in KINDS.items()}
-_SAID = 0.6  # the confidence of what an answer stated
-_SAVED = 0.9  # the confidence of what was saved by hand
+_SAID = 0.6  # the confidence of statements in answers
+_SAVED = 0.9  # the confidence of saves by hand
 
 
 class Lasting:
@@ -126,7 +126,7 @@ class Lasting:
         origin = {"session": turn.session, "exchange": turn.exchange_id}
         for found in facts_of_prompt(turn, answer_before, files):
             if is_restated(found.text, boot) or self._is_by_agent(found.text) or self._is_said(found.kind, found.text):
-                continue  # the end of the session adds the source to what says the same in other words
+                continue  # the end of the session adds the source to the fact that says the same
             made = make_fact(
                 found.kind,
                 found.text,
@@ -197,7 +197,9 @@ class Lasting:
                 facts |= supersede(facts, loser, winner, self._transaction.now)
         disputed = [one.id for one in rivals.disputed]
         if there is not None and there.superseded_by in others and not pairs:
-            disputed.append(there.superseded_by)  # what a person says again does not yield unasked to what replaced it
+            disputed.append(
+                there.superseded_by
+            )  # a repeated statement does not yield unasked to the fact that replaced it
         for other in disputed:
             if self._read_into(facts, other):
                 facts[other] = _beside(facts[other], fact.id)

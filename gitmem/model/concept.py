@@ -1,4 +1,4 @@
-"""Concepts (spec V3): what exchanges of many sessions are about, one document each, with links to the exchanges.
+"""Concepts (spec V3): subjects that exchanges of many sessions share, one document each, with links to the exchanges.
 
 Without a model an exchange joins the concept it has most files and keywords in common with, else it makes a new one.
 What a concept is known by stays small, so that one that has grown does not draw everything to itself.
@@ -63,7 +63,7 @@ class Concept(Value):
 
 def concept_id(first: str) -> str:
     """Return the id of the concept that starts with an exchange; the same on every machine."""
-    import hashlib  # a session that starts needs none of what is imported in functions here
+    import hashlib  # functions import modules that the start of a session does not need
 
     number = int.from_bytes(hashlib.sha256(f"{KIND}\0{first}".encode()).digest()[:8], "big")
     return "k" + "".join(ALPHABET[(number >> 5 * place) & 31] for place in reversed(range(_DIGITS)))

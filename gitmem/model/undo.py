@@ -92,7 +92,7 @@ def rotated(changes: Collection[Change]) -> str | None:
 def plan_undo(
     changes: Sequence[Change], current: Mapping[str, bytes | None], merge_lines: MergeLines
 ) -> dict[str, bytes | None]:
-    """Return what the files in `current` become when a commit is taken back.
+    """Return the files in `current` as they are after a commit is taken back.
 
     `current` holds `memory.md`, every file of `changes`, and every other file in which entries that the commit brought
     stand by now: a rotation may have moved them. Of a rotation it holds the archive, as it last was, and its summary.
@@ -120,7 +120,7 @@ def plan_undo(
 
 
 def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines: MergeLines) -> bytes:
-    """Return `onto`, the file at `path`, with what makes the difference between `base` and `changed`.
+    """Return `onto`, the file at `path`, with the changes from `base` to `changed`.
 
     Raises:
         UndoConflictError: lines that differ there are changed in `onto`, too.

@@ -61,8 +61,8 @@ _CONCLUDES = re.compile(
     r"(?:recommendation|conclusion|verdict|root cause|결론|추천|권장|結論)\b[^:.]{0,20}[:\uff1a]", re.IGNORECASE
 )
 _BOLD = re.compile(r"\*\*([^*\n]{12,280})\*\*")
-_PER_BOLD, _FOR_LAST = 0.8, 0.3  # a bold sentence, and one of the last paragraph, is what an answer stresses
-# One option among several; a claim that the sentence after it takes back, and what an agent is about to do.
+_PER_BOLD, _FOR_LAST = 0.8, 0.3  # an answer stresses bold sentences and its last paragraph
+# One option among several; a claim that the next sentence takes back; an announcement of the agent.
 _OPTION = re.compile(
     r"\W{0,3}(?:(?:option|approach|alternative|choice|plan) (?:[0-9]|[a-d]\b)|alternatively\b"
     r"|another (?:option|approach|way)\b|(?:one|the (?:first|second|third|other)) (?:option|approach|alternative)\b"

@@ -208,7 +208,7 @@ def _word_bytes() -> bytes:
 
 def _of_format(text: str, form: Format) -> Iterator[Span]:
     for match in compiled(form.pattern).finditer(text):
-        group = match.lastindex or 0  # a pattern with a group says itself what stands before the secret
+        group = match.lastindex or 0  # a pattern with a group matches the text before the secret as well
         if (group or _starts_word(text, match.start())) and not _is_sample(match[group]):
             yield Span(*match.span(group), form.kind)
 

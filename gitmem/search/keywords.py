@@ -93,7 +93,7 @@ def _texts(units: Units, fields: Sequence[str]) -> Iterator[str]:
 
 
 def _text(units: Units, index: int) -> str:
-    """Return what a unit says, without its frame and the labels of its lines."""
+    """Return the text of a unit, without its frame and the labels of its lines."""
     unit = units.unit(index)
     head = first_line().match(units.text, unit.start, unit.end)
     return re.sub(_LABELS, "", without_ids(units.text[head.end("tags") if head else unit.start : unit.end]))

@@ -99,7 +99,7 @@ class Documents:
 
     @property
     def told(self) -> frozenset[str]:
-        """The days that history holds, and their weeks: what a week or month tells of them is told again."""
+        """The days kept from history, and their weeks: weeks and months only repeat them."""
         days = {day.day for day in self._days.values()}
         return frozenset(days.union(map(week_name, days)))
 

@@ -227,7 +227,7 @@ class Store:
 def write_mark(private: str, commit: str) -> None:
     """Record in a private folder that the work tree holds `commit`."""
     path = os.path.join(private, "checkout")
-    temporary = f"{path}.new"  # always the same name: the next process overwrites what a killed one left
+    temporary = f"{path}.new"  # always the same name: the next process overwrites the file of a killed one
     with open(temporary, "w", encoding="utf-8") as file:  # UTF-8 is loaded already, ASCII is not
         file.write(commit + "\n")
     os.replace(temporary, path)

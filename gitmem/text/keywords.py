@@ -1,4 +1,4 @@
-"""Keywords: the words that say what a text is about, in English, Korean, Chinese and Japanese.
+"""Keywords: words for the subject of a text, in English, Korean, Chinese and Japanese.
 
 A keyword is a stem (`gitmem.text.stems`): "rotated" and "rotations" are one, "설정을" and "설정은" too. Everything is
 linear in the text.
@@ -24,7 +24,7 @@ _WORD = (
     rf"(?<![0-9{_LATIN}])(?:[{_LATIN}_][{_LATIN}0-9_]*(?:[./-][{_LATIN}0-9_]+){{0,6}}|[0-9]+[가-힣]+)"
     r"|[가-힣]+|[ァ-ヶー]{2,}|[一-鿿]{2,}"
 )
-_REDACTED, _MARKER = "[REDACTED:", r"\[REDACTED:[a-z-]{1,40}\]"  # what stands for a secret
+_REDACTED, _MARKER = "[REDACTED:", r"\[REDACTED:[a-z-]{1,40}\]"  # the placeholder of a secret
 # Besides the stop words of a query: words that carry no topic because every agent's report is full of them.
 _STOP = """
     actually add added adding adds although always another around back became call called case cause change changed
@@ -91,7 +91,7 @@ _hangul_key = lru_cache(maxsize=50_000)(hangul_stem)
 
 @lru_cache(maxsize=50_000)
 def _key(word: str) -> str:
-    """Return what the forms of a folded word share, "rotation" and "settings" included; identifiers as they are."""
+    """Return the common stem of a folded word's forms, "rotation" and "settings" included; identifiers unchanged."""
     if word.endswith("s") and word.endswith(("ings", "ations")):
         word = word[:-1]
     key = stem(word)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def mask_urls(text: str) -> str:
-    """Replace what stands before an `@` or behind a `?` in URLs by `***`: passwords and tokens."""
+    """Replace the parts of URLs before an `@` or behind a `?`, passwords and tokens, by `***`."""
     import re  # only a message about a failure needs it
 
     text = re.sub(r"://[^\s'\"]*@", "://***@", text)

@@ -1,4 +1,4 @@
-"""`gitmem completion`: print the completion script for a shell; and what a shell offers beside the options."""
+"""`gitmem completion`: print the completion script for a shell; list completions of arguments."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.store.store import Store
 
-    Offered = Mapping[str, str]  # words, each with what it means
+    Offered = Mapping[str, str]  # words, each with its description
 
-_LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash where it lists what it is given, and inserts nothing
+_LISTS = ("63", "33", "64", "37")  # COMP_TYPE of bash when it only lists completions
 _TEXT = 60  # characters of a fact beside its id
-_SAID = re.compile(r"[^\w.,/+-]+")  # what a shell would escape, or break a word at
+_SAID = re.compile(r"[^\w.,/+-]+")  # characters that a shell escapes or breaks words at
 _BLANK = "\u00a0"  # looks like a blank, and needs no escape
 
 
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def offer_words(parser: argparse.ArgumentParser, door: Door) -> None:
-    """Have the arguments of a parser offer what the store has: facts, sessions, settings, paths."""
+    """Complete arguments of a parser from the store: facts, sessions, settings, paths."""
     for action in parser._actions:  # noqa: SLF001  # argparse has no other way to list them
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             for sub in action.choices.values():

@@ -103,7 +103,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
-    """Return what an act changed, in which facts, and who is told so."""
+    """Return a report on the facts that an act changed."""
     from gitmem.store.headers.facts import known_facts
     from gitmem.text.terminal import plain
 

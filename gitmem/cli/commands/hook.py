@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitmem.store.spool.hooks import HookSpool
     from gitmem.store.store import Store
 
-SECONDS = 0.6  # after which a session's start skips what it has not read yet
+SECONDS = 0.6  # after which a session's start leaves unread facts out
 LONGEST_SECONDS = 5.0  # after which it ends without an answer: the disk or the machine hangs
 TOLD_SECONDS = 2.0  # after which a prompt or an error gets no answer
 BACKGROUND_SECONDS = 300.0  # after which the work behind a hook is left to the next one
@@ -246,7 +246,7 @@ def _note_start(store: Store, payload: dict[str, object], text: str) -> None:
 
 
 def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:
-    """Return in a few lines what a session that goes on is at, "" for a new one."""
+    """Return the working memory of a resumed session in a few lines, "" for a new one."""
     session = payload.get("session_id")
     if payload.get("source") not in _GOES_ON or not isinstance(session, str):
         return ""
@@ -361,7 +361,7 @@ def _spool(door: Door, root: str) -> HookSpool:
 def _open(door: Door, root: str) -> Store:
     from gitmem.store.store import Store
 
-    for notice in door.settings_taken_over():  # nobody reads what a hook prints
+    for notice in door.settings_taken_over():  # nobody reads the output of a hook
         _log(door, notice)
     return Store(root, door.context())
 

@@ -1,4 +1,4 @@
-"""`gitmem patterns`: the errors that came, and what mended them."""
+"""`gitmem patterns`: list recurring errors, with their mends."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """List the errors that came in sessions, with how often, when last, and what mended them; or print one.
+    """List the errors of sessions with their number, last date and mend, or print one.
 
     They are learned when a session ends, without a model: each is a file below patterns/bugs/. An error that comes
     again with other paths, numbers and versions is the same one. 'stale' says that the files it was about have

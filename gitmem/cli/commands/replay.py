@@ -66,7 +66,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     lines.append(f"{count(len(found), 'transcript')}, {count(turns, 'turn')}: {outcome}.")
     door.answer(args, value, "\n".join(lines))
     door.maintain_later(store, much=True)
-    # A file in a folder may be anything; what a person names is meant to hold a transcript.
+    # A file in a folder may be anything; a file that a person names should hold a transcript.
     failed = not turns and any(one.notices and one.path in paths for one in done)
     return ExitCode.FAILURE if failed else ExitCode.OK
 

@@ -54,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """List by number what waits for your decision: documents with two versions, pairs of facts, purges. Decide one.
+    """List decisions that wait for you, by number: documents with two versions, pairs of facts, purges. Decide one.
 
     Of two facts that contradict each other, the newer or the older one holds and supersedes the other, or both hold.
 

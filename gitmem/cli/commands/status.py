@@ -151,7 +151,7 @@ def _sync_words(state: RemoteState) -> str:
 
 
 def _summaries(models: Spending, pending: int) -> str:
-    """Return who writes summaries, and how many archives have an extractive one or none."""
+    """Return the provider of summaries, and the number of archives with an extractive one or none."""
     waiting = f"; {pending} pending, made without a model: 'gitmem summary pending'" if pending else ""
     return _models(models) + waiting
 

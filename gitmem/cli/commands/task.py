@@ -1,4 +1,4 @@
-"""`gitmem task`: what a running session is at."""
+"""`gitmem task`: show and change the working memory of a session."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show what a running session is at, and add to it: its task, plan, hypotheses, decisions, and what failed.
+    """Show the working memory of a running session, and add to it: task, plan, hypotheses, decisions, failures.
 
     Hooks keep it from what the agent does. It is private to this machine, told again after a compaction, and becomes
     an episode when the session is over.

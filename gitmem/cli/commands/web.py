@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show the memory in a browser: what the next session is told, facts and their lives, sessions, a search.
+    """Show the memory in a browser: the next session's start, facts and their lives, sessions, a search.
 
     There a person edits, retires, confirms and settles facts; each act is one commit, which the page can undo. It
     serves this machine only. The address that it prints is good once, for one browser. It needs an extra: pip install

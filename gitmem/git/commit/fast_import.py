@@ -350,7 +350,7 @@ class Writer:
                         os.unlink(path)
 
     def _end(self) -> None:
-        """End the processes, and remove what they left.
+        """End the processes, and remove their files.
 
         A killed fast-import would leave its unfinished pack; one whose input ends leaves a crash report and unreachable
         objects. An update-ref without input does nothing.

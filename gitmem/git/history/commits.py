@@ -251,7 +251,7 @@ def newest_until(git: Git, revision: str, moment: datetime) -> str | None:
     Newest means first in history, so a commit whose clock was ahead is skipped for the one before it.
     """
     seconds = max(int(moment.timestamp()), 0)
-    until = f"--until=@{seconds} +0000"  # in git's own form: git takes what it cannot parse for now
+    until = f"--until=@{seconds} +0000"  # in git's own form: git takes a date it cannot parse for now
     output = git.run("rev-list", "--max-count=1", until, "--end-of-options", revision, "--", timeout=_SECONDS)
     return output.decode().strip() or None
 
@@ -325,7 +325,7 @@ def _commit(fields: Sequence[bytes]) -> Commit:
 
 
 def _moment(raw: str) -> datetime:
-    """Parse git's `SECONDS +HHMM`; clamp it to what Python can hold, 1970 if it is no time."""
+    """Parse git's `SECONDS +HHMM`; clamp it to the range of `datetime`; 1970 if it is no time."""
     seconds, _, zone = raw.partition(" ")
     try:
         moment = _EPOCH + timedelta(seconds=min(max(int(seconds), 0), _LAST_SECOND))

@@ -26,7 +26,7 @@ if sys.platform == "win32":
 else:
     import fcntl
 
-_LOCKED_BYTE = 1 << 30  # Windows keeps others from reading what is locked: lock a byte the record never reaches
+_LOCKED_BYTE = 1 << 30  # Windows keeps others from reading locked bytes: lock one beyond the record
 # Another machine, or the host of a virtual one, may hold a lock that this kernel calls free. All of FUSE, except
 # `fuseblk`, a disk.
 _SHARED_FILE_SYSTEMS = {

@@ -42,7 +42,7 @@ class PathChange(Value):
 
 
 def tree_changes(objects: Objects, old: str, new: str) -> list[PathChange] | None:
-    """Return what differs between two commits (or trees), or None if git has to compare them.
+    """Return the changes between two commits (or trees), or None if git has to compare them.
 
     Raises:
         GitFailedError: an object is damaged.
@@ -93,7 +93,7 @@ def _parsed(data: bytes, size: int) -> Entries | None:
 
 
 def _mode(raw: bytes) -> str:
-    """Return a mode as git shows it, whatever another tool wrote."""
+    """Return a mode normalized as git does, since other tools write further ones."""
     mode = int(raw, 8)
     kind = mode & 0o170000
     if kind == 0o100000:  # noqa: PLR2004
@@ -108,7 +108,7 @@ def _compare(
     changes: list[tuple[bytes, PathChange]],
     deeper: list[tuple[bytes, str | None, str | None]],
 ) -> None:
-    """Add what two entries of one name differ in: a change, folders to compare, or both."""
+    """Compare two entries of one name: add a change, folders to compare, or both."""
     folders = [entry[1] if entry is not None and is_folder(entry) else None for entry in (one, other)]
     before, after = (None if is_folder(entry) else entry for entry in (one, other))
     if any(folders):

@@ -60,7 +60,7 @@ _SET = {
     "GIT_EDITOR": ":",
     "GIT_SEQUENCE_EDITOR": ":",
     "GIT_PAGER": "cat",
-    "GIT_NO_REPLACE_OBJECTS": "1",  # objects are what their ids say
+    "GIT_NO_REPLACE_OBJECTS": "1",  # read objects by their own ids
     "GIT_OPTIONAL_LOCKS": "0",  # a read never blocks the user's own git command
     "GIT_TERMINAL_PROMPT": "0",
     # The identity in reflogs. Without it git resolves this machine's name, which takes seconds offline.

@@ -168,7 +168,7 @@ if sys.platform != "win32":
                 self._close_stdin()
                 return None
             try:
-                self.stdin.flush()  # what was written before
+                self.stdin.flush()  # data written before
             except BrokenPipeError:
                 self._unsent = memoryview(b"")
                 self._close_stdin()
@@ -177,7 +177,7 @@ if sys.platform != "win32":
             return self.stdin.fileno()
 
         def _send(self) -> bool:
-            """Write what fits into the pipe; return whether all is written or the reader is gone."""
+            """Write as much as fits into the pipe; return whether all is written or the reader is gone."""
             assert self.stdin is not None
             try:
                 sent = os.write(self.stdin.fileno(), self._unsent[:_CHUNK])

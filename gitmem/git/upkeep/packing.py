@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SECONDS = 3600.0  # for one step, on a store not packed for years
 _WINDOW = 50
-_FRESH_INDEX_BYTES = 256 * 1024  # about 8,000 objects: twice what the largest drain writes
+_FRESH_INDEX_BYTES = 256 * 1024  # about 8,000 objects: twice as many as the largest drain writes
 # New files are synced before old ones are removed, whatever the repository's configuration says.
 _SYNC = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")
 # Of the 256 folders of loose objects; git itself judges by one of them.
@@ -46,7 +46,7 @@ _UNFINISHED = (
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How a repository's objects are kept; `bytes` is what they take on the disk."""
+    """The packs and loose objects of a repository; `bytes` is their size on disk."""
 
     loose: int
     packs: int

@@ -127,7 +127,7 @@ class Occurrences:
 
 
 def find(git: Git, commits: Sequence[Written], cleaner: Cleaner) -> Occurrences:
-    """Return what a cleaner would change in some commits."""
+    """Return the occurrences in some commits that a cleaner would remove."""
     changes = [change for commit in commits for change in commit.changes]
     # Versions of a file follow each other, so that fast-import stores small deltas.
     files = sorted((one for one in changes if one.new and one.mode in _FILES), key=lambda one: one.path)

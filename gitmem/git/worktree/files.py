@@ -223,7 +223,7 @@ class WorkTree:
             return look.edited()
 
     def look(self, tip: str = "") -> Look:
-        """Return a comparison with a commit, or `HEAD`, that runs in the background, for what `edited` returns."""
+        """Return a comparison with a commit, or `HEAD`, that runs in the background, as the input of `edited`."""
         from gitmem.git.worktree.look import Look  # only this needs it
 
         return Look(self._git, tip)

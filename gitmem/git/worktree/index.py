@@ -148,7 +148,7 @@ class _Draft:
         return {"GIT_INDEX_FILE": self.path}
 
     def publish(self) -> bool:
-        """Rename what git has written into place; return False if that failed or the lock is lost."""
+        """Rename the index that git has written into place; return False if that failed or the lock is lost."""
         try:
             if self._held is not None and not self._still_held():
                 return False

@@ -74,7 +74,7 @@ def _read(payload: Payload) -> Payload | None:
 
 
 def _input(given: object) -> Payload:
-    """Return what a tool was called with, by Claude Code's names; a patch may be a text of its own."""
+    """Return the arguments of a tool, by Claude Code's names; a patch may be a text of its own."""
     known = {"patch": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
     listed = known.get("commands")
     run = "\n".join(one for one in (listed if isinstance(listed, list) else [listed]) if isinstance(one, str))
@@ -82,7 +82,7 @@ def _input(given: object) -> Payload:
 
 
 def _outcome(output: object) -> tuple[str, bool]:
-    """Return what a tool said, and whether it failed: one answer, one a command, or either as a text of JSON."""
+    """Return the result of a tool, and whether it failed: one result, one a command, or either as JSON in a text."""
     told = [*objects(output)] if isinstance(output, str) else output if isinstance(output, list) else [output]
     parts = [part for part in told if isinstance(part, dict)]
     said = [text_of(part, "result") or text_of(part, "error") or content_text(part.get("content")) for part in parts]

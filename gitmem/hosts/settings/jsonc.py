@@ -49,7 +49,7 @@ class Node:
         return found[-1] if found else None
 
     def plain(self) -> object:
-        """Return what `json.loads` would have returned."""
+        """Return the value as `json.loads` would."""
         if self.items is None:
             return self.scalar
         if self.is_object:
@@ -129,7 +129,7 @@ def remove(text: str, container: Node, index: int) -> str:
     start = anchor + len(gap)
     tail = text[item.end :] if item.comma is None else text[item.end : item.comma] + text[item.comma + 1 :]
     if _LINE_COMMENT.fullmatch(gap) and not tail.lstrip(" \t").startswith(("\r", "\n")):
-        start = item.start  # what follows on the line would become part of the comment
+        start = item.start  # the rest of the line would become part of the comment
     head = text[:start]
     if item.comma is None and before and before.comma is not None:
         head = head[: before.comma] + head[before.comma + 1 :]

@@ -115,7 +115,7 @@ def _span(text: str, name: str) -> tuple[int, int] | None:
 
 
 def _end(text: str, start: int, end: int) -> int:
-    """Return where a table's last line ends; blank lines and comments after it belong to what follows."""
+    """Return where a table's last line ends; blank lines and comments after it belong to the next table."""
     lines = text[start:end].splitlines(keepends=True)
     while len(lines) > 1 and (not lines[-1].strip() or lines[-1].lstrip().startswith("#")):
         end -= len(lines.pop())

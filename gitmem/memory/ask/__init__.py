@@ -1,1 +1,1 @@
-"""Questions to a model, and what they cost."""
+"""Questions to a model, and their cost."""

@@ -57,7 +57,7 @@ class Asked(Generic[T]):
 
 
 def patience() -> Patience:
-    """Return the retries of spec R6: three, after 1, 2 and 4 seconds, or after what the server says."""
+    """Return the retries of spec R6: three, after 1, 2 and 4 seconds, or after the time the server names."""
     from gitmem.llm.http import Patience
 
     return Patience(tries=4, first=1.0, longest=4.0, random=lambda: 0.5)
@@ -80,7 +80,7 @@ def is_worth_asking(store: Store, subject: str) -> bool:
 
 
 def instructions_for(store: Store, purpose: str) -> str:
-    """Return what a model is told to do for a purpose: the text that the settings have in place of the shipped one.
+    """Return the instructions for a purpose: the text of the settings, else the shipped one.
 
     A store's tracked file can set it only with the person's consent ("Settings"): it is behaviour, not data.
     """
@@ -256,7 +256,7 @@ class Spending(Value):
 
 
 def spending(store: Store) -> Spending:
-    """Return what models cost this store today."""
+    """Return today's cost of models for this store."""
     config, day = store.config.summary, day_of(_ledger(store).today())
     return Spending(
         config.provider,

@@ -1,4 +1,4 @@
-"""The ledger: what models cost a store, by day, and the limits of a day (spec R6).
+"""The ledger: the cost of models for a store, by day, and the limits of a day (spec R6).
 
 An append-only file a day in the private folder; each line is one write. The estimated maximum of a question is written
 before it is asked, its cost after the answer. A process that finds, by the lines before its own, that a limit is

@@ -1,1 +1,1 @@
-"""Sessions, from what hooks delivered to entries in the logs."""
+"""Sessions, from delivered events to entries in the logs."""

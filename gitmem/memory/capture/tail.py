@@ -47,7 +47,7 @@ def in_context(path: str, marker: str) -> bool:
 
 
 def last_answer(path: str, turn: str) -> str:
-    """Return what the agent said last in a turn that ends a transcript; "" if a tool call came after it."""
+    """Return the agent's last text in a turn that ends a transcript; "" if a tool call came after it."""
     lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")
     said, of = "", ""
     for part in records(lines):

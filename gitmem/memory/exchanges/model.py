@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gitmem.model.fact.find import Finding
     from gitmem.store.store import Store
 
-# One question asks for the exchanges of a session and for what lasts of it.
+# One question asks for the exchanges of a session and for its facts.
 _ASKED: dict[str, object] = {
     **SCHEMA,
     "properties": {**cast("dict[str, object]", SCHEMA["properties"]), "facts": FACTS},

@@ -64,7 +64,7 @@ class Made(Value):
 
 
 def turns_of(parts: Iterable[Record], session: str, host: str) -> list[Turn]:
-    """Return the turns of a finished session's transcript; `host` is what entries call the host."""
+    """Return the turns of a finished session's transcript; `host` is the host's label in entries."""
     turns = fold(hook_events(parts, None, host))
     return [turn._replace(closed=True) for turn in turns if turn.session in {session, ""}]
 

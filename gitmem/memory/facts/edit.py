@@ -29,7 +29,7 @@ _MAX_LISTED = 5
 
 
 class MovedOnError(GitmemError):
-    """A fact is not any more as the person saw it who changes it."""
+    """A fact has changed since the person who edits it saw it."""
 
 
 def find_fact(store: Store, identifier: str) -> Fact:

@@ -273,7 +273,7 @@ def _of_entry(entry: Entry, kind: FactKind) -> Finding | None:
 
 
 def moment_of(entry: Entry) -> datetime:
-    """Return when an entry was made, in UTC: its id says so, whatever the time zone of its line."""
+    """Return when an entry was made, in UTC: from its id, as its line may have another time zone."""
     return datetime.fromtimestamp(milliseconds_of(entry.id) / 1000, UTC).replace(microsecond=0)
 
 

@@ -203,7 +203,7 @@ class _Batch:
 
 
 def rotate_if_full(transaction: Transaction, store: Store) -> str | None:
-    """Rotate a full `memory.md`, so that what follows goes into the new one (spec R4); returns the archive."""
+    """Rotate a full `memory.md`, so that later entries go into the new one (spec R4); return the archive."""
     config = store.config.rotation
     size = len(transaction.read(MEMORY) or b"")
     if not needs_rotation(size, Limits(config.threshold_tokens, config.carryover_tokens)):

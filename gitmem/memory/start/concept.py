@@ -1,4 +1,4 @@
-"""The concept of the last exchange (spec V3, R8): what older sessions did about the same.
+"""The concept of the last exchange (spec V3, R8): what older sessions did on its subject.
 
 Tested through `tests/memory/start/test_facts.py`.
 """

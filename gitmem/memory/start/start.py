@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 LAST_LINES = 50  # of memory.md (spec R8)
 _MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # read of a file: of a larger one, its beginning and end
-_RECENT = 6_000  # characters at the end of memory.md that say what is being worked on
+_RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
 _MAX_PENDING = 3
 _MARK = re.compile(r" \^[0-9a-z]{1,10}([0-9a-z]{10})\r?$", re.MULTILINE)  # an id's digest
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
@@ -122,7 +122,7 @@ def start_parts(
 
 
 def _close(store: Store) -> str:
-    """Return the last lines: what can be asked for."""
+    """Return the last lines: commands and tools for more."""
     return "\n".join([_ASK] * (store.config.save.mode == "ask") + [_MORE, f"</{FENCE}>"])
 
 
@@ -160,7 +160,7 @@ def _entries(
 
 
 def _brief(piece: str) -> str:
-    """Return an entry without what says nothing to a new session: seconds, tags, keywords, that all went well."""
+    """Return an entry without details that do not help a new session: seconds, tags, keywords, a good outcome."""
     return _NOTHING.sub("", _LONG_HEAD.sub(r"- [\1] \2", piece, count=1))
 
 

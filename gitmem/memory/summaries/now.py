@@ -17,7 +17,7 @@ _DECIDED = (FactKind.DECISION, FactKind.PREFERENCE, FactKind.RULE)
 
 
 def as_of_now(summary: Summary, store: Store) -> Summary:
-    """Return a summary with marks on what ended, and the issues that were resolved since."""
+    """Return a summary with marks on ended decisions, and on issues that were resolved since."""
     marks = known_marks(store)
     return summary._replace(
         themes=tuple(one._replace(summary=with_marked_words(one.summary, marks)) for one in summary.themes),

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from gitmem.text.newlines import newline_of
 from gitmem.values import Value
 
-TYPE_CHECKING = False  # what reads and edits YAML is imported when a header is asked about: a save never does
+TYPE_CHECKING = False  # YAML is imported when a header is read: a save never does
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -39,7 +39,7 @@ class Document(Value):
     """A markdown file with optional YAML front matter; `parse`, the way to make one, renders back to the same bytes."""
 
     header: str | None  # the YAML between the fences, each line with its end; None: no front matter
-    body: str  # what follows the closing fence's line, or everything but a byte order mark
+    body: str  # the text after the closing fence's line, or all without a byte order mark
     opening: str = ""  # the byte order mark and the opening fence's line, as far as they are there
     closing: str = ""  # the closing fence's line
 

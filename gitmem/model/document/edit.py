@@ -26,7 +26,7 @@ _BOM = "\ufeff"
 
 
 def load_mapping(text: str, *, load: Callable[..., object] | None = None) -> dict[str, object]:
-    """Return what the YAML mapping in `text` says; nothing at all, or comments alone, is an empty mapping.
+    """Return the YAML mapping in `text`; nothing, or comments alone, is an empty mapping.
 
     Keys are the words that stand in the text (`on`, `2024`, `no`), never a bool, a number or a date. `load` reads the
     text in place of `yaml.load`, whose signature it has. Raises `YamlTextError` for anything but one mapping, for a

@@ -94,7 +94,7 @@ def may_contradict(one: str, other: str) -> bool:
 
 
 def ends(newer: str, older: str) -> bool:
-    """Say whether a fact is a statement of change ("replace X with Y") that ends what an older fact chose."""
+    """Return whether a fact is a statement of change ("replace X with Y") that ends an older fact's choice."""
     change, claim = read_claim(newer), read_claim(older)
     if change is None or claim is None or not change.ended or claim.negated:
         return False

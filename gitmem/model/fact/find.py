@@ -167,7 +167,7 @@ def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Ite
 
 
 def _of_answer(turn: Turn, after: str, files: Sequence[str]) -> Iterator[Finding]:
-    """Yield decisions and issues that an answer states, what `after` accepts of it, and a fix carried out."""
+    """Yield decisions and issues of an answer, its proposals that `after` accepts, and a fix carried out."""
     cues = find_cues(human_text(turn.answer))
     for cue in cues:
         kind, confidence = _OF_AN_ANSWER.get(cue.type, (None, 0.0))
@@ -205,7 +205,7 @@ def _is_understood(sentence: str) -> bool:
 
 
 def _warnings(answer: str) -> Iterator[str]:
-    """Yield what an answer warns of ("One thing to watch: ..."), without that label."""
+    """Yield the warnings of an answer ("One thing to watch: ..."), without the label."""
     for block in blocks(human_text(answer)):
         for sentence in sentences_of(block):
             label = _re(factwords.WARNED).match(sentence)
@@ -215,7 +215,7 @@ def _warnings(answer: str) -> Iterator[str]:
 
 
 def _changes(answer: str) -> Iterator[str]:
-    """Yield what an answer says to be otherwise from now on ("X is now Y instead of Z")."""
+    """Yield the statements of change in an answer ("X is now Y instead of Z")."""
     for block in blocks(human_text(answer)):
         for sentence in sentences_of(block) if block.kind in (Kind.PARAGRAPH, Kind.ITEM) else ():
             masked = mask_code(sentence)

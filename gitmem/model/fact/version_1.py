@@ -35,7 +35,7 @@ class Brought(Value):
 
 
 def lines_to_facts(body: str, known: Mapping[str, Fact], newline: str = "\n") -> Brought:
-    """Return what the body of `memory.md` of version 1 becomes; `known` are the facts there are, by id.
+    """Return the new body for a `memory.md` of version 1; `known` are the existing facts, by id.
 
     The line of a fact that does not hold is left out.
     """

@@ -77,7 +77,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class ErrorSeen:
-    """A failed call: the command, the error's type and message, and what then worked ("" if nothing yet)."""
+    """A failed call: the command, the error's type and message, and the call that then worked ("" if none yet)."""
 
     at: str
     command: str

@@ -33,7 +33,7 @@ class MergedBody(Value):
 
 
 class _Part(Value):
-    """A section: its heading's line, what stands under it, the blank lines at its end, and whether it is the last."""
+    """A section: its heading's line, its text, the blank lines at its end, and whether it is the last."""
 
     heading: str
     title: str
@@ -154,7 +154,7 @@ def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
         texts = [body.entries.get(entry) for body in (base, older, newer)]
         text = _settled(texts)
         if text is None and texts[1] and texts[2] and is_fact_id(entry):
-            text = texts[2]  # the merged fact says what its line says
+            text = texts[2]  # as the merged fact's line
         elif text is None and texts[1] and texts[2]:
             text = texts[2]
             copy, copied = _copy(entry, texts[1])

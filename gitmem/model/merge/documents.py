@@ -43,7 +43,7 @@ from gitmem.values import Value
 REVIEW = "review"  # the field of the front matter
 _BESIDE = ".other-"  # in the name of a version kept beside a file
 _DIGEST = 8
-_REWRITTEN = "patterns/"  # documents whose bodies gitmem writes anew from what their headers say
+_REWRITTEN = "patterns/"  # documents whose bodies gitmem derives from their headers
 _STEM = 60  # bytes kept of a name
 _UNTOLD = "\x01what both sides changed "
 _MARKERS = re.compile(

@@ -15,7 +15,7 @@ from gitmem.text.difference import changed_range
 
 _CHUNK = 1 << 20  # bytes searched at a time
 _SUMS = 1 << 16  # different sums: one window in so many matches by chance
-# Digests that a record, and all records, may cost beyond three times what chance explains. One takes some 40 ms.
+# Digests that a record, and all records, may cost beyond three times as many as chance explains. One takes some 40 ms.
 _SPARE, _SPARE_IN_ALL = 4, 20
 _TIMES = 3
 

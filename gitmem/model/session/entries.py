@@ -192,7 +192,7 @@ def _told_from(failure: Failure, roots: Sequence[str]) -> Failure:
 
 
 def fields_of(turn: Turn, asked: str, done: str, files: Sequence[str], answer_chars: int) -> Fields:
-    """Return what the daily log says of a turn (docs/format.md, "Turns")."""
+    """Return the fields of a turn's entry in the daily log (docs/format.md, "Turns")."""
     words = _words(asked or done)
     errors = []
     for failure in turn.failures:
@@ -249,7 +249,7 @@ def _is_mended(failure: Failure) -> bool:
 
 
 def _mended(failure: Failure, words: Words) -> str:
-    """Return what fixed a failure: the command that then worked, or the action before the same command did."""
+    """Return the mend of a failure: the command that then worked, or the action before the same command did."""
     if failure.explained:
         return failure.explained
     if failure.fixed_by == failure.command and failure.meanwhile:

@@ -80,7 +80,7 @@ def render(exchange: Exchange) -> Entry:
 
 
 def parse(entry: Entry) -> Exchange | None:
-    """Return the exchange in an entry; None if it is none, or only what its turn wrote (`is_raw`)."""
+    """Return the exchange in an entry; None if it has none, or only the turn as it was captured (`is_raw`)."""
     if entry.label != LABEL or is_raw(entry.text):
         return None
     first, *lines = entry.text.split("\n")

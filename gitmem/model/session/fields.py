@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 ANSWER, NOTED, ERROR, FILES, OUTCOME = "**Answer:**", "**Noted:**", "**Error:**", "**Files:**", "**Outcome:**"
-MENDED = " → "  # in an error, before what mended it
+MENDED = " → "  # in an error, before its mend
 _MARK = r"(?m)^\*\*(Answer|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
 
@@ -70,7 +70,7 @@ def split_fields(text: str) -> Fields:
 
 
 def join_fields(before: Fields, after: Fields) -> Fields:
-    """Return the fields of a turn of which two parts were captured: what one of them lacks, the other has.
+    """Return the fields of a turn joined from two captured parts.
 
     Of two requests or answers the later stays where it holds the earlier; else both stay, the earlier first.
     """

@@ -24,7 +24,7 @@ _HEAD, _TAIL = 20, 9  # lines that a longer code block keeps
 _READ = 400_000  # characters of a text; real ones have a few thousand
 _LONGEST = 1_000  # characters of a piece of a line without an end
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=\S)|(?<=[。！？])")  # noqa: RUF001
-_BEGINNING = 0.6  # share of what is kept that comes from the beginning
+_BEGINNING = 0.6  # share of the kept text that comes from the beginning
 _FENCE = re.compile(r"[ \t]{0,12}(?P<mark>`{3,}|~{3,})")
 _HEADING = re.compile(r"#{1,6}[ \t]+(?P<title>\S.*)")
 # A finding, a decision or a cause, in a sentence between two tool calls.
@@ -44,7 +44,7 @@ _NO_STATEMENT = re.compile(
 
 
 class _Piece(Value):
-    """A part of a text that is kept or left out as a whole, and what stands between it and the part before it."""
+    """A part of a text, kept or left out as a whole, and the gap before it."""
 
     text: str
     gap: str = "\n\n"

@@ -94,7 +94,7 @@ def human_text(text: str) -> str:
     if any(f"<command-name>{name}</command-name>" in text for name in _HOST_COMMANDS):
         return ""
     text = without_elements(text, _ELEMENTS)
-    for tag in _TAGS:  # a command of the person's own: its name and what it was given
+    for tag in _TAGS:  # a command of the person's own: its name and arguments
         text = text.replace(tag, " ")
     text = text.strip()
     return "" if text.startswith(_NOT_SAID) else text

@@ -1,4 +1,4 @@
-"""Judge how a turn ended: by its tests and releases, its errors, its answer, and what the person said next. Pure.
+"""Judge the outcome of a turn by its tests and releases, its errors, its answer, and the person's next prompt. Pure.
 
 One judge for all views of an exchange and for episodes; `bench/outcomes.py` compares it with turns labelled by hand.
 """

@@ -18,7 +18,7 @@ _SAID = 500  # characters of the output of a command that worked
 def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claude-code") -> Iterator[HookEvent]:
     """Yield the prompts, tool uses, words and last answers of a transcript, times in `zone` (None: this machine's)."""
     calls: dict[str, Record] = {}
-    last: Record | None = None  # what the agent said last, perhaps its answer
+    last: Record | None = None  # the agent's last text, perhaps its answer
     turn = ""
 
     def said(kind: HookKind) -> Iterator[HookEvent]:

@@ -24,7 +24,7 @@ _BETWEEN = " \t\r\n\ufeff"  # characters around objects
 _TRIES = 50  # positions of a damaged line where another object may begin
 _DECODER = json.JSONDecoder(strict=False)
 _BEFORE_TIME = datetime(1970, 1, 1, tzinfo=UTC)
-_YEARS = range(1970, 9999)  # at the edges of what a `datetime` can be, another time zone has no such time
+_YEARS = range(1970, 9999)  # a `datetime` at the edges of its range cannot change its time zone
 
 
 class Role(StrEnum):

@@ -107,7 +107,7 @@ _OF_TURN = (
     HookKind.SAID,
     HookKind.INTERRUPTED,
 )
-_ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of what happened in the same moment
+_ORDER = {kind: index for index, kind in enumerate(HookKind)}  # of events in the same moment
 
 
 def turn_key(event: HookEvent) -> str:

@@ -48,7 +48,7 @@ def newest_sessions(pieces: Sequence[str], tokens: int) -> str:
 
 
 def with_more(text: str, known: Collection[str], before: str, newline: str) -> str:
-    """Return what stays of a section with a line below its heading that says how many facts have no line in it.
+    """Return the rest of a section, with a line below its heading that counts the facts without a line.
 
     `known` are the ids of the section's facts, as far as they were read; `before` is the section as it was. Where none
     were read, the ids that it had and the number that it named tell.

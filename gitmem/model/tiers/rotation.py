@@ -1,4 +1,4 @@
-"""Rotation planned as a value (spec R2, R3, P2): what the archive is called, what stays.
+"""Rotation planned as a value (spec R2, R3, P2): the archive's name, and the text that stays.
 
 The archive is the whole file, byte for byte. What stays, in the order in which it stood:
 
@@ -56,7 +56,7 @@ def plan_rotation(
     limits: Limits,
     uses: Mapping[str, Mapping[str, int]] | None = None,
 ) -> Rotation | None:
-    """Return what a rotation at local time `stamp` (`YYYYMMDD_HHMMSS`) makes of a document, None if it need not rotate.
+    """Return the rotation of a document at local time `stamp` (`YYYYMMDD_HHMMSS`), None if it need not rotate.
 
     `header` is what stands before the body, and stays: were it alone over the threshold, every save would rotate, so
     then none does. `taken` are the paths of archives that exist already: a second rotation in one second gets a suffix,
@@ -117,7 +117,7 @@ def _tail_of_parts(
 
 
 def _shortened(body: str, part: Section, tokens: int, uses: Mapping[str, int]) -> str:
-    """Return a section cut to its heading and what stays of it; "" if only the heading would fit."""
+    """Return a section shortened to its heading and its end; "" if only the heading would fit."""
     text = body[part.start : part.end]
     facts = {*uses} - facts_in(body[: part.start] + body[part.end :]) if uses else set()
     newline = "\r\n" if "\r\n" in body[part.start : part.body] else "\n"

@@ -30,7 +30,7 @@ FEWEST_SENTENCES, MOST_SENTENCES = 10, 15  # of the overall text (spec R5)
 MAX_NAME = 80
 MAX_TEXT = 600
 MAX_SESSIONS = 12
-MAX_MARK = 40  # characters of a date or of what tells a session; an UUID has 36
+MAX_MARK = 40  # characters of a date or a session's id; an UUID has 36
 _MAX_HEADER = 60_000
 MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two thousand
 

@@ -1,1 +1,1 @@
-"""The order of hits, and what a hit shows."""
+"""The order of hits, and their snippets."""

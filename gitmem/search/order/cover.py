@@ -19,7 +19,7 @@ _SEVERAL = re.compile(
     re.IGNORECASE,
 )
 _AGAIN = 0.6  # of the worth of a word that hits before have
-_FIRST = 6  # hits that stay first whatever they share
+_FIRST = 6  # hits that stay first even if they share words
 _MOST = 30  # hits among which those are chosen
 
 

@@ -23,7 +23,7 @@ _FIRST = 3  # hits of which one has to be good for any to be
 
 
 class Word(Value):
-    """A word of a query: its weight, and what each term of it counts."""
+    """A word of a query: its weight, and the share of each of its terms."""
 
     weight: float
     terms: tuple[tuple[int, float], ...]
@@ -39,7 +39,7 @@ class Worth(Value):
 
 
 def worths(hits: Sequence[Ranked], query: Query) -> list[Worth]:
-    """Return what each hit, the best first, is worth; for a query without words none is weak."""
+    """Return the worth of each hit, the best first; for a query without words none is weak."""
     if not query.terms:
         return [Worth()] * len(hits)
     words: list[Word] | None = None

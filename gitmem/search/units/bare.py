@@ -17,7 +17,7 @@ _GAPS = r"\n{3,}"
 
 
 def bare_text(text: str) -> str:
-    """Return a text of entries without frames, ids and what repeats the text."""
+    """Return a text of entries without frames, ids and repetitions."""
 
     def label(found: re.Match[str]) -> str:
         return "" if found["label"] in _SILENT else f"{found['label']}: "

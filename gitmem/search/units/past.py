@@ -20,7 +20,7 @@ _TELLERS = ("weekly/", "monthly/")
 
 
 class PastUnits(Units):
-    """The entries of a log as `commit` has it; what a person wrote between them stands in the log of its week."""
+    """The entries of a log as `commit` has it; text that a person wrote between them is in the log of its week."""
 
     def __init__(self, path: str, data: bytes, commit: str) -> None:
         super().__init__(path, data)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gitmem.store.history.records import CommitRecord
     from gitmem.store.store import Store
 
-_SAID = (Op.TURN, Op.SAVE)  # operations whose commits name what was said
+_SAID = (Op.TURN, Op.SAVE)  # operations whose subjects quote the session
 _MAX_NAMED = 5
 
 

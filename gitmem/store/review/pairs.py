@@ -51,7 +51,7 @@ def waiting_pairs(store: Store) -> list[Pair]:
 
 
 def authors_of(store: Store, facts: Iterable[Fact]) -> Mapping[str, Author]:
-    """Return who committed each of these facts first, by id; walks history once."""
+    """Return the first author of each of these facts, by id; walks history once."""
     paths = {fact.path: fact.id for fact in facts}
     if not paths:
         return {}

@@ -122,7 +122,7 @@ def _here(store: Store, tips: Collection[str]) -> _Here:
 
 
 def _count(store: Store, walked: Sequence[Written], tallies: Mapping[str, _Tally], here: _Here) -> int:
-    """Tally what each purge would change in files; return how many bytes the commits added."""
+    """Count the changes of files by each purge; return the number of bytes that the commits added."""
     anything = Replacer({text for tally in tallies.values() for text in tally.replacer.texts})
     grown = 0
     for path, oid, data, before in _contents(store, walked):

@@ -133,7 +133,7 @@ def _complaint(change: PathChange, reserved: Collection[str]) -> str | None:
         return "whose name leads out of the store or into git's own folder"
     if any(ord(character) < 32 or ord(character) == 127 for character in change.path):  # noqa: PLR2004
         return "with control characters in its name"
-    # NTFS ignores what follows a colon or backslash, and trailing dots and blanks, in a folder's name.
+    # NTFS ignores the part after a colon or backslash, and trailing dots and blanks, in a folder's name.
     top = fold(parts[0]).replace("\\", ":").partition(":")[0].rstrip(". ")
     if top == TEMPORARY:
         return "where gitmem keeps its own temporary files"

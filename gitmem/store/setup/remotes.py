@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 REFS = "refs/gitmem/remotes"  # the tips of each remote's branches at the last sync
 FETCHED = "refs/gitmem/fetched"  # the tips fetched last, merged or not
 DEFAULT = "origin"
-ONCE = "_once"  # of what is read once and not kept; no remote that a person adds can have this name
+ONCE = "_once"  # the name of a remote that is read once and not kept; no person can add one of this name
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,40}")
 _PROJECTS = "project's"  # in place of a URL: use the project's remote
 
@@ -121,7 +121,7 @@ def remove_remote(store: Store, name: str) -> None:
 
 
 def forget(store: Store, name: str) -> None:
-    """Delete the refs that say what a remote of this name held."""
+    """Delete the remote-tracking refs of a remote of this name."""
     git = _git(store)
     tracking = [f"refs/remotes/{name}/"] if _file(store) is None else []
     for ref, oid in read_refs(git, f"{REFS}/{name}/", f"{FETCHED}/{name}/", *tracking).items():

@@ -107,7 +107,7 @@ class Spool:
             os.rename(os.path.join(self.folder, name), target)
 
     def keep_aside(self, name: str, data: bytes) -> str:
-        """Write what cannot be committed to the folder `aside`, the same bytes once; return the path."""
+        """Write bytes that cannot be committed to the folder `aside`, the same bytes once; return the path."""
         import hashlib
 
         stem, dot, suffix = name.rpartition(".")

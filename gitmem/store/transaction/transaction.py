@@ -58,7 +58,7 @@ class Transaction:
         self._state: dict[str, bytes | None] = {}
         self._on_disk: dict[str, bytes | None] = {}
         self._edits: dict[str, bytes | None] = {}
-        self._tips: dict[str, bytes | None] = {}  # of the edits: what the tip has
+        self._tips: dict[str, bytes | None] = {}  # content of edited files at the tip
         self._modes: dict[str, str] = {}
 
     def read(self, path: str) -> bytes | None:

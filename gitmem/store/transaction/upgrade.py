@@ -33,7 +33,7 @@ _LINKED = ("sessions", "concepts", "facts", "weekly", "monthly")  # folders whos
 
 
 def upgrade(transaction: Transaction, version: int) -> None:
-    """Add the commit that makes this store one of `version`; what cannot be read or changed stays as it is."""
+    """Add the commit that makes this store one of `version`; unreadable files stay as they are."""
     changes: dict[str, bytes | None] = {
         FORMAT: _VERSION.sub(f"version: {version}".encode(), transaction.read(FORMAT) or b"", count=1)
     }

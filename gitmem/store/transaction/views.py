@@ -62,7 +62,7 @@ class Shelf:
         return self.facts[identifier]
 
     def with_successors(self, identifiers: Iterable[str]) -> dict[str, Fact]:
-        """Return the facts that there are of these, and what took their place."""
+        """Return the existing ones of these facts, and their successors."""
         found: dict[str, Fact] = {}
         wanted = list(identifiers)
         while wanted:

@@ -60,7 +60,7 @@ def forget_transcripts(store: Store, before: datetime | None = None, *, dry_run:
 
 
 def _divide(store: Store, before: datetime | None) -> tuple[Forgotten, list[Transcript]]:
-    """Return a result that counts what will be forgotten, and the transcripts to keep."""
+    """Return the counts of transcripts to forget, and the transcripts to keep."""
     stored = sessions(store)
     forgotten = [item for item in stored if before is None or item.started < before]
     kept = [item for item in stored if item not in forgotten]

@@ -17,7 +17,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The result of a check; `details` lists the places, a line each, `remedy` says what to do."""
+    """The result of a check; `details` lists the places, a line each, and `remedy` is an instruction."""
 
     check: str
     level: Level

@@ -1,4 +1,4 @@
-"""Read what an English sentence prescribes.
+"""Read the claim of an English sentence.
 
 No grammar: a phrase begins at a preposition, the part before the first one has the verb and its object. That is enough
 for the short sentences in which people state rules and decisions.
@@ -119,7 +119,7 @@ _WORD = re.compile(r"[^\s,;:()!]+|[,;:()!]")
 
 
 def read_english(sentence: str) -> Claim | None:
-    """Return what an English sentence prescribes, None for a question, a problem or an event of the past."""
+    """Return the claim of an English sentence, None for a question, a problem or an event of the past."""
     sentence = " ".join(sentence.replace("`", "").replace("\u2019", "'").split()).rstrip(".")
     if _NO_STATEMENT.search(sentence) or _PROBLEM.search(sentence):
         return None

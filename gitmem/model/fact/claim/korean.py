@@ -1,4 +1,4 @@
-"""Read what a Korean sentence prescribes.
+"""Read the claim of a Korean sentence.
 
 The particles say what a word is: 은/는/이/가 the subject, 을/를 the object, (으)로 by which or as which, 에 where.
 A noun without a particle belongs to the next one ("세션 캐시는").
@@ -58,7 +58,7 @@ _MAX_VERBS = 3  # words that a predicate has at most
 
 
 def read_korean(sentence: str) -> Claim | None:
-    """Return what a Korean sentence prescribes, None for a question, a problem or an event of the past."""
+    """Return the claim of a Korean sentence, None for a question, a problem or an event of the past."""
     sentence = " ".join(sentence.replace("`", "").split()).rstrip(" .!。")
     if _QUESTION.search(sentence):
         return None

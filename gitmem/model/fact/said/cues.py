@@ -1,4 +1,4 @@
-"""The patterns by which `gitmem.model.fact.said.statements` finds what a person states in English.
+"""The patterns by which `gitmem.model.fact.said.statements` finds a person's statements in English.
 
 Regular expressions, case ignored, matched in single sentences of some hundred characters in which code and quotations
 are masked; every repetition is bounded or followed by a character it cannot match. They match what a *person* says to
@@ -21,12 +21,12 @@ OPENING = (
     r"|remember that|no(?=[,:;.!]|\s+(?:please|never|always|do not|don't|you|we|i)\b)"
     rf"|{cues_ko.OPENING})\b(?:\s[\u2013\u2014-]{{1,2}}\s+|[,:;.!]{{0,2}}\s+)){{0,4}}"
 )
-# "A few preferences: ..." and "Convention: ...": what follows stands for itself, and is a preference.
+# "A few preferences: ..." and "Convention: ...": the rest is a preference by itself.
 LEAD = (
     r"^[^:.?!]{0,80}\b(?:preferences?|conventions?|how i (?:like|want|prefer)[^:]{0,30}|ground rules|house rules|rules?"
     r"|guidelines|constraints?|requirements?)\b[^:.?!]{0,40}:\s"
 )
-# "Remember: ...", "Note to self: ...": what follows stands for itself, and is a rule.
+# "Remember: ...", "Note to self: ...": the rest is a rule by itself.
 NOTE = r"^(?:please )?(?:remember|keep in mind|bear in mind|note to self|for the record|don't forget)\s?:\s"
 _I = r"(?:i|we)(?:'d|'ll| would| will)? (?:also |only |just |really |still |all |both )?"
 _CHOOSE = (
@@ -202,7 +202,7 @@ PRONOUN = rf"{_POINTS_AFTER} (?:it|them|one){_AFTER_IT}"
 JOINT = r"\s(?:and|but|or)\s"
 # A sentence that begins with a pronoun for something in the sentence before it.
 LEANS_BACK = rf"^{OPENING}(?:it|this|these|those|they|he|she|there|here|which|that)(?:'s|'d|n't|\b)"
-# Agreement of an answer with what a question proposes ("can't we just use X?").
+# Agreement of an answer with a proposal in a question ("can't we just use X?").
 AGREED = (
     r"^\W*(?:you're (?:absolutely |totally |quite )?right|you are right|good (?:point|idea|catch|call)|great idea|yes\b"
     r"|agreed|absolutely|sure\b|makes sense|fair point|done\b|switched|네\b|맞습니다|맞아요|좋은|동의|그렇게|알겠)"
@@ -244,7 +244,7 @@ HOW = (
     r"|\bneeds? (?:the|a|to)\b"
     r"|하면\s(?:됩니다|돼요|된다)|해야\s(?:합니다|해요|한다)"
 )
-# "One thing to watch: ...": what an answer warns of.
+# "One thing to watch: ...": the warning of an answer.
 WARNED = (
     r"^(?:gotchas?|caveat|one thing to (?:watch|know|note|remember)(?: out for)?|watch out|heads[- ]up"
     r"|for future reference"

@@ -1,4 +1,4 @@
-"""The patterns by which `gitmem.model.fact.said.statements` finds what a person states in Korean; see `cues`.
+"""The patterns by which `gitmem.model.fact.said.statements` finds a person's statements in Korean; see `cues`.
 
 Tested through `tests/model/fact/said/test_statements.py`.
 """
@@ -6,7 +6,7 @@ Tested through `tests/model/fact/said/test_statements.py`.
 from __future__ import annotations
 
 OPENING = r"그리고|그런데|근데|아니|네|응|그래|좋아|참고로|아|그럼|그러면|아 그리고|일단은"
-# "기억해: ..." and its kin: what follows stands for itself, and is a rule.
+# "기억해: ..." and its kin: the rest is a rule by itself.
 NOTE = (
     r"^(?:꼭\s)?(?:기억(?:해|하자|해줘|해 줘|해둬|해 둬|하세요|할 것)|메모(?:해|해 ?줘|해 ?둬)|명심해|잊지\s?(?:마"
     r"|말아줘|마세요)|원칙|규칙|컨벤션)"

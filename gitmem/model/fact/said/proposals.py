@@ -64,7 +64,7 @@ _NOT = r"[?\uff1f]\W*$|\b(?:if you|would you|want me|should i|let me|maybe|might
 
 
 def accepted_proposals(turn: Turn, after: str) -> Iterator[Statement]:
-    """Yield what the answer of a turn proposes and the next prompt, `after`, accepts."""
+    """Yield the proposals in a turn's answer that the next prompt, `after`, accepts."""
     if not after or _re(_OBJECTS).search(after[:200]):
         return
     parts = blocks(turn.answer)

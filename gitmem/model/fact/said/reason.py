@@ -1,4 +1,4 @@
-"""Take the reason off a statement: "Use pnpm, because the lock file is shared" says what, and why. Pure.
+"""Split the reason off a statement such as "Use pnpm, because the lock file is shared". Pure.
 
 Patterns are bounded, for sentences of some hundred characters. Tested through `tests/model/fact/said/test_reason.py`.
 """

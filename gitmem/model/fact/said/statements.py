@@ -50,7 +50,7 @@ class Statement(Value):
 
 
 def statements_of(prompt: str, answer: str = "") -> list[Statement]:
-    """Return what a person's prompt states; a proposal in the form of a question counts if the answer agrees."""
+    """Return the statements in a prompt; a proposal in the form of a question counts if the answer agrees."""
     if len(prompt) > _OWN_WORDS or prompt.startswith("/"):
         return []
     found: list[Statement] = []
@@ -156,7 +156,7 @@ def _leaning(sentence: str, before: _Before) -> Iterator[Statement]:
 
 
 def _proposed(question: str, answer: str) -> Iterator[Statement]:
-    """Yield what a question proposes and the answer agrees with ("can't we just use X?", "we shouldn't ..., or?")."""
+    """Yield the proposals in questions that the answer accepts ("can't we just use X?", "we shouldn't ..., or?")."""
     if not _re(cues.AGREED).match(answer):
         return
     proposal, tagged = _re(cues.PROPOSED).match(question), _re(cues.TAGGED).match(question)

@@ -1,4 +1,4 @@
-"""The lines of facts in `memory.md`: views that follow their facts, and what a person's edit of a line means.
+"""The lines of facts in `memory.md`: views that follow their facts, and a person's edits of them.
 
 A line is an entry with the id of its fact. Struck out, ticked off or deleted, it ends the fact; reworded, it rewords it
 (docs/format.md, "Facts").
@@ -111,7 +111,7 @@ def _turn_of(state: Entry, entries: Sequence[FoundEntry]) -> str:
 
 
 def line_edits(before: str, after: str) -> LineEdits:
-    """Return what a person's edit of the body of `memory.md` means for the facts whose lines it had.
+    """Return the changes of facts that follow from a person's edit of their lines in `memory.md`.
 
     A body without any text says nothing: somebody emptied the file.
     """

@@ -22,7 +22,7 @@ MENDED = 0.6  # share of an issue's words that its fix has
 # Characters of a sentence: a shorter one is not understood later, a longer one is data.
 _SHORTEST = 9
 _LONGEST = 600
-_LEADS_ON = (":", "\uff1a")  # ends of a sentence that introduces what follows
+_LEADS_ON = (":", "\uff1a")  # ends of a sentence that introduces the next
 _LOOK_AT = 400_000  # characters of an answer; real ones have a few thousand
 
 
