@@ -1,0 +1,69 @@
+"""The advice that the first prompt of a task is given unasked: what helped, what did not, what belongs to its files."""
+
+from __future__ import annotations
+
+from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
+from gitmem.memory.guide.advice.past import EPISODES, of_episodes, useful
+from gitmem.memory.guide.advice.project import names_project, of_project
+from gitmem.memory.learned.similar import ranked_episodes
+from gitmem.text.fence import cannot_close
+from gitmem.text.tokens import estimate_tokens
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from gitmem.search.order.hits import Hit
+    from gitmem.store.store import Store
+
+TOKENS = 120
+_LINES = 4
+_TITLES = {Part.AVOID: "Avoid", Part.TRY: "Try", Part.CHALLENGE: "Expect", Part.APPROACH: "Known"}
+
+
+class Advice(Value):
+    """A line for an agent, and the ids of its sources."""
+
+    text: str
+    ids: tuple[str, ...]
+
+
+def advise(store: Store, task: str, hits: Sequence[Hit], session: str, known: Collection[str]) -> list[Advice]:
+    """Return advice for a task in at most `TOKENS`, from the episodes among these hits and from the project.
+
+    What the session was told, and its own episodes, are left out. The approach is left to the memories themselves.
+    """
+    episodes = [
+        one
+        for one in useful(ranked_episodes(store, hits))
+        if one.episode.id not in known and not (session and one.episode.session[:8] == session[:8])
+    ]
+    shares: dict[str, float] = {}
+    for hit in hits:
+        shares.setdefault(hit.path, hit.worth.share)
+    lines = [line for line in of_episodes(episodes[:EPISODES], shares, {}) if line.part is not Part.APPROACH]
+    kind = kind_of(task)
+    if names_project(task, kind):
+        lines += [line for line in of_project(store, task, kind) if line.sources[0] not in known]
+    lines.sort(key=lambda line: list(_TITLES).index(line.part))
+    return _short(lines)
+
+
+def without_repeats(advice: Sequence[Advice], told: Sequence[str]) -> list[Advice]:
+    """Return the advice that none of these texts holds."""
+    return [one for one in advice if not is_repeated(one.text, told)]
+
+
+def _short(lines: Sequence[Line]) -> list[Advice]:
+    """Return the first lines that fit, each once."""
+    kept: list[Advice] = []
+    left = TOKENS
+    for line in lines:
+        names = " ".join(source if "/" in source else f"^{source}" for source in line.sources)
+        text = cannot_close(f"{_TITLES[line.part]}: {line.text} ({names})")
+        size = estimate_tokens(text) + 1
+        if size <= left and len(kept) < _LINES and not is_repeated(text, [one.text for one in kept]):
+            kept.append(Advice(text, line.sources))
+            left -= size
+    return kept

@@ -1,0 +1,89 @@
+"""A prompt that begins a task is told what helped and what did not in tasks like it, and what its files need."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from gitmem.memory.guide.advice.short import TOKENS as SHORT
+from gitmem.memory.guide.given import all_given
+from gitmem.memory.guide.prompt import TOKENS, remembered, tell_prompt
+from gitmem.memory.learned.counts import judge
+from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
+from gitmem.model.learned.episode import Episode, episode_id
+from gitmem.model.learned.episode_file import episode_path, render_episode
+from gitmem.model.learned.task import TaskType
+from gitmem.model.session.outcome import Outcome
+from gitmem.text.tokens import estimate_tokens
+
+TASK = "Add retries with backoff to the CSV importer of the prices feed"
+AT = datetime(2026, 11, 2, 9, 0, tzinfo=UTC)
+PAST = Episode(
+    episode_id("s-1", "x2fk7k2m9q0a"),
+    "s-1",
+    "h",
+    AT,
+    AT,
+    TaskType.FEATURE,
+    "Add retries with backoff to the CSV importer of the orders feed",
+    Outcome.SUCCESS,
+    ("x2fk7k2m9q0a",),
+    solution="The importer of the orders feed retries thrice, with backoff.",
+    tips=("TimeoutError: raise the limit to 5 s mended it",),
+    gotchas=("TimeoutError: `sleep 5` did not help",),
+)
+
+
+@pytest.fixture
+def past(desk):
+    """Give a store with an episode, other exchanges, and what is known of a file."""
+    others = "\n".join(
+        f"- [09:{n:02d}:00] **Exchange** #aaaaaaaa: Rename module m{n} to n{n}. ^x{n:02d}k2m9q0xb\n\n"
+        f"  **Answer:** Module m{n} is n{n} now.\n"
+        for n in range(30)
+    )
+    hotspots = Knowledge(KnowledgeKind.HOTSPOTS, ("src/prices.py breaks often (5 errors)",))
+    files = {
+        "daily/2026/11/2026-11-20.md": others.encode(),
+        episode_path(PAST.id, PAST.created): render_episode(PAST),
+        KnowledgeKind.HOTSPOTS.path: render_knowledge(hotspots, None, desk.clock.now),
+    }
+    for name, data in files.items():
+        path = Path(desk.store.root, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return desk
+
+
+def test_a_task_is_told_what_helped_and_what_did_not_once_and_within_its_tokens(past):
+    text = tell_prompt(past.store, "s-9", TASK)
+    assert f"Try: TimeoutError: raise the limit to 5 s mended it (^{PAST.id})" in text
+    assert f"Avoid: TimeoutError: `sleep 5` did not help (^{PAST.id})" in text
+    assert estimate_tokens(text) <= TOKENS
+    assert SHORT <= TOKENS / 2  # most of the room is for what answers the prompt
+    assert PAST.id in next(all_given(past.store.private)).ids
+    assert tell_prompt(past.store, "s-9", TASK) == ""
+
+
+@pytest.mark.parametrize("prompt", ["Add a page with the weather of next week", f"ok, {TASK[:40]}", "still broken"])
+def test_another_task_and_a_follow_up_are_told_nothing(past, prompt):
+    assert remembered(past.store, prompt).text == ""
+
+
+def test_an_episode_of_the_session_itself_is_not_told(past):
+    assert "Try:" not in remembered(past.store, TASK, "s-1").text
+
+
+def test_a_file_that_is_named_is_told_of(past):
+    text = remembered(past.store, "Please clean up src/prices.py").text
+    assert "Expect: src/prices.py breaks often (5 errors) (patterns/project/hotspots.md)" in text
+    assert remembered(past.store, "Please clean up src/orders.py").text == ""
+
+
+def test_advice_that_did_not_help_twice_is_not_given_again(past):
+    for second in range(2):
+        past.clock.now += timedelta(seconds=second)
+        judge(past.store, PAST.id, helped=False)
+    assert "Try:" not in remembered(past.store, TASK).text
