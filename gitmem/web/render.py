@@ -14,6 +14,7 @@ from markupsafe import Markup
 from gitmem.errors import NotFoundError
 from gitmem.machine.moment import local
 from gitmem.machine.resources import resource
+from gitmem.text.quantities import bytes_of, count
 from gitmem.web.pages.concepts import show_concept, show_concepts
 from gitmem.web.pages.facts import KINDS, show_fact, show_facts
 from gitmem.web.pages.find import show_search
@@ -23,7 +24,7 @@ from gitmem.web.pages.review import show_review
 from gitmem.web.pages.sessions import show_session, show_sessions
 from gitmem.web.pages.stats import show_stats, show_sync
 from gitmem.web.pages.timeline import show_commit, show_timeline
-from gitmem.web.shown import markdown, visible
+from gitmem.web.shown import inline, markdown, visible
 
 if TYPE_CHECKING:
     from gitmem.web.pages.view import View
@@ -88,7 +89,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {"time": _time, "day": lambda text: _time(text, "%Y-%m-%d"), "md": markdown, "raw_text": _raw}
+    made.filters |= {"md": markdown, "inline": inline, "raw_text": _raw, "number": count, "size": bytes_of}
+    made.filters |= {"time": _time, "day": lambda text: _time(text, "%Y-%m-%d")}
     return made
 
 

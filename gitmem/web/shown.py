@@ -19,6 +19,7 @@ _TAGS = {
     "p", "br", "hr", "em", "strong", "s", "code", "pre", "blockquote", "ul", "ol", "li",
     "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td",
 }  # fmt: skip
+_CODE = re.compile(r"`([^`\n]+)`")
 MAX_MARKDOWN = 200_000  # characters; longer text is shown as source
 
 
@@ -40,6 +41,11 @@ def visible(text: str) -> str:
         return "" if one == "\r" else f"⟨U+{ord(one):04X}⟩"
 
     return _SUSPECT.sub(name, text)
+
+
+def inline(text: str) -> Markup:
+    """Return a line as HTML in which what stands between backticks is code."""
+    return Markup(_CODE.sub(r"<code>\1</code>", str(Markup.escape(visible(text)))))  # noqa: S704  # it was escaped just now
 
 
 def markdown(text: str) -> Markup:

@@ -8,11 +8,14 @@ import urllib.request
 
 import pytest
 
+from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.machine.resources import resource
+from gitmem.memory.guide.given import Came, Given, record, record_came
 from gitmem.memory.sessions.replay import replay
+from gitmem.store.setup.remotes import REFS, add_remote
 from gitmem.web.export import export
 from gitmem.web.render import MENU
-from tests.web.conftest import Viewer
+from tests.web.conftest import NOW, Viewer
 
 
 def test_every_page_of_an_empty_store_opens(viewer):
@@ -31,6 +34,8 @@ def test_the_first_page_shows_what_the_next_session_is_told(viewer):
     told = next(part for part in home["parts"] if part["title"] == "Facts")
     assert "We deploy on Fridays." in told["text"]
     assert 0 < told["tokens"] < home["tokens"] < home["budget"]
+    assert (told["pieces"], told["of"]) == (1, 1)
+    assert sum(part["tokens"] for part in home["parts"]) + home["frame"] == home["tokens"]
     assert "We deploy on Fridays." in viewer.get("/")
 
 
@@ -64,6 +69,10 @@ def test_the_timeline_goes_on_behind_a_commit_though_others_are_of_the_same_seco
         path = page["next"] and f"/timeline.json?after={page['next']}"
     assert seen == every
     assert viewer.json("/timeline.json?type=decision")["days"]
+    assert viewer.json("/timeline.json")["known"] == {"host": ["cli"], "machine": ["box"]}
+    assert viewer.json("/timeline.json?host=cli&machine=box")["days"]
+    assert not viewer.json("/timeline.json?host=codex")["days"]
+    assert viewer.send("GET", "/timeline.json?session=none").json()["days"] == []
     assert not viewer.json("/timeline.json?machine=nobody")["days"]
     assert not viewer.json("/timeline.json?day=1999-01-01")["days"]
 
@@ -104,6 +113,52 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
     page = demo.json(f"/concept/{concept['id']}.json")
     assert page["name"] == concept["name"]
     assert (len(page["times"]), page["text"]) == (concept["exchanges"], "")
+    assert sum(sum(column["values"]) for column in page["chart"]["columns"]) == concept["exchanges"]
+
+
+def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
+    fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
+    private = demo.open().private
+    for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
+        record(private, Given(NOW, fact["session"], how, (fact["id"],) if tokens else (), tokens, (), 12))
+    record(private, Given(NOW, "another", "prompt", (), 70))
+    record_came(private, Came(NOW, fact["session"], {"prompt": 2}, {"prompt": 1}))
+    session = demo.json(f"/session/{fact['session']}.json")
+    assert session["tokens"] == {"injected": 980, "recalled": 40}
+    assert [(one["how"], one["tokens"]) for one in session["told"]][1:] == [
+        ("prompt", 80),
+        ("recall", 40),
+        ("search", 0),
+    ]
+    assert session["told"][0]["memories"] == [{"id": fact["id"], "fact": fact["description"]}]
+    page = demo.get(f"/session/{fact['session']}")
+    assert "1,020 tokens" in page
+    assert "nothing was found" in page
+    stats = demo.json("/stats.json")
+    assert stats["tokens"]["session"] == {"start": 450, "injected": 75, "recalled": 20, "models": 0}
+    assert stats["spent"]["columns"][-1]["values"] == [900, 150, 40, 0]
+    assert stats["answers"]["columns"][-1]["values"] == [1, 0]
+    page = demo.get("/stats")
+    assert "1 (50%) were used" in page
+    assert page.count("<svg") == page.count("As a table") == 4
+
+
+def test_sync_shows_what_is_to_be_sent_and_merged_and_when_machines_came(viewer, tmp_path):
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", "-C", str(viewer.root), *arguments], capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    subprocess.run(["git", "init", "--quiet", "--bare", str(tmp_path / "remote")], check=True)
+    add_remote(viewer.open(), "origin", str(tmp_path / "remote"))
+    viewer.add("We deploy on Fridays.")
+    (never,) = viewer.json("/sync.json")["remotes"]
+    assert (never["waiting"], "behind" in never) == (None, False)
+    newer = git("-c", "user.name=B", "-c", "user.email=b@b", "commit-tree", "-p", "HEAD~1", "-m", "x", "HEAD^{tree}")
+    git("update-ref", f"{REFS}/origin/{MEMORY_BRANCH}", newer)
+    page = viewer.json("/sync.json")
+    assert (page["remotes"][0]["waiting"], page["remotes"][0]["behind"]) == (1, 1)
+    assert [(one["name"], one["commits"]) for one in page["machines"]] == [("box", 2)]
+    assert "1 commit</td><td>1 commit" in viewer.get("/sync")
 
 
 def test_hostile_memory_is_shown_and_not_obeyed(viewer):

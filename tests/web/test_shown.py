@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.web.shown import MAX_MARKDOWN, markdown, visible
+from gitmem.web.shown import MAX_MARKDOWN, inline, markdown, visible
 
 
 @pytest.mark.parametrize(
@@ -62,6 +62,11 @@ def test_where_a_link_leads_is_shown():
 
 def test_an_entity_hides_no_character():
     assert "⟨U+202E⟩" in markdown("a&#x202e;b")
+
+
+def test_only_backticks_make_code_of_a_line():
+    assert inline("run `a <b>` and ``") == "run <code>a &lt;b&gt;</code> and ``"
+    assert inline("`\u202e`<i>") == "<code>⟨U+202E⟩</code>&lt;i&gt;"
 
 
 def test_a_long_text_is_shown_as_it_is():

@@ -29,19 +29,25 @@ BACKGROUND_SECONDS = 120.0  # time limit of each connection in the background
 
 @dataclass(frozen=True, slots=True)
 class RemoteState:
-    """A remote, the number of commits to push to it (None: it was never synced), and the record of its last sync."""
+    """A remote, the numbers of commits to push to it and to merge from it, and the record of its last sync.
+
+    The numbers are None if it was never synced, `behind` also if it was not asked for.
+    """
 
     name: str
     url: str
     waiting: int | None
     record: SyncRecord | None
+    behind: int | None = None
 
     def as_value(self) -> dict[str, object]:
         """Return the fields for `--json`."""
         record = self.record
         synced = record.synced.isoformat() if record and record.synced else None
         failure = record.failure if record else ""
-        return {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
+        behind = {} if self.behind is None else {"behind": self.behind}
+        value = {"name": self.name, "url": self.url, "waiting": self.waiting, "synced": synced, "failure": failure}
+        return {**value, **behind}
 
 
 def sync_remote(
@@ -92,13 +98,14 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
                 yield error
 
 
-def states(store: Store) -> list[RemoteState]:
-    """Return the state of each remote as of the last fetch, without network access."""
+def states(store: Store, *, behind: bool = False) -> list[RemoteState]:
+    """Return the state of each remote as of the last fetch, without network access; `behind` counts what to merge."""
     git, records = store.repository.git, read_records(store.private)
     result = []
     for remote in remotes(store):
         ref = f"{REFS}/{remote.name}/{MEMORY_BRANCH}"
         seen = read_refs(git, ref).get(ref)
         waiting = None if seen is None else count_commits(git, store.repository.branch(), without=seen)
-        result.append(RemoteState(remote.name, remote.shown, waiting, records.get(remote.name)))
+        missing = count_commits(git, seen, without=store.repository.branch()) if behind and seen else None
+        result.append(RemoteState(remote.name, remote.shown, waiting, records.get(remote.name), missing))
     return result

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from datetime import datetime
+from collections import Counter
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.concepts.group import find_concept
 from gitmem.memory.concepts.index import known_concepts
 from gitmem.model.concept import SECTION, affinity
 from gitmem.model.document.document import Document
-from gitmem.web.chart import circle
+from gitmem.web.chart import circle, over_time
 from gitmem.web.pages.view import LENGTH, View
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
     others = [(affinity(concept, one), one) for one in known_concepts(view.store) if one.id != concept.id]
     near = sorted(((score, one) for score, one in others if score >= _LEAST), key=lambda pair: (-pair[0], pair[1].id))
     body = Document.parse(view.store.read(concept.path) or b"").body
+    days = Counter(day for line in _LINE.finditer(body) if (day := _day(line["day"])))
     places = circle([one.name for _, one in near[:_NEIGHBOURS]], WIDTH, HEIGHT)
     return {
         **_value(concept),
@@ -51,6 +54,7 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
             {"day": line["day"], "text": line["text"].replace("\\", ""), "session": line["session"], "id": line["id"]}
             for line in _LINE.finditer(body)
         ],
+        "chart": over_time("Exchanges over time", "exchanges", days, min(days), max(days)) if days else None,
         "neighbours": [
             {**_value(one), "affinity": round(score, 2), **place}
             for (score, one), place in zip(near, places, strict=False)
@@ -70,6 +74,12 @@ def _value(concept: Concept) -> dict[str, Any]:
         "keywords": list(concept.keywords),
         "files": list(concept.files),
     }
+
+
+def _day(text: str) -> date | None:
+    with contextlib.suppress(ValueError):
+        return date.fromisoformat(text)
+    return None
 
 
 def _iso(text: str) -> str | None:

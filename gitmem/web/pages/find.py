@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitmemError
+from gitmem.model.entry.entry import without_ids
 from gitmem.model.fact.holds import Standing
 from gitmem.search.engine import answer
 from gitmem.search.order.hits import is_fact
@@ -70,5 +71,5 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "weak": hit.weak,
         "commit": hit.commit or None,
         "snippet": hit.snippet,
-        "text": (hit.passage or hit.text)[:_TEXT],
+        "text": without_ids(hit.passage or hit.text)[:_TEXT],
     }

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.capture.pending import glance, with_last_answers
-from gitmem.memory.start.start import session_start
+from gitmem.memory.start.start import start_parts, start_text
 from gitmem.model.message import Op
 from gitmem.project.state import ProjectQuestions
 from gitmem.store.history.records import records
@@ -18,6 +17,7 @@ from gitmem.text.tokens import estimate_tokens
 from gitmem.web.pages.view import View, moment
 
 if TYPE_CHECKING:
+    from gitmem.model.session.briefing import Shown
     from gitmem.store.store import Store
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
@@ -28,28 +28,29 @@ _FAILURES = 3
 def show_home(view: View) -> dict[str, Any]:
     """Return the parts of the next session's start, open tasks for the person, and the state of recording."""
     store = view.store
-    text = told(view)
-    parts = [_part(part) for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]]
+    shown = told(view)
+    tokens = estimate_tokens(start_text(store, shown))
     return {
-        "tokens": estimate_tokens(text),
+        "tokens": tokens,
         "budget": store.config.session.budget_tokens,
-        "parts": parts,
+        "parts": [_part(one) for one in shown],
+        "frame": tokens - sum(one.tokens for one in shown),
         "needs": [one for one in _needs(view) if one["count"]],
         "recording": _recording(store),
     }
 
 
-def told(view: View) -> str:
-    """Return the text for the start of the next session."""
+def told(view: View) -> list[Shown]:
+    """Return the parts of what the next session is told."""
     store = view.store
     pending = glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:
-        return session_start(store, with_last_answers(pending) if pending else (), questions.answer(), ())
+        return start_parts(store, with_last_answers(pending) if pending else (), questions.answer(), ())
 
 
-def _part(text: str) -> dict[str, Any]:
-    title, _, body = text.partition("\n")
-    return {"title": title, "tokens": estimate_tokens(text), "text": body.strip()}
+def _part(shown: Shown) -> dict[str, Any]:
+    text = shown.text.partition("\n")[2].strip()  # below the title
+    return {"title": shown.title, "tokens": shown.tokens, "pieces": shown.pieces, "of": shown.of, "text": text}
 
 
 def _needs(view: View) -> list[dict[str, Any]]:

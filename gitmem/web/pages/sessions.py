@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gitmem.memory.guide.given import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.exchange import parse
 from gitmem.store.history.sessions import find_session, sessions
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from gitmem.store.history.sessions import Session
 
 _COMMITS = 200
+_MOST_TOLD = 100  # texts that a session was told, the newest
+_ASKED_FOR = {GUIDE, SEARCH, RECALL, GET}
 
 
 def show_sessions(view: View) -> dict[str, Any]:
@@ -55,10 +58,29 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     return {
         **_value(found),
         "exchanges": exchanges,
+        **_told(view, found.id),
         "facts": [fact_value(fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
         "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_COMMITS],
         "count": found.commits,
     }
+
+
+def _told(view: View, session: str) -> dict[str, Any]:
+    """Return what a session was told unasked and what it asked for, with the tokens of each and of all."""
+    facts = {fact.id: fact.description for fact in view.facts}
+    given = [one for one in read_notes(view.store.private).given if one.session == session]
+    told = [
+        {
+            "at": moment(one.at),
+            "how": one.how,
+            "tokens": one.tokens,
+            "memories": [{"id": name, "fact": facts.get(name)} for name in one.ids],
+        }
+        for one in given[-_MOST_TOLD:]
+    ]
+    recalled = sum(one.tokens for one in given if one.how in _ASKED_FOR)
+    injected = sum(one.tokens for one in given) - recalled
+    return {"told": told, "tokens": {"injected": injected, "recalled": recalled}}
 
 
 def _known(view: View) -> list[Session]:

@@ -7,15 +7,15 @@ from datetime import timedelta
 from typing import Any
 
 from gitmem.memory.ask.ask import spending
+from gitmem.memory.guide.measure import measure
 from gitmem.store.sync.all import states
 from gitmem.store.upkeep.failures import FailureLog
-from gitmem.text.tokens import estimate_tokens
-from gitmem.web.chart import bars
+from gitmem.web.chart import columns, over_time
 from gitmem.web.pages.home import told
 from gitmem.web.pages.view import View, moment
 
 _WEEKS = 26
-WIDTH, HEIGHT = 780, 120
+_TOKENS = ("start", "injected", "recalled", "models")
 _FAILURES = 30
 
 
@@ -25,7 +25,7 @@ def show_sync(view: View) -> dict[str, Any]:
     log = FailureLog(store.private).failures()[-_FAILURES:][::-1]
     return {
         "machine": store.context.machine,
-        "remotes": [state.as_value() for state in states(store)] if store.tip else [],
+        "remotes": [state.as_value() for state in states(store, behind=True)] if store.tip else [],
         "machines": _machines(view),
         "failures": [{"at": moment(one.at), "command": one.command, "message": one.message} for one in log],
         "waiting": len(store.spool.names()),
@@ -34,40 +34,29 @@ def show_sync(view: View) -> dict[str, Any]:
 
 
 def show_stats(view: View) -> dict[str, Any]:
-    """Return growth by week, the tokens of a session's start, and today's cost of models."""
+    """Return the figures of `gitmem stats` with charts of growth, tokens and answers."""
     store = view.store
-    statuses = view.statuses
-    days = view.days()
+    figures = measure(store, view.records())
     today = store.context.clock().date()
-    monday = today - timedelta(days=today.weekday())
-    weeks = [monday - timedelta(weeks=back) for back in reversed(range(_WEEKS))]
-    commits = [sum(days[week + timedelta(days=day)] for day in range(7)) for week in weeks]
+    first = today - timedelta(weeks=_WEEKS - 1)
     learned = Counter(fact.created.astimezone().date() for fact in view.facts)
-    facts = [sum(learned[week + timedelta(days=day)] for day in range(7)) for week in weeks]
-    standings = Counter(status.standing.value for status in statuses.values())
-    text = told(view)
-    return {
-        "commits": days.total(),
-        "facts": dict(standings),
-        "charts": [_chart("Commits a week", weeks, commits), _chart("Facts learned a week", weeks, facts)],
-        "start": {
-            "tokens": estimate_tokens(text),
-            "budget": store.config.session.budget_tokens,
-        },
-        "models": spending(store)._asdict(),
+    asked = {how: one for how, one in figures["retrieval"].items() if one["asked"]}
+    answers = {
+        "answered": [one["found"] for one in asked.values()],
+        "nothing known": [one["asked"] - one["found"] for one in asked.values()],
     }
-
-
-def _chart(title: str, weeks: list[Any], values: list[int]) -> dict[str, Any]:
-    drawn = bars(values, WIDTH, HEIGHT)
+    tokens = {name: list(figures["tokens"][name].values()) for name in _TOKENS}
     return {
-        "title": title,
-        "width": WIDTH,
-        "height": HEIGHT,
-        "bars": [
-            {"week": week.isoformat(), "value": value, **bar}
-            for week, value, bar in zip(weeks, values, drawn, strict=True)
+        **figures,
+        "facts": dict(Counter(status.standing.value for status in view.statuses.values())),
+        "start": {"tokens": sum(one.tokens for one in told(view)), "budget": store.config.session.budget_tokens},
+        "models": spending(store)._asdict(),
+        "growth": [
+            over_time("Commits a week", "commits", view.days(), first, today),
+            over_time("Facts learned a week", "facts", learned, first, today),
         ],
+        "spent": columns("Tokens a week", list(figures["tokens"]["sessions"]), tokens, "week"),
+        "answers": columns("Questions, and how many had an answer", list(asked), answers, "way") if asked else None,
     }
 
 
@@ -80,6 +69,8 @@ def _machines(view: View) -> list[dict[str, Any]]:
     def make() -> list[dict[str, Any]]:
         last: dict[str, dict[str, Any]] = {}
         for record in view.records():
+            if not record.machine and not record.parents:  # the first commit of every store
+                continue
             name = record.machine or record.author
             one = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
             one["commits"] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime, time, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 DAYS = 91  # of the strip
 WIDTH, HEIGHT = 910, 48
+_MOST_NAMES = 30
 _MAX_DIFF = 24_000  # characters
 
 
@@ -41,6 +43,7 @@ def show_timeline(view: View) -> dict[str, Any]:
         "days": [{"day": day, "commits": commits} for day, commits in days.items()],
         "next": found[LENGTH - 1].commit if len(found) > LENGTH else None,
         "strip": activity(view, now),
+        "known": view.kept.get_or_make("names", view.store.tip, lambda: _names(view)),
         "width": WIDTH,
         "height": HEIGHT,
     }
@@ -67,6 +70,13 @@ def activity(view: View, now: datetime) -> list[dict[str, Any]]:
         {"day": day.isoformat(), "commits": number, **bar}
         for day, number, bar in zip(days, counts, bars(counts, WIDTH, HEIGHT), strict=True)
     ]
+
+
+def _names(view: View) -> dict[str, list[str]]:
+    """Return the hosts and machines of all commits, the most frequent first."""
+    every = view.records()
+    found = {"host": Counter(one.host for one in every), "machine": Counter(one.machine for one in every)}
+    return {name: [one for one, _ in counts.most_common(_MOST_NAMES) if one] for name, counts in found.items()}
 
 
 def _day(text: str) -> date | None:
