@@ -7,10 +7,11 @@ from itertools import islice
 from gitmem.search import sources
 from gitmem.search.files import LAYERS
 from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
+from gitmem.search.order.again import MOST, in_order_of_news
 from gitmem.search.order.cover import covering
 from gitmem.search.order.era import era_of, in_order_of_time
 from gitmem.search.order.hits import facts_of, make_hit
-from gitmem.search.order.rank import NOTHING, Corpus, Ranked, find_terms, score_file, weights
+from gitmem.search.order.rank import NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights
 from gitmem.search.order.worth import worths
 from gitmem.search.query.query import parse_query
 from gitmem.search.standing import holding, marked
@@ -24,6 +25,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.search.filters import Filters
     from gitmem.search.order.hits import Hit
     from gitmem.search.order.rank import Found
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 
 LIMIT = 10
 _WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
+_COMPARED = 10  # hits beyond the limit of which copies are looked for
 _BARE_HEADING = 0.5  # factor for a heading without text below it
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
 
@@ -119,7 +122,7 @@ def _search(
     matches = list(islice(fitting, most))
     marks = known_marks(store)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
-    top = best(store, kept, query, scope.limit)
+    top = best(store, kept, query, scope.limit, marks)
     top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
     hits = [
         marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
@@ -169,8 +172,8 @@ def _needs_text(query: Query, filters: Filters) -> bool:
     return bool(filters.by_unit or query.phrases or query.without_phrases)
 
 
-def best(store: Store, ranked: list[Ranked], query: Query, limit: int) -> list[Ranked]:
-    """Return the first units, their scores weighed by layer and age.
+def best(store: Store, ranked: list[Ranked], query: Query, limit: int, marks: Marks) -> list[Ranked]:
+    """Return the first units, their scores weighed by layer and age, newer ones before older ones and copies.
 
     Some more than `limit` are weighed: the weights are small and move a unit only a few places.
     """
@@ -179,7 +182,9 @@ def best(store: Store, ranked: list[Ranked], query: Query, limit: int) -> list[R
     first = ranked[: limit + _WEIGHED] if limit else ranked
     weighed = [weigh(store, item) for item in first[: limit + _WEIGHED]]
     weighed.sort(key=lambda item: -item.score)
-    weighed = covering(in_order_of_time(weighed, era_of(query.text)), query.text)
+    era = era_of(query.text)
+    weighed = covering(in_order_of_time(weighed, era), query.text)
+    weighed = in_order_of_news(weighed, era, marks, min(limit + _COMPARED, MOST) if limit else MOST)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 
@@ -218,8 +223,9 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     if not query.terms:
         return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
     found: list[dict[int, Found]] = []
+    needles = needles_of(query.terms)
     for loosely in (False, True):
-        found = [find_terms(units, query.terms, loosely=loosely) for units in pool.read]
+        found = [find_terms(units, needles, loosely=loosely) for units in pool.read]
         if any(found):
             break
     corpus = measure(pool, found, len(query.terms))

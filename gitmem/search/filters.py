@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.errors import ExitCode, GitmemError
-from gitmem.search.order.rank import find_terms
+from gitmem.search.order.rank import find_terms, needles_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -95,7 +95,7 @@ def allowed_text(query: Query, units: Units, unit: Unit) -> bool:
 
 def excluded(query: Query, units: Units) -> set[int]:
     """Return the units of a file that have an excluded word."""
-    return set(find_terms(units, query.without)) if query.without else set()
+    return set(find_terms(units, needles_of(query.without))) if query.without else set()
 
 
 def literals_for(filters: Filters) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.search.order.hits import BEFORE
 from gitmem.search.units.bare import bare_text
 from gitmem.text.fence import FENCE, cannot_close
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens
@@ -59,11 +60,14 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
 
 
 def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
-    """Return the facts that fit into `room` tokens, then the other hits, each in order."""
+    """Return the facts that fit into `room` tokens, then the other hits, each in order.
+
+    A fact that tells what was before a newer memory follows that.
+    """
     first: list[Hit] = []
     rest: list[Hit] = []
     for hit in hits:
-        if hit.fact and not hit.weak and hit.tokens <= room:
+        if hit.fact and not hit.weak and hit.status != BEFORE and hit.tokens <= room:
             room -= hit.tokens
             first.append(hit)
         else:

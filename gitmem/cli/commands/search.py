@@ -49,8 +49,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry, score,
     snippet, tokens, commit, text, weak, status, others, own}; what is not known is null. commit is set for hits that
     only history holds. text is the memory, or of a long one the request and its best part. A weak hit shares little
-    with the query. status is that of a fact that does not hold, or is disputed; others are the ids of what holds or
-    contradicts. own is true for your own rules and preferences (gitmem --user save), which are found in every project.
+    with the query. status is that of a fact that does not hold, or is disputed, or "before" where a newer hit is on the
+    same subject; others are the ids of what holds, contradicts or is newer. own is true for your own rules and
+    preferences (gitmem --user save), which are found in every project.
 
     Examples:
       gitmem search which package manager

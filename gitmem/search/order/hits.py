@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.search.order.rank import Ranked
     from gitmem.search.units.units import Unit, Units
 
+BEFORE = "before"  # the status of a memory that tells what was before a newer one
 FACT_LETTERS = "dfrscpi"  # docs/format.md, "Facts"
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
@@ -39,8 +40,8 @@ class Hit(Value):
     `session`, `entry` (an id), `label` and `field` (of a summary's header) are "" if there is none. `commit` holds the
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
     shares little with the query; `worth` says how much (`gitmem.search.order.worth`). `status` is that of a fact
-    that does not hold or is disputed; `others` are the ids of its successor, or of what contradicts it. `own` is true
-    for one of the person's own store.
+    that does not hold or is disputed, or `BEFORE`; `others` are the ids of its successor, of what contradicts it, or
+    of what is newer. `own` is true for one of the person's own store.
     """
 
     path: str
@@ -73,7 +74,7 @@ class Hit(Value):
 
     @property
     def standing(self) -> str:
-        """What to say of a fact that is the person's own, does not hold, or is in dispute, or ""."""
+        """What to say of a hit that is the person's own, does not hold, is in dispute or older than another, or ""."""
         if self.own:
             return "your own, in every project"
         links = " and ".join(f"^{other}" for other in self.others)
@@ -172,5 +173,7 @@ def make_hit(item: Ranked) -> Hit:
         tags=facts.tags,
         field=unit.name,
         commit=units.commit,
+        status=BEFORE if item.before else "",
+        others=(item.before,) if item.before else (),
         passage=f"{lead}\n…\n{body.strip()}" if lead else units.text[unit.start : last].strip("\r\n").rstrip(),
     )

@@ -53,7 +53,8 @@ NOTHING = Found({}, [])
 class Ranked(Value):
     """A unit with its score, the terms in it, their weights, and the part of it that has the score.
 
-    `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors.
+    `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors;
+    `before` the handle of a newer memory of the same subject.
     """
 
     score: float
@@ -64,30 +65,40 @@ class Ranked(Value):
     part: tuple[int, int] = (0, 0)
     also: tuple[tuple[Units, int], ...] = ()
     near: float = 0.0
+    before: str = ""
 
 
-def find_terms(units: Units, terms: Sequence[Term], *, loosely: bool = False) -> dict[int, Found]:
-    """Return the terms in each unit of a file, by its index; with `loosely` inside words, too."""
+def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle, str]]:
+    """Return all needles with the number of their term and the shortest needle's text in each: without it, no match."""
+    texts = sorted({needle.text for term in terms for needle in term.needles}, key=len)
+    return [
+        (number, needle, next(text for text in texts if text in needle.text))
+        for number, term in enumerate(terms)
+        for needle in term.needles
+    ]
+
+
+def find_terms(units: Units, needles: Sequence[tuple[int, Needle, str]], *, loosely: bool = False) -> dict[int, Found]:
+    """Return the terms in each unit of a file, by its index; with `loosely` inside words, too. See `needles_of`."""
     found: dict[int, Found] = {}
-    absent: list[str] = []
-    for number, term in enumerate(terms):
-        for needle in term.needles:
-            if any(text in needle.text for text in absent):  # a longer text is absent, too
+    absent: set[str] = set()
+    for number, needle, shortest in needles:
+        if shortest in absent:
+            continue
+        first = units.low.find(needle.text)
+        if first < 0:
+            absent.add(needle.text)
+            continue
+        for position, weight in _places(units, needle, first, loosely=loosely):
+            index = units.at(position)
+            if index < 0:
                 continue
-            first = units.low.find(needle.text)
-            if first < 0:
-                absent.append(needle.text)
-                continue
-            for position, weight in _places(units, needle, first, loosely=loosely):
-                index = units.at(position)
-                if index < 0:
-                    continue
-                unit = found.get(index)
-                if unit is None:
-                    unit = found[index] = Found({}, [])
-                unit.counts[number] = unit.counts.get(number, 0.0) + weight
-                if len(unit.places) < MOST_COUNTED:
-                    unit.places.append((position, number))
+            unit = found.get(index)
+            if unit is None:
+                unit = found[index] = Found({}, [])
+            unit.counts[number] = unit.counts.get(number, 0.0) + weight
+            if len(unit.places) < MOST_COUNTED:
+                unit.places.append((position, number))
     return found
 
 

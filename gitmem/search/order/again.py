@@ -1,0 +1,151 @@
+"""Memories that say again what another says: copies come last; the newest on a subject comes before older ones.
+
+Two of them are compared by their words. A copy has nearly all of its words in a hit above it: a fact below the exchange
+it was learned from. Memories of different sessions are on one subject if they share much beside the words of the query,
+or if the newer says that it leaves what the older names: "switch from Alembic to Aerich".
+
+Tested through `tests/search/test_again.py`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from gitmem.search.order.era import Era
+from gitmem.search.order.hits import facts_of
+from gitmem.search.units.units import first_line
+from gitmem.text.stems import stop_words
+from gitmem.values import Value
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from gitmem.model.fact.views.marks import Marks
+    from gitmem.search.order.rank import Ranked
+
+MOST = 30  # hits that are compared
+_COPIED = 0.8  # of the words of a copy are in the other hit
+_LEAST_COPIED = 4  # words
+_SHARED = 0.4, 0.15  # of the words of the shorter and the longer of two hits on a subject, without those of the query
+_LEAST_SHARED = 6  # words
+_LEFT = re.compile(  # what a memory leaves
+    r"\b(?:(?:switch|mov|migrat|chang)(?:e|ed|es|ing)? (?:away |over )?from|replac(?:e|ed|es|ing)|instead of"
+    r"|rather than|no longer (?:use|uses|using|on|with)|dropp(?:ed|ing)) (?:the )?[`*\"']*([^\W\d_][\w.-]*\w)"
+)
+_LEFT_KOREAN = re.compile(r"(?<!\w)([^\W\d_][\w.-]*?\w)(?:을|를)? ?(?:대신|에서 \S{1,40}로 (?:바|전환|이전|옮))")
+_KOREAN_MARKS = ("대신", "에서")
+_ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
+_WORD = re.compile(r"(?<![\^#\w])[^\W_](?:[\w.-]*\w)?")  # neither an id nor a tag
+_FROM_HERE = re.compile(r"[\w.-]*\w")
+_LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
+_VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges; these have a date of their own
+_SYLLABLES = 2  # of a Korean word, which end before its particles
+_HANGUL = "가"
+
+
+class _Told(Value):
+    """What a hit says: its words, their forms, what it leaves, its date, its session, its handle, whether it holds."""
+
+    words: frozenset[str]
+    forms: frozenset[str]
+    left: frozenset[str]
+    date: str
+    session: str
+    handle: str
+    holds: bool
+
+
+def in_order_of_news(hits: Sequence[Ranked], era: Era, marks: Marks, most: int = MOST) -> list[Ranked]:
+    """Return the hits, the best first; of the first `most`, copies come last and the newest of a subject first.
+
+    An older hit has the handle of the newer in `before`. For a question about then the older keep their places.
+    """
+    first = list(hits[:most])
+    if len(first) < 2 or not first[0].says:  # noqa: PLR2004  # a pair
+        return list(hits)
+    told = {at: _told(hit, marks) for at, hit in enumerate(first) if hit.units.memory(hit.index)}
+    copies = {at for at, one in told.items() if any(_copies(one, told[other]) for other in told if other < at)}
+    order = sorted(range(len(first)), key=copies.__contains__)
+    asked = frozenset(
+        _form(word[0])
+        for hit in first
+        for place, _ in hit.found.places
+        if (word := _FROM_HERE.match(hit.units.low, place))
+    )
+    before: dict[int, int] = {}
+    for newest, *others in _subjects([at for at in told if at not in copies], first, told, asked):
+        before |= {at: newest for at in others if told[at].date < told[newest].date}
+        if era is not Era.THEN:
+            order.insert(min(map(order.index, (newest, *others))), order.pop(order.index(newest)))
+    scores = sorted((hit.score for hit in first), reverse=True)
+    ordered = [
+        first[at]._replace(score=score, before=told[before[at]].handle if at in before else "")
+        for at, score in zip(order, scores, strict=True)
+    ]
+    return [*ordered, *hits[most:]]
+
+
+def _told(hit: Ranked, marks: Marks) -> _Told:
+    """Return what a hit says; of a long one what its best part and the request say."""
+    units, unit = hit.units, hit.units.unit(hit.index)
+    facts = facts_of(units, unit)
+    handle = facts.entry or units.named
+    also = (facts_of(other, other.unit(index)).session for other, index in hit.also)
+    session = facts.session or next(filter(None, also), "")
+    if not session and (fact := marks.facts.get(handle)):
+        session = fact.session
+    line = first_line().match(units.text, unit.start, unit.end) if facts.entry else None
+    start = line.start("text") if line and line["text"] else line.end() if line else unit.start
+    lead = units.parts(hit.index).lead
+    spans = [(start, max(lead, start)), hit.part] if hit.part[0] > lead else [(start, unit.end)]
+    said = frozenset(word for span in spans for word in _WORD.findall(units.low, *span)) - stop_words() - _LABELS
+    forms = said if units.low.isascii() else frozenset(map(_form, said))
+    left = frozenset(_form(word) for span in spans for word in _left(units.low, *span)) - stop_words()
+    own = "" if units.path.startswith(_VIEWS) else handle
+    return _Told(said, forms, left, facts.date, session[:8], own, not marks.has_ended(handle))
+
+
+def _left(text: str, start: int, end: int) -> Iterable[str]:
+    """Return the names of what a text says that it leaves."""
+    left = _LEFT.findall(text, start, end)
+    if any(text.find(mark, start, end) >= 0 for mark in _KOREAN_MARKS):
+        left += _LEFT_KOREAN.findall(text, start, end)
+    return left
+
+
+def _form(word: str) -> str:
+    return word[:_SYLLABLES] if word[0] >= _HANGUL else word
+
+
+def _copies(one: _Told, other: _Told) -> bool:
+    """Say whether nearly all that one says stands in the other."""
+    return len(one.words) >= _LEAST_COPIED and len(one.words & other.words) >= _COPIED * len(one.words)
+
+
+def _subjects(
+    places: Iterable[int], hits: Sequence[Ranked], told: Mapping[int, _Told], asked: frozenset[str]
+) -> Iterable[list[int]]:
+    """Yield groups of hits on one subject, the newest that holds first."""
+    left = [at for at in places if told[at].date and told[at].handle]
+    while left:
+        best, *rest = left
+        group = [best, *(at for at in rest if _on_one_subject(told[best], told[at], asked))]
+        left = [at for at in rest if at not in group]
+        good = [at for at in group if told[at].holds and hits[at].score >= hits[best].score * _ABOUT_AS_GOOD]
+        if len(group) > 1 and good:
+            newest = max(good, key=lambda at: (told[at].date, -at))
+            yield [newest, *(at for at in group if at != newest)]
+
+
+def _on_one_subject(one: _Told, other: _Told, asked: frozenset[str]) -> bool:
+    """Say whether two hits of different sessions share much beside what was asked."""
+    if one.session == other.session and (one.session or one.date[:10] == other.date[:10]):
+        return False
+    older, newer = sorted((one, other), key=lambda told: told.date)
+    if not newer.left.isdisjoint(older.forms - older.left):
+        return True
+    own, others = one.forms - asked, other.forms - asked
+    shared = len(own & others)
+    sizes = sorted((len(own), len(others)))
+    return shared >= _LEAST_SHARED and all(shared >= share * size for share, size in zip(_SHARED, sizes, strict=True))
