@@ -77,7 +77,7 @@ def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, histo
 
 
 def note_hits(door: Door, found: Found, how: str, text: str, hits: Sequence[Hit]) -> None:
-    """Note for `gitmem stats` what was asked and found; what a person reads at a terminal cost no agent tokens."""
+    """Note a question and its hits for `gitmem stats`; text that a person reads at a terminal costs no tokens."""
     from gitmem.memory.guide.asked import handles, note_asked
     from gitmem.memory.guide.given import Given
 

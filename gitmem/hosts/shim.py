@@ -26,7 +26,7 @@ def _with_host(event: str, host: str) -> str:
 LATE = ".late"
 """After the name of an event: the host is told its memory with the next prompt, not at this event."""
 DUE = ".due"
-"""After the name of an event: with it the host is told what is told late, as it hears no answer at its prompts."""
+"""After the name of an event: late answers go out with this event, as the host reads none at its prompts."""
 
 
 def is_ours(text: object) -> bool:

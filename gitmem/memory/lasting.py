@@ -56,7 +56,7 @@ class Lasting:
     def __init__(self, store: Store, transaction: Transaction) -> None:
         self._store, self._transaction = store, transaction
         self._known: dict[str, Fact] | None = None  # without texts
-        self._by_agent: list[Fact] = []  # what the agent saved in the turn that is captured
+        self._by_agent: list[Fact] = []  # facts that the agent saved in the present turn
 
     def keep_save(self, event: Save, text: str) -> tuple[str, dict[str, bytes | None] | None]:
         """Return the id of a save's entry and the changes of files that keep its fact.
@@ -73,9 +73,9 @@ class Lasting:
         return (event.id, {}) if kept is None else (kept[0].id, kept[1])
 
     def keep_saved(self, turn: Turn, remembered: Remembered) -> tuple[Remembered, dict[str, bytes | None]]:
-        """Return a turn's entries without guesses of what the agent saved in it, and the changes of files.
+        """Return a turn's entries without guesses at facts that the agent saved itself, and the changes of files.
 
-        The facts that it saved gain the turn's exchange, and replace what was guessed before they were there.
+        The facts that it saved gain the turn's exchange, and replace facts guessed before.
         """
         self._by_agent = saved_in(self._facts().values(), turn) if saves(turn) else []
         exchange = turn.exchange_id
@@ -170,7 +170,7 @@ class Lasting:
         return status is not None and not status.holds
 
     def as_of_now(self, state: Entry, exchange: str) -> Entry:
-        """Return the State of a turn with marks on what it tells that does not hold."""
+        """Return the State of a turn with marks on facts that do not hold."""
         return state_as_of_now(state, marks_of(self._facts().values()), exchange)
 
     def keep(self, made: Fact, source: str, *, again: bool) -> tuple[Fact, dict[str, bytes | None]] | None:

@@ -1,4 +1,4 @@
-"""Which hits tell facts that no longer hold, and what took their place.
+"""Drop or mark hits with facts that no longer hold, and name the facts in their place.
 
 Tested through `tests/search/test_standing.py`.
 """

@@ -1,4 +1,4 @@
-"""`gitmem stats`: what the memory holds and learns, what agents were told, and whether it was used."""
+"""`gitmem stats`: print the size, growth and use of the memory."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show what the memory holds and learns, how often it had an answer, and whether what it told was used.
+    """Show the size and growth of the memory, how often it had an answer, and how often agents used it.
 
     A text that an agent was told counts as used if a file or command that it names occurs in what was done or said
     after it in that session, and not before. Answers and tokens are those of this machine, of the last 90 days (of

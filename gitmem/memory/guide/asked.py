@@ -1,4 +1,4 @@
-"""Note what memory was asked and what it gave, at which cost in tokens and time (spec M7)."""
+"""Record questions to memory, with the answers' tokens and time (spec M7)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 
 def note_asked(store: Store, asked: Given, text: str) -> None:
-    """Note what was asked when, and the text that was given for it just now; "" if nothing was found."""
+    """Record a question and the text given for it just now; "" if nothing was found."""
     given = asked._replace(tokens=estimate_tokens(text), names=names_of(text))
     record(store.private, given.took(store.context.clock()))
 
 
 def handles(hits: Iterable[Hit]) -> tuple[str, ...]:
-    """Return the ids of the memories of hits; of one without an id, where it stands."""
+    """Return the ids of hits; the path and line of a hit without one."""
     return tuple(hit.entry or f"{hit.path}:{hit.start}" for hit in hits)

@@ -1,4 +1,4 @@
-"""What agents were told, and what came of it: a file a day in the private folder (docs/format.md, "What was told").
+"""Record texts given to agents and their use, a file a day in the private folder (docs/format.md, "Given texts").
 
 The record keeps a session from being told a memory twice, and lets gitmem judge later whether it helped (spec M4, M7).
 A line is one write, so that hooks of several sessions need no lock.
@@ -23,7 +23,7 @@ START, PROMPT, ERROR, GUIDE = "start", "prompt", "error", "guide"
 SEARCH, RECALL, GET = "search", "recall", "get"
 HOWS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
 CAME, MENDED = "came", "mended"
-_TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # a session that was told a memory so is not told it again
+_TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not told a memory again
 _SUFFIX = ".jsonl"
 _KEPT = timedelta(days=90)
 _MAX_BYTES = 1_000_000  # of a day's file; a line has 200
@@ -31,9 +31,9 @@ _MAX_IDS = 12
 
 
 class Given(Value):
-    """A text that a session was given, or, without tokens, that it asked and nothing was found.
+    """A text that a session was given, or, without tokens, a question without an answer.
 
-    `how` is one of `HOWS`, `ids` are the memories it tells, `names` the files and commands that it names, `ms` the
+    `how` is one of `HOWS`, `ids` are its memories, `names` the files and commands that it names, `ms` the
     milliseconds that it took.
     """
 
@@ -51,7 +51,7 @@ class Given(Value):
 
 
 class Came(Value):
-    """What came of all that a finished session was told: by `how`, how many texts named something, how many were used.
+    """The use of the texts that a session was given: by `how`, the number of texts with names, and of used ones.
 
     A text is used if a file or command that it names occurs in what was done and said after it, and not before.
     """
@@ -63,7 +63,7 @@ class Came(Value):
 
 
 class Mended(Value):
-    """An error of a known pattern that was mended: in which exchange, after how many commands."""
+    """A mended error of a known pattern, with its exchange and the number of commands it took."""
 
     at: datetime
     session: str
@@ -73,7 +73,7 @@ class Mended(Value):
 
 
 class Notes(Value):
-    """All that is noted, each kind the oldest first; of a session the last `Came`, of an error in an exchange one."""
+    """The whole record, each kind the oldest first, with the last `Came` of a session, and one `Mended` a place."""
 
     given: tuple[Given, ...]
     came: tuple[Came, ...]
@@ -81,7 +81,7 @@ class Notes(Value):
 
 
 def record(private: str, given: Given) -> None:
-    """Note what a session was given; where that cannot be written, it may be given again."""
+    """Record a text given to a session; if the file cannot be written, the session may get it again."""
     line: dict[str, object] = {"session": given.session, "how": given.how, "ids": list(given.ids[:_MAX_IDS])}
     line["tokens"] = given.tokens
     line |= {name: value for name, value in (("names", list(given.names)), ("ms", given.ms)) if value}
@@ -89,13 +89,13 @@ def record(private: str, given: Given) -> None:
 
 
 def record_came(private: str, came: Came) -> None:
-    """Note what came of what a session was told."""
+    """Record the use of the texts that a session was given."""
     line = {"session": came.session, "how": CAME, "named": dict(came.named), "used": dict(came.used)}
     _note(private, came.at, came.at, line)
 
 
 def record_mended(private: str, now: datetime, mended: Mended) -> None:
-    """Note how an error was mended, perhaps long ago."""
+    """Record that an error was mended, perhaps long ago."""
     line = {"session": mended.session, "how": MENDED, "ids": [mended.pattern, mended.exchange]}
     _note(private, now, mended.at, {**line, "commands": mended.commands})
 
@@ -109,12 +109,12 @@ def known_to(private: str, session: str, now: datetime) -> set[str]:
 
 
 def all_given(private: str) -> Iterator[Given]:
-    """Yield all that was given, the oldest first, without what was asked in vain."""
+    """Yield all given texts, the oldest first, without questions that had no answer."""
     return (one for one in read_notes(private).given if one.tokens)
 
 
 def read_notes(private: str) -> Notes:
-    """Return all that is noted."""
+    """Return the whole record."""
     from datetime import datetime
 
     given: list[Given] = []

@@ -82,7 +82,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
 
 
 def _kept(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Return the first lines of each part, without those that repeat another."""
+    """Return the first lines of each part, without repetitions."""
     kept: list[Line] = []
     for line in lines:
         same = [one.text for one in kept if one.part is line.part]

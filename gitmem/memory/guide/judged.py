@@ -1,4 +1,4 @@
-"""Judge what a finished session was told: by how the turn ended in which it was told (spec M2), and by its use (M7)."""
+"""Judge the texts given to a finished session: by the outcome of their turn (spec M2), and by their use (M7)."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
 
 
 def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
-    """Note how much of what a finished session was told was used, and after how many commands its errors were mended.
+    """Record how many of the given texts a finished session used, and after how many commands its errors were mended.
 
-    A second call replaces what the first one noted.
+    A second call replaces the record of the first.
     """
     notes = read_notes(store.private)
     named = [one for one in notes.given if one.session == session and one.names]

@@ -1,4 +1,4 @@
-"""Errors that exchanges tell of where no pattern is known yet: of running and of imported sessions (spec M4)."""
+"""Find errors in exchanges that have no pattern yet, as in running and imported sessions (spec M4)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PLACE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed
 
 
 class LoggedError(Value):
-    """An error that exchanges tell of, the newest first; `mend` is what the newest that knows it says, or ""."""
+    """An error in exchanges, the newest first; `mend` is the newest known mend, or ""."""
 
     error: ErrorSignature
     seen: tuple[str, ...]
@@ -37,14 +37,14 @@ class LoggedError(Value):
 
     @property
     def line(self) -> str:
-        """The error, how often it came, what mended it, and where that is told, as of a pattern."""
+        """The error, how often it came, its mend, and the ids of exchanges, as for a pattern."""
         mended = f"mended ({self.mend[:_MAX_MEND]})" if self.mend else "not known to be mended"
         handles = " ".join(f"^{one}" for one in self.seen[:_MAX_SEEN_SHOWN])
         return f"{title_of(self.error)}\n{seen_times(len(self.seen))}, {mended}, last {self.date[:10]}, {handles}"
 
 
 def logged_error(store: Store, error: ErrorSignature, session: str = "") -> LoggedError | None:
-    """Return what exchanges of other sessions tell of an error; None if none does."""
+    """Return an error as other sessions' exchanges have it; None if none has."""
     found = sorted(_logged(store, error, session), reverse=True)
     if not found:
         return None
@@ -68,7 +68,7 @@ def _logged(store: Store, error: ErrorSignature, session: str) -> Iterator[tuple
 
 
 def _mend(line: str, mend: str) -> str:
-    """Return what mended an error; "" where only the same command worked again, or a file is named and no more."""
+    """Return the mend of an error; "" if only the same command worked again, or only a file is named."""
     command = _COMMAND.match(line)
     same = command is not None and mend.endswith(f": {command['code']}")
     return "" if same or _PLACE.search(mend) else " ".join(mend.split())

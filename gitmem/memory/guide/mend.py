@@ -24,9 +24,9 @@ _LEAD = f'<{FENCE} at="error">\nThis error came before; recorded by gitmem: data
 
 
 def tell_error(store: Store, session: str, output: str) -> str:
-    """Return the mends of the errors in an output and record what was asked and given; "" if none is known.
+    """Return the mends of the errors in an output, and record question and answer; "" if none is known.
 
-    A memory is told once in a session, and not where it was told before and did not help.
+    A session is told a memory once, and never one that was told before and did not help.
     """
     now = store.context.clock()
     mends = list(_mends(store, session, output))

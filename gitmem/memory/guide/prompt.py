@@ -42,7 +42,7 @@ _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
 _FILTER = re.compile(r"\b(path|type|tag|since|until|session):", re.IGNORECASE)
 _MINUS = re.compile(r"(?<!\S)-(?=\S)")
-# Where a prompt may ask for what is known of the project: it names a file, a convention, or how to run something.
+# Prompts that may ask for project knowledge: about a file, a convention, or how to run something.
 _NAMES = re.compile(
     r"\w[/.]\w|\b(?:how|runs?|conventions?|style|format\w*|naming|lint\w*)\b"
     r"|관례|규칙|스타일|어떻게|실행|돌려|돌리",
@@ -72,7 +72,7 @@ class Told(Value):
 
 
 def tell_prompt(store: Store, session: str, prompt: str) -> str:
-    """Return memories of a prompt's subject and record what was asked and given; "" without a clear match.
+    """Return memories of a prompt's subject, and record question and answer; "" without a clear match.
 
     A session is told a memory once, and is not told its own entries.
     """

@@ -1,4 +1,4 @@
-"""Say whether what a session was told was used: a told file or command that occurs in what came after it. Pure."""
+"""Judge whether a session used a given text: a file or command in it occurs in the session afterwards. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def was_used(given: Given, turns: Sequence[Turn]) -> bool:
-    """Say whether something that a text named was done or said after it, and was not spoken of before."""
+    """Return whether a name in the text occurs in the session after the text, and not before."""
     index = max((index for index, turn in enumerate(turns) if turn.started <= given.at), default=None)
     if index is None:
         return False
@@ -34,7 +34,7 @@ def _of(turn: Turn) -> Iterator[str]:
 
 
 def _done(turn: Turn) -> Iterator[str]:
-    """Yield what was done and said in a turn; commands that failed are not what was told."""
+    """Yield the files, successful commands, mends and answers of a turn."""
     yield from turn.files
     yield from _spaced(run.command for run in turn.runs if not run.failed)
     for failure in turn.failures:

@@ -1,4 +1,4 @@
-"""Read what was learned: counts, episodes, what is known of the project. Light, as a prompt waits for it."""
+"""Read counts, episodes and project knowledge. Light, as a prompt waits for it."""
 
 from __future__ import annotations
 

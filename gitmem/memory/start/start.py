@@ -170,7 +170,7 @@ def _statement(entry: str) -> str:
 
 
 def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[str, ...]:
-    """Return the last lines of `memory.md` in whole entries, without these sections, with marks on what has ended."""
+    """Return the last lines of `memory.md` in whole entries, without these sections, with marks on ended facts."""
     kept = body
     for section in sorted(without, key=lambda section: section.start, reverse=True):
         kept = kept[: section.start] + kept[section.end :]
@@ -199,7 +199,7 @@ def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:
 
 
 def _newest_summary(store: Store, told: frozenset[str], marks: Marks) -> list[Part]:
-    """Return the newest archive's summary without sentences that other parts tell, or that tell what has ended."""
+    """Return the newest archive's summary without sentences about ended facts, or that other parts contain."""
     names = [name for name in store.files.names(SUMMARIES) if name.endswith(".summary.md")]
     data = _glance(store, f"{SUMMARIES}/{max(names)}", _SUMMARY_BYTES) if names else b""
     if not data:

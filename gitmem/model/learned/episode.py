@@ -1,7 +1,7 @@
-"""An episode: a finished task of a session, and what it taught (docs/format.md, "Episodes"). Pure, and light.
+"""An episode: a finished task of a session, with its lessons (docs/format.md, "Episodes"). Pure, and light.
 
-It is a view of its exchanges: it names them, and tells in short lines what the problem was, what was done, and what to
-mind next time. `gitmem.model.learned.finished` makes it.
+It is a view of its exchanges: it names them, and sums up problem, solution and lessons in short lines.
+`gitmem.model.learned.finished` makes it.
 """
 
 from __future__ import annotations

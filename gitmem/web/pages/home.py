@@ -41,7 +41,7 @@ def show_home(view: View) -> dict[str, Any]:
 
 
 def told(view: View) -> list[Shown]:
-    """Return the parts of what the next session is told."""
+    """Return the parts of the next session's start."""
     store = view.store
     pending = glance(store)
     with ProjectQuestions(view.project(), store.context.environ) as questions:

@@ -66,7 +66,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
 
 
 def _told(view: View, session: str) -> dict[str, Any]:
-    """Return what a session was told unasked and what it asked for, with the tokens of each and of all."""
+    """Return the texts a session was given, unasked or for a question, with their tokens."""
     facts = {fact.id: fact.description for fact in view.facts}
     given = [one for one in read_notes(view.store.private).given if one.session == session]
     told = [

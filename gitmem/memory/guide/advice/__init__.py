@@ -1,1 +1,1 @@
-"""The lines of guidance, and what they are made of: episodes, and what is known of the project."""
+"""The lines of guidance, from episodes and from project knowledge."""

@@ -1,4 +1,4 @@
-"""Lines of guidance from episodes: what was done in tasks like this one, what helped, what did not (spec M4)."""
+"""Lines of guidance from episodes of similar tasks: approaches, attempts that helped or failed (spec M4)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def of_episodes(found: Iterable[Ranked], shares: Mapping[str, float], said: Mapp
 
 
 def useful(found: Iterable[Ranked]) -> list[Ranked]:
-    """Return the episodes that may be told unasked: those that were told and did not help are left out."""
+    """Return the episodes that may be told unasked; an episode that was told and did not help is left out."""
     return [one for one in found if one.count.usefulness >= USELESS]
 
 

@@ -1,4 +1,4 @@
-"""Lines of guidance from what is known of the project: commands, conventions, files and what belongs to them (spec M4).
+"""Lines of guidance from project knowledge: commands, conventions, files and their tests (spec M4).
 
 Each rests on something that the task names: a purpose, a file, or words of the line.
 """
@@ -28,7 +28,7 @@ _RUN = re.compile(r"^how\b|\bhow (?:do|to|can|should)\b|\bruns?\b|어떻게|실�
 
 
 def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) -> Iterator[Line]:
-    """Yield what is known of the project that a task names; `files` are those of tasks like it."""
+    """Yield the lines of project knowledge that match a task; `files` are the files of similar tasks."""
     words = _words(task)
     named = [*files_in(task), *files]
     for known, data in known_knowledge(store):
@@ -44,7 +44,7 @@ def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) ->
 
 
 def names_project(task: str, kind: str) -> bool:
-    """Say whether a task names what is known of a project: a file, a convention, or what is to be run."""
+    """Return whether a task asks for project knowledge: about a file, a convention, or a command to run."""
     return kind == "convention" or bool(files_in(task)) or (_RUN.search(task) is not None and bool(purposes_in(task)))
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TOOL = "memory_save"  # ends the name of the tool in each host
 _COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
-_SHELL = "cli"  # what a save says of where it came from that was typed
+_SHELL = "cli"  # the origin of a save that was typed
 _QUOTED = 0.8  # share of a fact's words in the command that saved it
 _AROUND = timedelta(seconds=2)  # a turn, as its events have times of their own
 _SAME = 0.6  # share of the fewer keywords; within one turn little else shares so many

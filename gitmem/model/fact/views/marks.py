@@ -1,4 +1,4 @@
-"""Mark what tells facts that no longer hold, wherever documents are printed (docs/format.md, "Facts").
+"""Mark text about facts that no longer hold, wherever documents are printed (docs/format.md, "Facts").
 
 A line is found by the id of its fact, or by its type and words in archives and weeks older than these ids. Other
 memories tell a fact if it was learned from them, or if they contain its words.
@@ -71,28 +71,28 @@ class Marks(Value):
         return f"{'in dispute' if status.holds else status.standing}{since}{by + named if named else ''}"
 
     def _named(self, identifier: str) -> str:
-        """Return a fact as a mark names it; of one that took another's place and ended itself, that it did."""
+        """Return the name of a fact in a mark, with its status if it has ended as well."""
         ended = f", {self.statuses[identifier].standing}" if self.has_ended(identifier) else ""
         return f"{self.facts[identifier].description} ({identifier}{ended})"
 
     def mark_of(self, entry: Entry) -> str:
-        """Return how the fact stands whose line an entry is, or what it tells of facts that stand otherwise now."""
+        """Return the mark of an entry: the status of its own fact, or of facts that it states in an old form."""
         identifier = self.id_of(entry)
         if not identifier:
             return self.told_by(entry.id, entry.text)
         return self.mark(identifier) or (self._now(identifier) if self.is_old_wording(identifier, entry.text) else "")
 
     def is_old_wording(self, identifier: str, text: str) -> bool:
-        """Say whether a text of a fact in force is that of before somebody reworded it."""
+        """Return whether a text is a former wording of a fact in force."""
         fact = self.facts[identifier]
         return fact.is_reworded and normalized(fact.description) not in normalized(text)
 
     def told_by(self, memory: str, text: str) -> str:
-        """Return how the facts stand that a memory tells otherwise, "" for none; see `said_in`."""
+        """Return the statuses of facts that a memory states in an old form, "" for none; see `said_in`."""
         return "; ".join(self._told_of(one, text) for one in self.said_in(memory, text))
 
     def _is_other(self, identifier: str, text: str) -> bool:
-        """Say whether a fact that was learned from a text does not hold, or was reworded since."""
+        """Return whether a fact that was learned from a text has ended, or was reworded since."""
         if self.has_ended(identifier):
             return normalized(self.facts[identifier].description) not in self.in_force
         return self.is_old_wording(identifier, text)
