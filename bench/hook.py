@@ -141,7 +141,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--sessions", type=int, default=500)
-    parser.add_argument("--host", choices=NAMES, default="claude")
+    parser.add_argument("--host", choices=[name for name in NAMES if find_host(name).events], default="claude")
     args = parser.parse_args()
     global HOST, FIFTH  # noqa: PLW0603
     HOST = find_host(args.host)

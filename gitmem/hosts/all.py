@@ -28,8 +28,11 @@ _FILES = {
     "pi": ("pi", "/.pi/agent/sessions/", '"type":"session","version":'),
     "cline": ("cline", ".messages.json", ""),
     "cursor": ("cursor", "", ""),
+    "amp": ("amp", "", ""),
     "opencode": ("opencode", "", ""),
     "kilo": ("kilo", "", ""),
+    "crush": ("crush", "", ""),
+    "roo": ("roo", "", ""),
 }
 NAMES = tuple(_FILES)
 CLAUDE = "claude"

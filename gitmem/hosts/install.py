@@ -102,7 +102,8 @@ def plan_edits(path: str, edits: Sequence[Edit], known: Record | None) -> Change
     text = _decoded(before or b"")
     with _named(path):
         if known is None or not any(edit.present(text) for edit in edits):  # the record is of a file that is gone
-            known = Record(before is None, _missing_folders(path) if before is None else ())
+            shared = before is not None and any(edit.is_all(text) for edit in edits)
+            known = Record(before is None or shared, _missing_folders(path) if before is None else ())
         emptied: Emptied = known.emptied
         for edit in edits:
             text, emptied = edit.put(text, emptied)

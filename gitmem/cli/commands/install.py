@@ -155,6 +155,7 @@ def _list(args: argparse.Namespace, door: Door) -> int:
     for host in found_hosts(door):
         paths = {scope: hooked_file(host, place_of(args, door, scope)) for scope in host.scopes}
         state = next((f"remembered, by {path}" for path in paths.values() if path), "not remembered")
+        state = state if host.events else "gets tools for the memory, its sessions are not captured"
         parts = [
             part for part in PARTS if any(part == item.part for item in host.edits(place_of(args, door, Scope.USER)))
         ]
@@ -263,6 +264,8 @@ def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
         if change.changes:
             lines = [f"{title}'s sessions are remembered from the next one on, by hooks in {plan.hooks}."]
             lines += [plan.host.note] * bool(plan.host.note)
+    elif HOOKS in parts and not plan.host.events:
+        lines.append(plan.host.note)
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in _paths_of(plan, MCP)]
     if commands := _paths_of(plan, COMMANDS):
         names = " ".join(f"/gitmem:{os.path.splitext(os.path.basename(path))[0]}" for path in commands)

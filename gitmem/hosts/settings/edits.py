@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from gitmem.hosts.settings.block import has_block, is_block, with_block, without_block
 from gitmem.hosts.settings.hooks import installed_events, with_hooks, without_hooks
 from gitmem.hosts.settings.servers import Place, has_server, with_server, without_server
 from gitmem.hosts.settings.tables import has_tables, with_tables, without_tables
@@ -26,7 +27,8 @@ PARTS = (HOOKS, MCP, SKILL, COMMANDS)
 class Edit:
     """An edit of a settings file: its part, the path, and how it is put in, taken out and found in the text.
 
-    `put` is told what was noted at an earlier installation, and returns the new text and what is to be noted.
+    `put` is told what was noted at an earlier installation, and returns the new text and what is to be noted. `is_all`
+    says whether a text is gitmem's from end to end: two hosts may share a file that the first one made.
     """
 
     part: str
@@ -34,6 +36,7 @@ class Edit:
     put: Callable[[str, Emptied], tuple[str, Emptied]]
     take: Callable[[str, Emptied], str]
     present: Callable[[str], bool]
+    is_all: Callable[[str], bool] = lambda _: False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +88,19 @@ def tables_edit(part: str, path: str, tables: Mapping[str, Mapping[str, object]]
         lambda text, known: with_tables(text, tables, known),
         lambda text, emptied: without_tables(text, tables, emptied),
         lambda text: has_tables(text, tables),
+    )
+
+
+def block_edit(path: str, name: str) -> Edit:
+    """Return the edit that puts words about the memory into a file that people write, for the host of this name."""
+    from gitmem.machine.resources import read_resource
+
+    words = read_resource("templates", "hosts", "agents.md").decode()
+    return Edit(
+        SKILL,
+        path,
+        lambda text, known: (with_block(text, words, name), known),
+        lambda text, _: without_block(text, name),
+        partial(has_block, name=name),
+        is_block,
     )

@@ -66,6 +66,21 @@ def test_uninstall_leaves_every_file_as_it_was(run, project, home, name, scope):
     assert tree(project, home) == before
 
 
+@pytest.mark.parametrize("mine", [None, b"# Mine\r\nno line end"])
+@pytest.mark.parametrize("first", ["crush", "roo"])
+def test_two_agents_share_a_block_and_the_last_one_takes_it_out(run, project, home, mine, first):
+    if mine is not None:
+        (project / "AGENTS.md").write_bytes(mine)
+    before, second = tree(project, home), "roo" if first == "crush" else "crush"
+    for name in ("crush", "roo", "crush"):
+        assert run("install", name, "--yes")[0] == 0
+    assert (project / "AGENTS.md").read_bytes().count(b"memory_search") == 1
+    assert run("uninstall", first)[0] == 0
+    assert b"memory_search" in (project / "AGENTS.md").read_bytes()
+    assert run("uninstall", second)[0] == 0
+    assert tree(project, home) == before
+
+
 def test_the_agents_of_this_machine_are_listed_and_all_installed(run, home, environ, tmp_path):
     environ["PATH"] = str(tmp_path / "bin") + os.pathsep + "/usr/bin" + os.pathsep + "/bin"
     for folder in (".codex", ".qwen"):

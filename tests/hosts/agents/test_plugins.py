@@ -55,6 +55,23 @@ console.log(JSON.stringify(told))
 """
 
 
+AMP = """
+import plugin from "./gitmem.mjs"
+const handlers = {}
+plugin({ on: (name, handler) => (handlers[name] = handler), system: {}, helpers: {} })
+const thread = { id: "T-1" }
+const said = (text) => [{ role: "user", content: "x" }, { role: "assistant", content: [{ type: "text", text }] }]
+const told = [await handlers["agent.start"]({ thread, id: 1, message: "Set up uv." })]
+const result = (more) => handlers["tool.result"]({ thread, ...more })
+await result({ toolUseID: "a", tool: "edit_file", input: { path: "/p/a.py" }, status: "done", output: "ok" })
+await result({ toolUseID: "b", tool: "Bash", input: { cmd: "ls /no" }, status: "error", error: "No such file" })
+await handlers["agent.end"]({ thread, id: 1, messages: said("Done."), status: "done" })
+told.push((await handlers["agent.start"]({ thread, id: 2, message: "And now?" })) ?? null)
+await handlers["agent.end"]({ thread, id: 2, messages: said("Nothing.") })
+console.log(JSON.stringify(told))
+"""
+
+
 @pytest.fixture
 def played(tmp_path):
     """Give a function that plays a host's recorded events to its plugin; returns what was sent, and what was told."""
@@ -81,6 +98,26 @@ def played(tmp_path):
         return [json.loads(path.read_bytes()) for path in sent], json.loads(done.stdout)
 
     return play
+
+
+def test_amps_plugin_sends_what_its_documentation_tells_of_a_thread(tmp_path):
+    if NODE is None or sys.platform == "win32":
+        pytest.skip("there is no Node and sh here")
+    items = find_host("amp").edits(Place(Scope.USER, "/p", str(tmp_path), {}))
+    (tmp_path / "gitmem.mjs").write_bytes(next(item.data for item in items if item.part == HOOKS))
+    script = tmp_path / ".local" / "share" / "gitmem" / "hook.sh"
+    script.parent.mkdir(parents=True)
+    script.write_text(HOOK)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "driver.mjs").write_text(AMP)
+    environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([NODE, "driver.mjs"], cwd=tmp_path, env=environ, capture_output=True, check=True)
+    assert json.loads(done.stdout) == [{"message": {"content": "THE MEMORY", "display": False}}, None]
+    sent = sorted((tmp_path / "out").iterdir(), key=lambda path: int(path.name.split("-")[0]))
+    first, second = turns([json.loads(path.read_bytes()) for path in sent], "amp")
+    assert (first.session, first.prompt, first.answer, first.closed) == ("T-1", "Set up uv.", "Done.", True)
+    assert (first.files, [one.command for one in first.failures]) == (("/p/a.py",), ["ls /no"])
+    assert (second.prompt, second.answer) == ("And now?", "Nothing.")
 
 
 def turns(sent, host):

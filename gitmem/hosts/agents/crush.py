@@ -1,0 +1,42 @@
+"""Crush: the MCP server, and words about the memory in AGENTS.md. Its sessions are not captured. Not tested.
+
+Of the events that memory needs it has one alone, before a tool.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from gitmem.hosts.host import Host, Place, Scope
+
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from gitmem.hosts.settings.edits import Edit, Shipped
+
+_SERVER = {"type": "stdio", "command": "gitmem", "args": ["mcp"]}
+
+
+def _edits(place: Place) -> Sequence[Edit | Shipped]:
+    from gitmem.hosts.settings.edits import block_edit, server_edit
+    from gitmem.hosts.settings.shipped import skills
+
+    if place.scope is Scope.USER:
+        folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), "crush")
+        listing = server_edit(os.path.join(folder, "crush.json"), ("mcp", "gitmem"), _SERVER)
+        return (listing, *skills(os.path.join(folder, "skills")))
+    return (
+        server_edit(os.path.join(place.project, "crush.json"), ("mcp", "gitmem"), _SERVER),
+        block_edit(os.path.join(place.project, "AGENTS.md"), HOST.name),
+    )
+
+
+HOST = Host(
+    name="crush",
+    title="Crush",
+    label="crush",
+    folder=os.path.join(".config", "crush"),
+    events={},
+    edits=_edits,
+    note="Nobody has tried this with Crush yet. Its sessions are not captured: it has tools for the memory only.",
+)
