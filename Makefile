@@ -3,7 +3,7 @@
 #   make test   the test suite
 # `make test-e2e` runs the real Claude Code, Codex, Gemini CLI and OpenCode against it, offline, and clients of MCP that
 # are not ours; npm brings them (1.6 GB).
-# `make test-e2e-hosts` runs all agents that npm brings, six more (1 GB).
+# `make test-e2e-hosts` runs all agents that npm brings, six more (1.5 GB).
 # GITMEM_HOSTS=FOLDER has both keep the agents there, for several checkouts.
 # `make pictures` makes those of the viewer in docs/, with chromium.
 # The rest is for people who work on gitmem. All of it runs in .venv, which the first target makes: with gitmem alone, and

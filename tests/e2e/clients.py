@@ -25,7 +25,7 @@ class Client(NamedTuple):
 
     `settings` are the person's own files before gitmem is installed, in the form that the agent gives them. `shell` is
     its tool for commands with one that fails, and `trust` what `gitmem install` needs besides. One that `seeks` names
-    no tool of an MCP server before the model has searched for it.
+    no tool of an MCP server before the model has searched for it; one may be `told_by_a_tool`, with its first result.
     """
 
     packages: tuple[str, ...]
@@ -36,6 +36,7 @@ class Client(NamedTuple):
     settings: Mapping[str, str] = {}
     trust: tuple[str, ...] = ()
     seeks: bool = False
+    told_by_a_tool: bool = False
     new_node: bool = False
     packed: bool = False  # npm lacks a package that it names and does without: the first package is only unpacked
 
@@ -75,6 +76,10 @@ DROID_MODEL = {
 }
 PI_MODEL = {"baseUrl": "{model}/v1", "api": "openai-completions", "apiKey": KEY}
 PI_MODEL |= {"models": [{"id": "mock-model", "name": "mock", "contextWindow": 200_000, "maxTokens": 8000}]}
+CLINE_MODEL = {"provider": "openai-compatible", "apiKey": KEY, "model": "mock-model", "baseUrl": "{model}/v1"}
+CLINE_PROVIDER = {"settings": CLINE_MODEL, "updatedAt": "2026-11-22T12:00:00.000Z", "tokenSource": "manual"}
+CLINE_PROVIDERS = {"version": 1, "lastUsedProvider": CLINE_MODEL["provider"], "modes": {}}
+CLINE_PROVIDERS |= {"providers": {CLINE_MODEL["provider"]: CLINE_PROVIDER}}
 
 CLIENTS = {
     "claude": Client(
@@ -203,9 +208,20 @@ CLIENTS = {
         },
         settings={".config/kilo/kilo.json": _opencode("app.kilo.ai")},
     ),
+    "cline": Client(
+        packages=("cline@3.0.65",),
+        program="@cline/cli-linux-x64/bin/cline",
+        words=("--json", "-t", "60", "{prompt}"),
+        shell=("run_commands", {"commands": [FAILS]}),
+        environ={"CLINE_NO_AUTO_UPDATE": "1", "CLINE_TELEMETRY_DISABLED": "1"},
+        settings={
+            ".cline/data/settings/providers.json": json.dumps(CLINE_PROVIDERS, indent=2),
+            ".cline/data/settings/cline_mcp_settings.json": '{"mcpServers": {}}',
+        },
+        told_by_a_tool=True,
+    ),
 }
-IN_CI = ("claude", "codex", "gemini", "opencode")  # the others would bring another 1.5 GB
-PENDING = ("cline",)  # seen to work offline, but gitmem does not install into it yet
+IN_CI = ("claude", "codex", "gemini", "opencode")  # the others bring another 1.5 GB
 
 
 def in_ci(names: Iterable[str]) -> list[ParameterSet]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -67,22 +70,31 @@ class Machine:
         return text.replace("{model}", f"http://127.0.0.1:{self.port}").replace("{prompt}", prompt)
 
     def prompt(self, name: str, program: list[str], text: str) -> str:
-        """Give an agent a prompt; return its first request for an answer."""
+        """Give an agent a prompt; return its first request that it can tell something with."""
         client = CLIENTS[name]
-        steps = [{"tool": client.shell[0], "input": client.shell[1]}, {"text": DECIDED}]
-        (self.folder / "script.json").write_text(json.dumps({FIRST: steps, SECOND: [{"text": "As before."}]}))
+        tool = {"tool": client.shell[0], "input": client.shell[1]}
+        script = {FIRST: [tool, {"text": DECIDED}], SECOND: [tool] * client.told_by_a_tool + [{"text": "As before."}]}
+        (self.folder / "script.json").write_text(json.dumps(script))
         before = len(self.asked())
         environ = {key: self.filled(value) for key, value in client.environ.items()}
         environ["PATH"] = os.pathsep.join((os.path.dirname(program[0]), self.environ["PATH"]))
         model = (sys.executable, str(Path(__file__).with_name("model.py")), str(self.port))
         words = [self.filled(word, text) for word in client.words]
         self.run(*self.offline, "sh", "-c", SESSION, "sh", *model, *program, *words, model="", **environ)
-        return next(body for body in self.asked()[before:] if '"tools": [{' in body)  # else it wants a title
+        asked = [body for body in self.asked()[before:] if '"tools": [{' in body]  # else it wants a title
+        return asked[client.told_by_a_tool]
 
     def asked(self) -> list[str]:
         """Return the model's requests so far."""
         lines = self.requests.read_text().splitlines() if self.requests.exists() else []
         return [json.dumps(json.loads(line)["body"]) for line in lines]
+
+    def end(self) -> None:
+        """End what an agent left running: Cline CLI does."""
+        for environ in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if f"HOME={self.home}".encode() in environ.read_bytes().split(b"\0"):
+                    os.kill(int(environ.parent.name), signal.SIGKILL)
 
     def write_settings(self, name: str) -> dict[Path, bytes]:
         """Write a person's own settings of an agent; return them."""
@@ -111,20 +123,22 @@ def can_go_offline() -> bool:
 
 
 @pytest.fixture
-def machine(tmp_path_factory, environ, bare_git) -> Machine:
+def machine(tmp_path_factory, environ, bare_git) -> Iterator[Machine]:
     machine = Machine(tmp_path_factory.mktemp("agent"), environ)
     bare_git(machine.project, "init", "-q")
     machine.run("gitmem", "init")
-    return machine
+    yield machine
+    machine.end()
 
 
 @pytest.mark.parametrize("name", in_ci(CLIENTS))
 def test_a_session_is_remembered_told_to_the_next_and_nothing_stays(machine, client, name):
     program = client(name)
-    before = machine.write_settings(name)
+    settings = machine.write_settings(name)
     words = ("install", name, "--user", "--yes", "--json", *CLIENTS[name].trust)
     written = [Path(file["file"]) for file in json.loads(machine.run("gitmem", *words))["files"]]
-    assert before.keys() & set(written), "there is something to take back"
+    before = {path: text for path, text in settings.items() if path in written}
+    assert before, "there is something to take back"
 
     machine.prompt(name, program, FIRST)
     daily = machine.remember(name)

@@ -168,7 +168,8 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
         spool.owe(owner)
     if name == _ANSWERED and host.tells_later(name):
         return
-    starts = name == _ANSWERED or (host.tells_with(name) and spool.is_owed(owner))
+    # The line says which event it was: a tool that failed may have another name here.
+    starts = name == _ANSWERED or (host.tells_with(call.event or name) and spool.is_owed(owner))
     if not (starts or name in _TOLD):
         if name in _SETTLED_AFTER or len(spool.names()) % _LOOK_EVERY == 0:
             _settle_later(_open(door, root))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _TOOLS = {"run_commands": "Bash", "editor": "Edit"}
 _TYPED = re.compile(r"<user_input[^>]*>(.*?)</user_input>", re.DOTALL)
 _EXIT = re.compile(r"^\[Command exited with code [0-9]+\]\n+(\[stderr\]\n)?")
+_SERVER_SECONDS = 30  # else Cline waits three seconds for the first answer, too few on a busy machine
 _LAST = 100_000_000_000_000  # milliseconds, in a time that a `datetime` can be
 _MESSAGES = ".messages.json"
 
@@ -35,7 +36,8 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
     folder = place.folder(".cline", "CLINE_DIR")
     listing = os.path.join(_data(place.environ, place.home), "settings", "cline_mcp_settings.json")
-    server = server_edit(listing, ("mcpServers", "gitmem"), {"command": "gitmem", "args": ["mcp"], "disabled": False})
+    started = {"command": "gitmem", "args": ["mcp"], "disabled": False, "timeout": _SERVER_SECONDS}
+    server = server_edit(listing, ("mcpServers", "gitmem"), started)
     return (
         *event_files(os.path.join(folder, "hooks"), HOST.commands()),
         *[server] * (place.scope is Scope.USER),  # a project has no list of its own

@@ -75,9 +75,10 @@ def test_copilot_is_told_again_after_a_compaction(run):
     assert not run(payload("UserPromptSubmit", prompt="go on", **COPILOT), "copilot", "UserPromptSubmit")
 
 
-def test_cline_is_told_with_the_first_tool_after_a_start_as_it_hears_no_answer_before(run, project):
+@pytest.mark.parametrize("success", [True, False])
+def test_cline_is_told_with_the_first_tool_after_a_start_as_it_hears_no_answer_before(run, project, success):
     def called(tool: str) -> str:
-        result = {"tool_result": {"id": tool, "name": "run_commands", "input": {}, "output": []}}
+        result = {"tool_result": {"id": tool, "name": "run_commands", "input": {}, "output": [{"success": success}]}}
         common = {"sessionContext": {"rootSessionId": "s"}, "workspaceRoots": [str(project)]}
         return run(json.dumps(common | result).encode(), "cline", "PostToolUse")
 
