@@ -44,11 +44,12 @@ def linked_git_dir(work_tree: str) -> str | None:
 def being_added(git_dir: str) -> bool:
     """Return whether `git worktree add` has begun this linked work tree and not finished it.
 
-    It locks the work tree meanwhile, and its `HEAD` is all zeros before it is on a branch.
+    It locks the work tree meanwhile, and its `HEAD` is all zeros before it is on a branch. A lock that was left on a
+    work tree with an index is none of these: its files came later.
     """
-    if read_text(os.path.join(git_dir, "locked")) == "initializing":
-        return True
     head = read_text(os.path.join(git_dir, "HEAD")).strip()
+    if read_text(os.path.join(git_dir, "locked")).strip() == "initializing":
+        return not head.strip("0") or not os.path.exists(os.path.join(git_dir, "index"))
     return bool(head) and not head.strip("0")
 
 

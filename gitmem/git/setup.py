@@ -120,15 +120,27 @@ def add_linked_work_tree(common_dir: str, path: str, environ: Mapping[str, str],
     if layout is not None and is_at_its_place(layout):
         return
     _begin_memory(git, start)
-    if is_linked(path):
+    files = os.listdir(path) if os.path.isdir(path) else []
+    lost = _lost_its_link(path)
+    if is_linked(path) or (lost and len(files) > 1):
         _connect(common_dir, path, environ)
         return
+    if lost:
+        os.unlink(os.path.join(path, ".git"))
+    elif files:
+        raise GitmemError(f"{path} is there already, and is no store.", "Move it away, then try again.")
     # Files come in a second step, so that a crash in it can be told from a work tree whose files were removed.
     git.run("worktree", "add", "--quiet", "--no-checkout", "--", path, BRANCH)
     layout = find_layout(path)
     if layout is not None:
         git = Git(layout.git_dir, path, environ)
         check_out(git, git.run("rev-parse", "--verify", "HEAD^{commit}").decode().strip())
+
+
+def _lost_its_link(path: str) -> bool:
+    """Return whether `.git` is an empty file, as a power cut leaves one that git wrote a moment before."""
+    link = os.path.join(path, ".git")
+    return os.path.isfile(link) and not os.path.islink(link) and not os.path.getsize(link)
 
 
 def remote_memory(git: Git) -> str | None:

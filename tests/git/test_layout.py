@@ -66,7 +66,9 @@ def test_what_is_no_repository_has_no_layout(tmp_path, dot_git):
 def test_a_linked_work_tree_that_was_never_filled_has_no_layout(folder, bare_git, tmp_path):
     bare_git(folder, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
     lock = folder / ".git" / "worktrees" / "linked" / "locked"
-    lock.write_text("initializing")
+    lock.write_text("initializing\n")
+    assert find_layout(str(tmp_path / "linked")) is not None, "it was filled, and the lock was left"
+    (lock.parent / "index").unlink()
     assert find_layout(str(tmp_path / "linked")) is None
     lock.write_text("on a stick\n")  # a lock of the user's own is something else
     assert find_layout(str(tmp_path / "linked")) is not None

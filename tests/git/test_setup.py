@@ -297,7 +297,13 @@ def test_a_work_tree_that_was_deleted_is_added_again(watched, environ, bare_git)
     assert len(bare_git(watched, "worktree", "list").splitlines()) == 2
 
 
-@pytest.mark.parametrize("state", ["locked", "no work tree", "no .git", "no head", "no head, not locked"])
+@pytest.mark.parametrize(
+    "state",
+    [
+        *("locked", "no work tree", "no .git", "no head", "no head, not locked"),
+        *("an empty .git and no head", "no .git and no head"),
+    ],
+)
 def test_one_that_git_did_not_live_to_make_is_added_again(watched, environ, bare_git, state):
     seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"x\n"})
     store = add(watched, environ)
@@ -305,11 +311,16 @@ def test_one_that_git_did_not_live_to_make_is_added_again(watched, environ, bare
     (record / "index").unlink()
     (store / "memory.md").unlink()
     if state != "no head, not locked":
-        (record / "locked").write_text("initializing")
+        (record / "locked").write_text("initializing\n")
     if state == "no work tree":
         shutil.rmtree(store)
     elif state == "no .git":
         (store / ".git").unlink()
+    elif state in {"an empty .git and no head", "no .git and no head"}:
+        (record / "HEAD").unlink()
+        (store / ".git").unlink()
+        if state.startswith("an empty"):
+            (store / ".git").touch()
     elif state.startswith("no head"):
         (record / "HEAD").write_text("0" * 40 + "\n")
     assert find_layout(str(store)) is None
@@ -317,6 +328,19 @@ def test_one_that_git_did_not_live_to_make_is_added_again(watched, environ, bare
     assert (store / "memory.md").read_bytes() == b"x\n"
     assert bare_git(store, "status", "--porcelain") == ""
     assert len(list((watched / ".git" / "worktrees").iterdir())) == 1
+
+
+@pytest.mark.parametrize("filled", [False, True])
+def test_one_whose_files_a_power_cut_emptied_is_connected_or_added_again(watched, environ, bare_git, filled):
+    seeded(Git(watched / ".git", None, environ), bare_git, watched, {"memory.md": b"x\n"})
+    store = add(watched, environ)
+    (record,) = (watched / ".git" / "worktrees").iterdir()
+    for path in (record / "HEAD", record / "gitdir", record / "commondir", store / ".git"):
+        path.write_text("")
+    (store / "memory.md").write_bytes(b"edited\n") if filled else (store / "memory.md").unlink()
+    store = add(watched, environ)
+    assert (store / "memory.md").read_bytes() == (b"edited\n" if filled else b"x\n")
+    assert bare_git(store, "status", "--porcelain").split() == (["M", "memory.md"] if filled else [])
 
 
 def test_other_work_trees_are_left_alone(watched, tmp_path, environ, bare_git):
@@ -353,7 +377,7 @@ def test_a_project_that_was_moved_is_connected_again(project, tmp_path, environ,
 def test_a_folder_with_files_is_not_taken_over(watched, environ):
     (watched / ".gitmem").mkdir()
     (watched / ".gitmem" / "mine.md").write_bytes(b"mine\n")
-    with pytest.raises(GitFailedError, match="already exists"):
+    with pytest.raises(GitmemError, match="is there already"):
         add_linked_work_tree(str(watched / ".git"), str(watched / ".gitmem"), environ)
     assert (watched / ".gitmem" / "mine.md").read_bytes() == b"mine\n"
 
