@@ -83,7 +83,7 @@ class Viewer:
         assert answer.status_code == 200, answer.text
         return answer.json()
 
-    def post(self, path: str, **data) -> httpx2.Response:
+    def post(self, path: str, /, **data) -> httpx2.Response:
         return self.send("POST", path, data=data, headers=SAME_ORIGIN)
 
 

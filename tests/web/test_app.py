@@ -87,6 +87,7 @@ def test_a_search_shows_what_it_left_out(viewer):
     assert old.id not in {hit["fact"] for hit in found["hits"]}
     assert old.id in {hit["fact"] for hit in found["left_out"]}
     assert viewer.json("/search.json?q=pnpm&back=9999")["trouble"]
+    assert viewer.json("/search.json?q=pnpm")["oldest"] == 0
     assert viewer.json('/search.json?q=since:"nonsense" x')["trouble"]
 
 

@@ -13,6 +13,8 @@ from gitmem.search.order.hits import is_fact
 from gitmem.store.history.records import resolve
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from gitmem.search.order.hits import Hit
     from gitmem.web.pages.view import View
 
@@ -48,8 +50,13 @@ def _oldest(view: View) -> int:
     store = view.store
     if not store.tip:
         return 0
-    first = view.kept.get_or_make("first", store.tip, lambda: min(record.date for record in view.records()))
-    return max(int((store.context.clock() - first).days), 0)
+    now = store.context.clock()
+
+    def make() -> datetime:  # the first commit of every store is dated 1970
+        return min((record.date for record in view.records() if record.parents), default=now)
+
+    first: datetime = view.kept.get_or_make("first", store.tip, make)
+    return max((now.date() - first.astimezone(now.tzinfo).date()).days, 0)
 
 
 def _hit(hit: Hit) -> dict[str, Any]:
