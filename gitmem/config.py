@@ -330,13 +330,13 @@ def value_of(config: Config, key: str) -> object:
 
 
 def is_harmless(key: str, value: object) -> bool:
-    """Say whether a tracked file may set this value without consent."""
+    """Return whether a tracked file may set this value without consent."""
     bounds = RULES[key].tracked
     return bounds is not None and isinstance(value, int) and bounds[0] <= value <= bounds[1]
 
 
 def is_agreed(agreed: Mapping[str, object], key: str, value: object) -> bool:
-    """Say whether the person has agreed to exactly this value."""
+    """Return whether the person has agreed to exactly this value."""
     try:
         return key in agreed and parse_value(key, agreed[key]) == value
     except ValueError:

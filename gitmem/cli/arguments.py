@@ -45,7 +45,7 @@ def read_date(store: Store, text: str | None, option: str) -> DateSpan | None:
 
 
 def add_places(parser: argparse.ArgumentParser) -> None:
-    """Add the options that say where a new store goes."""
+    """Add the options for the place of a new store."""
     place = parser.add_mutually_exclusive_group()
     place.add_argument(
         "--branch", action="store_true", help="keep it on the orphan branch 'gitmem' of the project's repository"

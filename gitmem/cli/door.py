@@ -120,7 +120,7 @@ class Door(Value):
         return store
 
     def rotated(self, archive: str) -> str:
-        """Return the line that tells of a rotation: words for a person, the mark that skills know for an agent."""
+        """Return the line about a rotation: a sentence for a person, the mark of the skill for an agent."""
         if self.out.isatty():
             return f"memory.md was full: all it held is in {archive} now, and summed up below summaries/."
         return f"[GITMEM_ROTATE] file={archive}"
@@ -173,11 +173,11 @@ class Door(Value):
         return next((self.environ[name] for name in SESSIONS if self.environ.get(name)), "")
 
     def can_ask(self) -> bool:
-        """Say whether a person is at a terminal to answer a question."""
+        """Return whether a person is at a terminal to answer a question."""
         return self.stdin.isatty() and self.err.isatty()
 
     def colour(self) -> bool:
-        """Say whether to use colour: on a terminal, unless the user refuses it (https://no-color.org)."""
+        """Return whether to use colour: on a terminal, unless the user refuses it (https://no-color.org)."""
         return self.out.isatty() and not self.environ.get("NO_COLOR") and self.environ.get("TERM") != "dumb"
 
 

@@ -86,7 +86,7 @@ def note_hits(door: Door, found: Found, how: str, text: str, hits: Sequence[Hit]
 
 
 def left_out(found: Answer) -> tuple[str, ...]:
-    """Return a notice of how many facts that no longer hold were left out, where there are any."""
+    """Return a notice of the number of ended facts that were left out, if any."""
     if not found.left_out:
         return ()
     many = (

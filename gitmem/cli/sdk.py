@@ -10,7 +10,7 @@ NEEDS_EXTRA = f"The MCP server needs the official SDK, which is not installed. R
 
 
 def has_sdk() -> bool:
-    """Say whether the SDK is installed, without importing it."""
+    """Return whether the SDK is installed, without importing it."""
     from importlib.util import find_spec
 
     return find_spec("mcp") is not None

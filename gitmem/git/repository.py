@@ -182,7 +182,7 @@ class Repository:
         return None if entry is None or not entry.mode.startswith("100") else self.blob(entry.oid)
 
     def rest(self) -> None:
-        """End the git that reads objects until the next read: it keeps packs open that are about to be removed."""
+        """End the git process that reads objects, until the next read: it keeps packs open that will be removed."""
         if self._objects is not None:
             self._objects.close()
 

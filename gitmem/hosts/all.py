@@ -53,7 +53,7 @@ def find_host(name: str) -> Host:
 
 
 def caller(payload: Mapping[str, object], named: str) -> str:
-    """Return the name of the host that sent a payload, `named` being the one whose settings have the hook.
+    """Return the name of the host that sent a payload; `named` is the host whose settings have the hook.
 
     Some hosts also run the hooks of Claude Code's settings and plugins: there, the payload says whose it is. Copilot
     names no transcript, or its own, and gives each event a time, which Claude Code does not.

@@ -136,5 +136,5 @@ def transcripts_in(folder: str) -> list[str]:
 
 
 def is_below(path: str, folder: str) -> bool:
-    """Say whether a path is a folder or something in it."""
+    """Return whether a path is a folder or something in it."""
     return path == folder or path.startswith(os.path.join(folder, ""))

@@ -141,7 +141,7 @@ def plan_whole(path: str, content: bytes) -> Change:
 
 
 def plan_put(path: str, content: bytes, known: Record | None, *, executable: bool = False) -> Change:
-    """Plan to put a file of gitmem's where there is none, or where there is one that it wrote; others stay as they are.
+    """Plan to write a file of gitmem's, unless somebody else's file is there.
 
     Raises:
         RefusedError: what is there cannot be read.
@@ -199,7 +199,7 @@ def carry_out(change: Change, manifest: Manifest | None) -> None:
 
 
 def is_present(edit: Edit) -> bool:
-    """Say whether a readable settings file has gitmem's."""
+    """Return whether a readable settings file has gitmem's."""
     with contextlib.suppress(RefusedError, SettingsError):
         return edit.present(_decoded(_read(edit.path) or b""))
     return False

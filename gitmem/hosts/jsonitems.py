@@ -21,7 +21,7 @@ _BETWEEN = re.compile(r"[\s,\ufeff]*")
 
 
 def session_lines(path: str, ending: str) -> Iterator[str]:
-    """Yield a session's messages as lines of JSON, after one that says which session it is, and where it was.
+    """Yield a session's messages as lines of JSON, after one with the session's id and folder.
 
     The messages are under that word in a file with this ending; what is said of the session is in a file beside it.
     They are yielded up to where the file is no JSON any more.

@@ -61,7 +61,7 @@ def drop_script(home: str, settings: str) -> None:
 
 
 def has_current_script(home: str) -> bool:
-    """Say whether this version's script is in its place."""
+    """Return whether this version's script is in its place."""
     try:
         with open(script_path(home), encoding="utf-8", errors="surrogateescape") as file:
             return is_current(file.read())
@@ -82,7 +82,7 @@ def _users_path(home: str) -> str:
 
 
 def _users(home: str) -> tuple[set[str], tuple[str, ...]]:
-    """Return the settings that need the script, and the folders that were made for it; none if that is unreadable."""
+    """Return the settings that need the script, and the folders made for it; none if the record is unreadable."""
     with contextlib.suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
         with open(_users_path(home), encoding="utf-8", errors="surrogateescape") as file:
             value = json.load(file)

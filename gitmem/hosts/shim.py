@@ -1,4 +1,4 @@
-"""The line that hosts run at events, and the one script behind it, `hooks/hook.sh`, which says more."""
+"""The line that hosts run at events, and the script behind it, `hooks/hook.sh`; see its comments."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DUE = ".due"
 
 
 def is_ours(text: object) -> bool:
-    """Say whether the command of a hook is one of gitmem's, of whatever version."""
+    """Return whether the command of a hook is one of gitmem's, of whatever version."""
     return isinstance(text, str) and (text.startswith(_OLD_MARK) or _LINE.fullmatch(text) is not None)
 
 
@@ -40,7 +40,7 @@ def script_path(home: str) -> str:
 
 
 def script(program: str) -> bytes:
-    """Return the script; `program` is the gitmem that it starts where the PATH has none, "" if unknown."""
+    """Return the script; `program` is the gitmem to start if the PATH has none, "" if unknown."""
     import shlex
 
     from gitmem.machine.resources import read_resource
@@ -50,5 +50,5 @@ def script(program: str) -> bytes:
 
 
 def is_current(text: str) -> bool:
-    """Say whether a script is the one of this version, whatever program it starts."""
+    """Return whether a script is the one of this version, whatever program it starts."""
     return re.sub(r"(?m)^gitmem_installed=.*$", _PROGRAM, text) == script("").decode()

@@ -23,7 +23,7 @@ _SESSION = "gitmem-install-check"
 
 
 def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) -> bool | None:
-    """Say whether an event of this host reaches the spool; None if there is no shell to run the hook.
+    """Return whether an event of this host reaches the spool; None if there is no shell to run the hook.
 
     The event is of a kind that memory passes over, and is removed again.
     """

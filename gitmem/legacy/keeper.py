@@ -102,7 +102,7 @@ def _raw(file: SourceFile, name: str) -> TranscriptItem:
 
 
 def _period(file: SourceFile) -> FileItem | None:
-    """Return a week or a month that an older tool consolidated; a week's year is that in which it was written."""
+    """Return a week or a month that an older tool consolidated; a week is taken to be of the year it was written in."""
     if month := _MONTH.fullmatch(file.path):
         name = f"{month[1]}-{month[2]}"
         last = moment_in(f"{name}-28", file.modified.tzinfo)

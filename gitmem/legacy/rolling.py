@@ -72,7 +72,7 @@ def body_of(item: MemoryItem) -> str:
 
 
 def is_plain(item: MemoryItem) -> bool:
-    """Say whether a rolling memory can become `memory.md` as it is: one part, without a header."""
+    """Return whether a rolling memory can become `memory.md` as it is: one part, without a header."""
     return item.whole is not None and not Document.parse(item.data).opening
 
 

@@ -34,7 +34,7 @@ class DatedPart:
 
 
 def split_memory(data: bytes, limits: Limits, day: str) -> tuple[DatedPart, ...]:
-    """Return a memory in parts, each under the threshold; `day` is that of a part in which no day is named."""
+    """Return a memory in parts, each under the threshold; `day` is the day of parts that name none."""
     if not needs_rotation(len(data), limits):
         return (DatedPart(day, data),) if data else ()
     room = max((limits.threshold - 1) * BYTES_PER_TOKEN, 1)

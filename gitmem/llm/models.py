@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def make_model(config: SummaryConfig, environ: Mapping[str, str]) -> Model | None:
-    """Return the model that the settings name; None for `offline`, and for `host`, whose agent is not called from here.
+    """Return the model of the settings; None for `offline`, and for `host`, whose agent is not called from here.
 
     Raises:
         ProviderError: the key is missing, or would go over the network unencrypted.

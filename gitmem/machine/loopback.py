@@ -69,7 +69,7 @@ def header(scope: Mapping[str, Any], name: bytes) -> bytes | None:
 
 
 def same(given: bytes | None, expected: bytes) -> bool:
-    """Say whether a secret is the expected one, in a time that does not tell where they differ."""
+    """Return whether a secret is the expected one, in a time that does not tell where they differ."""
     return given is not None and hmac.compare_digest(given, expected)
 
 

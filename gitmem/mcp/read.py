@@ -98,7 +98,7 @@ def get(
 
 
 def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:
-    """Return the lines that fit below a line that says which they are."""
+    """Return the lines that fit, below a line with their numbers."""
     lines = passage.text.split("\n")
     lines[0] = lines[0][column:]
     kept = _first_that_fit(lines, max_tokens)

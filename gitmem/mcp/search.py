@@ -30,7 +30,7 @@ def find(
     at: str = "",
     session: str = "",
 ) -> tuple[str, str]:
-    """Return the hits as a JSON array, one a line, and a hint what to call next; note what the session was told.
+    """Return the hits as a JSON array, one a line, and a hint for the next call; record them as given to the session.
 
     Raises:
         GitmemError: a date in the query is invalid, or `at` names no commit.

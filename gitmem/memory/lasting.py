@@ -142,18 +142,18 @@ class Lasting:
         return changes | self._resolved(turn)
 
     def _ended_before(self, identifier: str, at: datetime) -> bool:
-        """Say whether a fact had ended when a person said it again, unlike in an old session that is read later."""
+        """Return whether a fact had ended when a person said it again, unlike in an old session that is read later."""
         ended_at = self._facts()[identifier].when if identifier in self._facts() else at
         return ended_at < at
 
     def _is_said(self, kind: FactKind, text: str) -> bool:
-        """Say whether another known fact says the same in other words."""
+        """Return whether another known fact says the same in other words."""
         one = fact_id(kind, text)
         known = (fact for fact in self._facts().values() if fact.kind == kind and fact.id != one)
         return any(says_the_same(fact.description, text) for fact in known)
 
     def _resolved(self, turn: Turn) -> dict[str, bytes | None]:
-        """Return the changes of files that resolve the open issues which a turn mends."""
+        """Return the file changes that resolve the open issues mended in a turn."""
         issues = [fact for fact in self._facts().values() if fact.kind is FactKind.ISSUE and fact.binds]
         fixes = find_fixes([turn]) if issues else []
         changed = []
@@ -165,7 +165,7 @@ class Lasting:
         return self._changes(changed)
 
     def has_ended(self, identifier: str) -> bool:
-        """Say whether a fact is known and does not hold."""
+        """Return whether a fact is known and does not hold."""
         status = what_holds(self._facts().values()).get(identifier)
         return status is not None and not status.holds
 
@@ -236,7 +236,7 @@ def with_fact_id(placed: Placed) -> Placed:
 
 
 def fact_of(event: Save, text: str) -> Fact | None:
-    """Return the fact that a save makes, None for a type that makes none; `text` is redacted and clean."""
+    """Return the fact of a save, None for a type without facts; `text` is redacted and clean."""
     if event.type not in KINDS or len(text) > LONGEST:
         return None
     origin = {"tool": event.host, "session": event.session}
@@ -252,7 +252,7 @@ def fact_of(event: Save, text: str) -> Fact | None:
 
 
 def _beside(fact: Fact, other: str) -> Fact:
-    """Return a fact that waits beside another one for a person to say which holds."""
+    """Return a fact that contradicts another one, for a person to decide."""
     supersedes = tuple(name for name in fact.supersedes if name != other)
     return fact._replace(review=tuple(dict.fromkeys((*fact.review, other))), supersedes=supersedes)
 

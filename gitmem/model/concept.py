@@ -90,7 +90,7 @@ def affinity(exchange: Exchange | Concept, concept: Concept) -> float:
 
 
 def choose(exchange: Exchange, concepts: Mapping[str, Concept], before: str = "") -> Concept | None:
-    """Return the concept that an exchange joins, None where it makes a new one.
+    """Return the concept that an exchange joins, None for a new one.
 
     `before` is the concept of the exchange before it in its session, and most often the right one: an exchange
     without files and with little in common with any concept ("commit it", "give me the list again") joins it.
@@ -153,7 +153,7 @@ def renamed(before: Concept, after: Concept) -> Concept:
 
 
 def has_own_name(concept: Concept) -> bool:
-    """Say whether a concept's name is fixed: it has grown, or a person or a model named it."""
+    """Return whether a concept's name is fixed: it has grown, or a person or a model named it."""
     return len(concept.exchanges) >= _NAMED_AFTER or concept.name != name_of(
         concept.keywords, concept.files, concept.name
     )
@@ -261,7 +261,7 @@ def _folded(names: Iterable[str]) -> frozenset[str]:
 
 
 def _when(exchange: Exchange) -> str:
-    """Return when an exchange was, in UTC; where nobody says which zone its time is of, as if that were UTC."""
+    """Return the time of an exchange in UTC; a time without a zone counts as UTC."""
     at = exchange.at or datetime.fromisoformat(exchange.time).replace(tzinfo=UTC)
     return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S+00:00")
 

@@ -60,19 +60,19 @@ def tail_of(identifier: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Say whether `text` has the form of an id, with a time or of a kind."""
+    """Return whether `text` has the form of an id, with a time or of a kind."""
     if len(text) == SHORT_LENGTH:
         return text[0].isascii() and text[0].islower() and all(character in _VALUES for character in text[1:])
     return is_timed(text)
 
 
 def is_fact_id(text: str) -> bool:
-    """Say whether `text` has the form of the id of a fact."""
+    """Return whether `text` has the form of the id of a fact."""
     return is_id(text) and len(text) == SHORT_LENGTH and text[0] in FACT_LETTERS
 
 
 def is_timed(text: str) -> bool:
-    """Say whether `text` has the form of an id that has a time."""
+    """Return whether `text` has the form of an id that has a time."""
     return len(text) == LENGTH and all(character in _VALUES for character in text)
 
 

@@ -48,7 +48,7 @@ def fold(name: str) -> str:
 
 
 def is_git_folder(part: str) -> bool:
-    """Say whether some file system would take this name for `.git`."""
+    """Return whether some file system would take this name for `.git`."""
     # What follows a colon or a backslash is no part of the name to NTFS (git's own path.c: is_ntfs_dotgit).
     name = fold(part).replace("\\", ":").split(":", 1)[0]
     return name.rstrip(". ") in {".git", "git~1"}

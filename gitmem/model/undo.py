@@ -263,7 +263,7 @@ def _sections_of(data: bytes, ids: Collection[str]) -> set[str]:
 
 
 def _is_frame(data: bytes) -> bool:
-    """Say whether a log holds only headings and entries."""
+    """Return whether a log holds only headings and entries."""
     rest = _without(data, ids_in([data]))
     return all(line.startswith("#") for line in Document.parse(rest).body.split("\n") if line.strip(_BLANK))
 

@@ -229,7 +229,7 @@ def _joined(asked: str, words: Sequence[str]) -> list[str]:
 
 
 def _follows(asked: str, first: str, second: str) -> bool:
-    """Say whether two words stand side by side in a text; a Korean second word may have a particle."""
+    """Return whether two words stand side by side in a text; a Korean second word may have a particle."""
     end = "" if "가" <= second[-1] <= "힣" else r"(?!\w)"
     return re.search(rf"(?<!\w){re.escape(first)} {re.escape(second)}{end}", asked) is not None
 

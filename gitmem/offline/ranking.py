@@ -91,5 +91,5 @@ def choose(sentences: Sequence[Sentence], count: int, weight: Mapping[str, float
 
 
 def alike(one: frozenset[str], other: frozenset[str], same: float = SAME) -> bool:
-    """Say whether two sentences repeat each other: that share of the shorter one's words is in both."""
+    """Return whether two sentences repeat each other: that share of the shorter one's words is in both."""
     return len(one & other) >= same * max(min(len(one), len(other)), 1)

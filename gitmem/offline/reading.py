@@ -68,7 +68,7 @@ _SECTIONS = {CORE_DECISIONS.casefold(): Role.DECISION, KNOWN_ISSUES.casefold(): 
 
 
 class Item(Value):
-    """An entry, or a block of text that is none; `whole` is its text on one line, `kept` that a rotation keeps it.
+    """An entry or other block of text; `whole` is its text on one line, `kept` whether a rotation keeps it.
 
     `session` is the tag of a session, or where that is not known the day; both and `day` may be "".
     """
@@ -188,7 +188,7 @@ def _on_one_line(text: str) -> str:
 
 
 def is_statement(sentence: str, role: Role) -> bool:
-    """Say whether a sentence can be part of a summary: no question, offer or lead-in."""
+    """Return whether a sentence can be part of a summary: no question, offer or lead-in."""
     if sentence.endswith((":", "\uff1a")) or re.search(patterns.CODE, sentence):
         return False
     if role is Role.ASKED:

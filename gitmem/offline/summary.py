@@ -168,7 +168,7 @@ def _issues(reading: Reading) -> tuple[Issue, ...]:
 
 
 def _is_mended(item: Item, text: str, fixes: Iterable[tuple[Item, frozenset[str]]]) -> bool:
-    """Say whether an issue says that it is resolved, or a later fix is about it."""
+    """Return whether an issue says that it is resolved, or a later fix is about it."""
     if is_resolved(text):
         return True
     words = stems(text)

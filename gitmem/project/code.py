@@ -1,4 +1,4 @@
-"""The project's code that facts name: the commit a fact speaks of, and which of its files changed since.
+"""The code that facts refer to: the commit of a fact, and the changes of its files since.
 
 A fact names files and a commit. The files' blob ids in that commit and in HEAD are compared, for all facts by one
 `git cat-file --batch-check`, whose work does not grow with the project's history.

@@ -1,4 +1,4 @@
-"""A project's files, which are a stranger's: bounded, none that a link leads to, none that keeps a reader waiting."""
+"""Read a project's files, which are not trusted: within bounds, without following links or waiting on pipes."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def _block(text: str, begin: re.Match[str], end: re.Match[str]) -> Iterator[Span
 
 
 def _is_key_material(text: str, start: int, end: int) -> bool:
-    """Say whether most of the text between the two lines is base64, unlike prose that mentions both.
+    """Return whether most of the text between the two lines is base64, unlike prose that mentions both.
 
     Line numbers, quotes and escapes may be among the lines of a key.
     """

@@ -132,7 +132,7 @@ def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> 
 
 
 def _is_secret_key(text: str, at: int, value: Span) -> bool:
-    """Say whether the value of a name that only ends in `_key` is secret."""
+    """Return whether the value of a name that only ends in `_key` is secret."""
     other = compiled(_OTHER_KEY).search(text[max(0, at - _BEFORE) : at])
     return other is None and is_key(text[value.start : value.end], shouted=text[at : at + 4].isupper())
 
@@ -231,5 +231,5 @@ def _closing(text: str, opening: re.Match[str]) -> int | None:
 
 
 def _leaves_json(value: str) -> bool:
-    """Say whether a value in single quotes reaches beyond its JSON string."""
+    """Return whether a value in single quotes reaches beyond its JSON string."""
     return compiled(r'"\s{0,4}[,:}\]]').search(value) is not None

@@ -218,7 +218,7 @@ _ESCAPE = r"(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9a-fA-F]{2}|\[[0-9;]{0,9}m)$"  # 
 
 
 def _starts_word(text: str, start: int) -> bool:
-    """Say whether a word begins at `start`; a letter before it may be the end of an escape."""
+    """Return whether a word begins at `start`; a letter before it may be the end of an escape."""
     before = text[start - 1 : start] if start else ""
     if not before.isascii() or not (before.isalnum() or before == "_"):
         return True
@@ -226,7 +226,7 @@ def _starts_word(text: str, start: int) -> bool:
 
 
 def _is_sample(value: str) -> bool:
-    """Say whether a well-formed value is an example of documentation (`AKIA…EXAMPLE`, `ghp_xxxx…`)."""
+    """Return whether a well-formed value is an example of documentation (`AKIA…EXAMPLE`, `ghp_xxxx…`)."""
     return "EXAMPLE" in value or len(set(value[8:])) < _MIN_KINDS
 
 
@@ -245,7 +245,7 @@ def _marker(kind: str) -> str:
 
 
 def _off_markers(text: str, spans: Iterable[Span]) -> Iterator[Span]:
-    """Drop spans that overlap a marker, which is no secret."""
+    """Drop spans that overlap the marker of a secret."""
     if "[REDACTED:" not in text:
         yield from spans
         return

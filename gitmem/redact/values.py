@@ -74,7 +74,7 @@ _MIN_LOOSE_CHANGES = 3
 
 
 def stands_in(value: str) -> bool:
-    """Say whether a value is a reference or a placeholder instead of a secret."""
+    """Return whether a value is a reference or a placeholder instead of a secret."""
     if compiled(_TEMPLATE).search(value) or compiled(_REFERENCE).match(value) or not value.strip("*.-_#?=x0X"):
         return True
     if any(map(str.isdigit, value)):
@@ -84,13 +84,13 @@ def stands_in(value: str) -> bool:
 
 
 def _is_plain(value: str) -> bool:
-    """Say whether a value is a phrase, a path, a digest, a date, or a placeholder."""
+    """Return whether a value is a phrase, a path, a digest, a date, or a placeholder."""
     plain = compiled(_SPACE).search(value) or compiled(_PATH).match(value) or compiled(_DIGEST).match(value)
     return plain is not None or stands_in(value)
 
 
 def looks_random(value: str, least: int = 1) -> bool:
-    """Say whether letters and digits alternate as in a key: often enough for its length, and `least` times.
+    """Return whether letters and digits alternate as in a key: often enough for its length, and `least` times.
 
     `gpt-4o-mini`, `us-east-1`, `2026-01-15T10:00` and `utf8` do not; a hexadecimal digest does.
     """
@@ -107,7 +107,7 @@ def _is_mixed(value: str) -> bool:
 
 
 def is_quoted_secret(value: str, kind: str) -> bool:
-    """Say whether a value in quotes is a secret of the kind."""
+    """Return whether a value in quotes is a secret of the kind."""
     if kind != "password":
         return looks_random(value)
     if len(value) < _MIN_PASSWORD or not any(map(str.isascii, value)) or compiled(_LABEL).match(value):
@@ -116,7 +116,7 @@ def is_quoted_secret(value: str, kind: str) -> bool:
 
 
 def is_literal_secret(value: str, kind: str) -> bool:
-    """Say whether `value` in `PASSWORD=value` is a secret, as in a shell or a settings file."""
+    """Return whether `value` in `PASSWORD=value` is a secret, as in a shell or a settings file."""
     if compiled(_CALL).match(value):
         return False
     if kind == "password":
@@ -126,7 +126,7 @@ def is_literal_secret(value: str, kind: str) -> bool:
 
 
 def is_key(value: str, *, shouted: bool) -> bool:
-    """Say whether the value of a name that ends in `_key` is a secret; `shouted`: the name is in capitals."""
+    """Return whether the value of a name that ends in `_key` is a secret; `shouted`: the name is in capitals."""
     if not compiled(r"[A-Za-z0-9+/_-]{20,}={0,2}$").match(value) or ("/" in value and not value.endswith("=")):
         return False
     cases = any(map(str.islower, value)) and any(map(str.isupper, value))
@@ -134,14 +134,14 @@ def is_key(value: str, *, shouted: bool) -> bool:
 
 
 def is_made(value: str, kind: str) -> bool:
-    """Say whether a value after a name and a blank or a comma is a secret, not the next word."""
+    """Return whether a value after a name and a blank or a comma is a secret, not the next word."""
     if kind == "password":
         return _is_mixed(value) and is_loose_secret(value, kind)
     return kind == "aws-secret-key" or (len(value) >= _MIN_ALIKE and looks_random(value, least=_MIN_LOOSE_CHANGES))
 
 
 def is_loose_secret(value: str, kind: str) -> bool:
-    """Say whether an unquoted value is a secret, not a variable or the next word."""
+    """Return whether an unquoted value is a secret, not a variable or the next word."""
     if compiled(_CALL).match(value) or compiled(MEMBER).match(value):
         return False
     if kind != "password":

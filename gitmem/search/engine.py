@@ -285,7 +285,7 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _reads_better(item: Ranked, other: Ranked) -> bool:
-    """Say whether a view tells clearly more than another, or as much in a layer before it or a file of the tree."""
+    """Return whether a view tells clearly more than another, or as much in a layer before it or a file of the tree."""
     more = item.units.length(item.index) - other.units.length(other.index)
     return more > FRAME or (more >= -FRAME and _place(item) < _place(other))
 

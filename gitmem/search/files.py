@@ -43,7 +43,7 @@ def layer_of(path: str) -> str:
 
 
 def is_searched(path: str) -> bool:
-    """Return whether a path is that of a document: no hidden file, and not the text that explains the format."""
+    """Return whether a path is a document's: not a hidden file, and not the text on the format."""
     return path.endswith(SUFFIXES) and path != FORMAT and all(part[:1] not in {"", "."} for part in path.split("/"))
 
 

@@ -19,7 +19,7 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
 
 
 def marked(hit: Hit, marks: Marks) -> Hit:
-    """Return a hit with its status, where that is worth a word; a fact gets the session in which it was learned.
+    """Return a hit with its status unless it holds undisputed; a fact gets the session in which it was learned.
 
     A fact is shown with its successor or rival, another memory with what took the place of the facts it tells.
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def is_handle(text: str) -> bool:
-    """Say whether a text names a memory by its id, with or without `^`."""
+    """Return whether a text names a memory by its id, with or without `^`."""
     return is_id(text.removeprefix("^"))
 
 

@@ -159,7 +159,7 @@ class Store:
         return tip
 
     def has_remotes(self) -> bool:
-        """Say whether the store has a remote, without starting git."""
+        """Return whether the store has a remote, without starting git."""
         layout = self.repository.layout
         path = os.path.join(*((layout.common_dir, "config") if self.own_repository else (self.private, REMOTES_FILE)))
         return '[remote "' in read_text(path)
@@ -243,5 +243,5 @@ def format_version(document: bytes) -> int | None:
 
 
 def is_older(document: bytes) -> bool:
-    """Say whether a `FORMAT.md` names an older version than this gitmem writes; one that names none does not."""
+    """Return whether a `FORMAT.md` names an older version than this gitmem writes; one that names none does not."""
     return (format_version(document) or FORMAT_VERSION) < FORMAT_VERSION

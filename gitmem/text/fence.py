@@ -1,4 +1,4 @@
-"""The fence element around memory that an agent is given as data, and text that must not close it.
+"""The fence element around memory given to an agent as data, and the escape of text within it.
 
 A model may take a tag with a blank, an invisible character or a look-alike letter in it for the real one, which no
 parser would. So text is compared by what it looks like.

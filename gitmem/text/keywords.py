@@ -82,7 +82,7 @@ def keywords(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_hash(word: str) -> bool:
-    """Say whether a word is hexadecimal with a digit in it."""
+    """Return whether a word is hexadecimal with a digit in it."""
     return len(word) > 6 and any(c.isdigit() for c in word) and all(c in "0123456789abcdef-" for c in word)  # noqa: PLR2004
 
 

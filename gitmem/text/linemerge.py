@@ -220,7 +220,7 @@ def _both(
 
 
 def _clash(first: Sequence[Token], second: Sequence[Token]) -> bool:
-    """Say whether two versions of the same part need review: neither contains the other."""
+    """Return whether two versions of the same part need review: neither contains the other."""
     if not first or not second:
         return bool(first or second)
     return not _is_within(first, second) and not _is_within(second, first)

@@ -122,7 +122,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def is_korean(text: str) -> bool:
-    """Say whether a conversation's text is Korean, though it names files, commands and people in English."""
+    """Return whether a conversation's text is Korean, though it names files, commands and people in English."""
     forms = _forms()
     prose = " ".join(mask_code(block.text, " ") for block in blocks(text[:_LOOK_AT]))
     hangul = len(forms.hangul.findall(prose))
@@ -219,7 +219,7 @@ def _block(line: str) -> Block | None:
 
 
 def _goes_on(kind: Kind, lines: Sequence[str], block: Block, line: str) -> bool:
-    """Say whether a line continues the block before it: same kind, after a wrapped line."""
+    """Return whether a line continues the block before it: same kind, after a wrapped line."""
     if block.kind is not (Kind.PARAGRAPH if kind is Kind.ITEM else kind):
         return False
     if kind is Kind.ITEM and not line.startswith((" ", "\t")):
@@ -230,7 +230,7 @@ def _goes_on(kind: Kind, lines: Sequence[str], block: Block, line: str) -> bool:
 
 
 def _ends(text: str, start: int, stop: re.Match[str]) -> bool:
-    """Say whether a full stop ends a sentence."""
+    """Return whether a full stop ends a sentence."""
     mark = stop[0].rstrip(_CLOSERS)
     following = text[stop.end() : stop.end() + 2].strip()[:1]
     if mark != ".":

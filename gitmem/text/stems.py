@@ -148,7 +148,7 @@ def _final(base: str) -> str:
 
 
 def is_ending(text: str) -> bool:
-    """Say whether a run of Hangul is a particle or an ending alone, as after a Latin word: `API를`."""
+    """Return whether a run of Hangul is a particle or an ending alone, as after a Latin word: `API를`."""
     return text in _endings()
 
 

@@ -44,7 +44,7 @@ def visible(text: str) -> str:
 
 
 def inline(text: str) -> Markup:
-    """Return a line as HTML in which what stands between backticks is code."""
+    """Return a line as HTML, with the text between backticks as code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(Markup.escape(visible(text)))))  # noqa: S704  # it was escaped just now
 
 

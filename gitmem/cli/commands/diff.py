@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _ends_and_path(store: Store, what: Sequence[str]) -> tuple[list[str], str | None]:
-    """Return the commits that the words name, and the word that names none."""
+    """Return the commits that the words name, and the other word."""
     from gitmem.store.history.records import resolve
 
     words = list(what)

@@ -45,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Make the vectors that are missing, so that a search also finds texts that say the same in other words.
+    """Make missing vectors, so that a search also finds texts with the same meaning in other words.
 
     Searching for words needs no index. Vectors are a cache in the private folder. A model makes them: on this machine
     (pip install 'gitmem-store[local]'), or at a provider that you name in your own settings, which is then sent the

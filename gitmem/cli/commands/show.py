@@ -173,7 +173,7 @@ def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: 
 
 
 def _readable(store: Store, args: argparse.Namespace, door: Door, text: str) -> tuple[str, bytes] | None:
-    """Return the path and the content of the file of the work tree that `text` names, None where it names none."""
+    """Return path and content of the file of the work tree that `text` names, None if there is none."""
     try:
         path = named_path(store, args, door, text)
     except RefusedError:

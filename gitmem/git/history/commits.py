@@ -198,7 +198,7 @@ def fork(git: Git, one: str, other: str) -> Fork:
 
 
 def additions(git: Git, revision: str, folder: str) -> list[Addition]:
-    """Return which commits of a revision added the files that are or were in a folder, newest first.
+    """Return the commits of a revision that added files to a folder, newest first.
 
     A file that was removed and added again occurs twice. All side branches count (`--full-history`).
     """

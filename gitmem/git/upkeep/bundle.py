@@ -21,7 +21,7 @@ _HEADER = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 
 
 def is_bundle(path: str) -> bool:
-    """Say whether a path leads to a file that begins as a bundle does."""
+    """Return whether a path leads to a file that begins as a bundle does."""
     try:
         with open(path, "rb") as file:
             return file.read(len(_HEADER[0])) in _HEADER

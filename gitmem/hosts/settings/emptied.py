@@ -24,7 +24,7 @@ class SettingsError(ValueError):
 
 
 def parse_object(text: str) -> Node | None:
-    """Return the object that a file holds, None where the file is empty.
+    """Return the object in a file, None if the file is empty.
 
     Raises:
         SettingsError: it holds something else.

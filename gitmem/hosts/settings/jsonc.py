@@ -44,7 +44,7 @@ class Node:
         return self.items is not None and not self.is_object
 
     def get(self, key: str) -> Node | None:
-        """Return the member of an object that counts under this key, the last one; None where there is none."""
+        """Return the last member of an object with this key, which is the one that counts; None if there is none."""
         found = [item.node for item in self.items or () if self.is_object and item.key == key]
         return found[-1] if found else None
 

@@ -70,7 +70,7 @@ def without_server(text: str, place: Place, emptied: Emptied) -> str:
 
 
 def has_server(text: str, place: Place) -> bool:
-    """Say whether the list has gitmem's server.
+    """Return whether the list has gitmem's server.
 
     Raises:
         SettingsError: the text is not JSON.
@@ -94,7 +94,7 @@ def _deepest(text: str, place: Place) -> tuple[Node, int]:
 
 
 def _is_ours(node: Node) -> bool:
-    """Say whether a server is gitmem's: it starts `gitmem mcp`, by whatever path."""
+    """Return whether a server is gitmem's: it starts `gitmem mcp`, by whatever path."""
     server = node.plain()
     if not isinstance(server, dict):
         return False

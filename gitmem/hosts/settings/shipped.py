@@ -51,7 +51,7 @@ def as_toml(text: str) -> tuple[str, str]:
 
 
 def event_files(folder: str, lines: Mapping[str, str]) -> Iterator[Shipped]:
-    """Yield an executable file an event, which runs the line; none on Windows, where hosts start files otherwise."""
+    """Yield an executable file an event, which runs the line; none on Windows, where hosts cannot start it."""
     for event, line in lines.items() if sys.platform != "win32" else ():
         text = f"#!/bin/sh\n# Written by 'gitmem install'. Without gitmem on the machine it does nothing.\n{line}\n"
         yield Shipped(HOOKS, os.path.join(folder, event), text.encode(), executable=True)

@@ -76,7 +76,7 @@ def _table(text: str, name: str) -> object:
 
 
 def _is_ours(table: object) -> bool:
-    """Say whether a table is a server that starts gitmem, by whatever path."""
+    """Return whether a table is a server that starts gitmem, by whatever path."""
     command = table.get("command") if isinstance(table, dict) else None
     return isinstance(command, str) and program_name(command) == "gitmem"
 

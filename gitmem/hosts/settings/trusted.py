@@ -1,4 +1,4 @@
-"""The tables of `config.toml` by which Codex knows that a person trusts a hook.
+"""The tables of `config.toml` in which Codex records a person's trust in hooks.
 
 Codex keeps, under the place of the hook in its file, the SHA-256 of what the hook is.
 

@@ -26,7 +26,7 @@ class Holds(StrEnum):
 
 
 def settle(store: Store, pair: Pair, holds: Holds) -> tuple[str, ...]:
-    """Supersede the fact of a pair that does not hold, or say that both do; returns the commits.
+    """Supersede one fact of a pair, or keep both; return the commits.
 
     No model is asked about the pair again.
     """

@@ -14,7 +14,7 @@ _HEAD = r"(?m)^(?:\[[^\n]*\]|</?gitmem[^\n]*)$"  # says where a memory is from
 
 
 def names_of(text: str) -> tuple[str, ...]:
-    """Return the files and commands that a text names; lines that say where a memory is from name none."""
+    """Return the files and commands that a text names; lines about the origin of a memory are skipped."""
     if not text:
         return ()
     body = re.sub(_HEAD, "", text[:_READ])

@@ -121,7 +121,7 @@ def _fitting(hits: Sequence[Hit], least: Least, session: str, known: Collection[
 
 
 def _advice(store: Store, typed: str, hits: Sequence[Hit], session: str, known: Collection[str]) -> list[Advice]:
-    """Return advice for what a prompt begins; what makes it is imported only where there may be some."""
+    """Return advice for the task that a prompt begins; its module is imported only if there may be some."""
     if not any(hit.path.startswith(f"{_EPISODES}/") for hit in hits) and not _NAMES.search(typed):
         return []
     from gitmem.memory.guide.advice.short import advise

@@ -95,7 +95,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
-    """Return the facts that may be told, and the newest that no longer hold, whose entries are then left out."""
+    """Return the facts that may be told, and the newest ended facts, to leave out their entries."""
     keyed = [(header.key, header) for header in headers]
     binding = [(key, header) for key, header in keyed if key[0] in BINDING and key[1] != FactKind.ISSUE]
     binding.sort(key=lambda item: (_WORTH.get(item[0][1], 0.0), item[0][2]), reverse=True)

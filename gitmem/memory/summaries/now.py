@@ -1,4 +1,4 @@
-"""The summary of an archive as of now: decisions that ended and issues that were resolved are marked."""
+"""The summary of an archive as of now, with marks on ended decisions and resolved issues."""
 
 from __future__ import annotations
 

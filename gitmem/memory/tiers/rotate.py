@@ -75,7 +75,7 @@ def rotate(transaction: Transaction, store: Store) -> Check:
 
 
 def _holding(store: Store, transaction: Transaction, text: str) -> bytes:
-    """Return what stays without lines of before there were ids of facts that tell what does not hold."""
+    """Return the rest of a document without old lines, which have no ids, of facts that have ended."""
     return without_ended(text, marks_of(_facts(store, transaction))).encode("utf-8", "surrogateescape")
 
 

@@ -121,7 +121,7 @@ def _verify(edited: str, wanted: object, path: tuple[str, ...]) -> None:
 
 @cache
 def _strict_loader() -> type[yaml.SafeLoader]:
-    """Return the safe loader, libyaml's if it is there, with keys that are always the text that stands there."""
+    """Return the safe loader, libyaml's if installed, with keys kept as their text."""
     import yaml
 
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -185,7 +185,7 @@ def _cut(text: str, path: tuple[str, ...]) -> str:
 
 
 def _flow_span(mapping: Node, pair: tuple[Node, Node]) -> tuple[int, int]:
-    """Return the characters that go when `pair` leaves `mapping`, with the one comma that goes with it."""
+    """Return the range to delete when `pair` leaves `mapping`, with one comma."""
     pairs = mapping.pairs
     index = pairs.index(pair)
     if index + 1 < len(pairs):

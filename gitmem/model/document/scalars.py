@@ -36,11 +36,11 @@ _EXACT: tuple[tuple[type, Callable[[Any], object]], ...] = (
 
 
 class YamlTextError(ValueError):
-    """A YAML text that cannot be read, or a change that cannot be made in it; the message says why in one line."""
+    """A YAML text cannot be parsed or changed; the message gives the reason in one line."""
 
 
 def plain_value(value: object) -> object:
-    """Return `value` in the very types that YAML gives, so that `repr` tells whether it came back the same.
+    """Return `value` in the types that YAML gives, so that `repr` can compare it with the loaded one.
 
     Mappings become dicts, tuples lists, members of enums their values. Raises `YamlTextError` for any other type,
     and for a key that is not text.

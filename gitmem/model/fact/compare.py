@@ -49,12 +49,12 @@ def stems_of(text: str) -> frozenset[str]:
 
 
 def may_concern(one: str, other: str) -> bool:
-    """Say whether two facts share so many keywords that they could contradict each other, as a model may judge."""
+    """Return whether two facts share so many keywords that they could contradict each other, as a model may judge."""
     return overlap(stems_of(one), stems_of(other)) >= _RELATED
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Say whether two facts mean the same: same keywords, literals, numbers and negation."""
+    """Return whether two facts mean the same: same keywords, literals, numbers and negation."""
     first, second = stems_of(one), stems_of(other)
     if not first or len(first & second) < _SAME * len(first | second):
         return False
@@ -62,7 +62,7 @@ def says_the_same(one: str, other: str) -> bool:
 
 
 def contradict(one: str, other: str) -> bool:
-    """Say whether two facts contradict each other, judged by their words."""
+    """Return whether two facts contradict each other, judged by their words."""
     first, second = read_claim(one), read_claim(other)
     if first is None or second is None or one == other:
         return False
@@ -77,7 +77,7 @@ def contradict(one: str, other: str) -> bool:
 
 
 def may_contradict(one: str, other: str) -> bool:
-    """Say whether two facts that mean nearly the same, as by vectors, name different values in one place.
+    """Return whether two facts that mean nearly the same, as by vectors, name different values in one place.
 
     A word that their subjects share is enough then: "Handle dates with moment", "Parse all dates with luxon".
     """
@@ -104,7 +104,7 @@ def ends(newer: str, older: str) -> bool:
 
 
 def is_negated(text: str) -> bool:
-    """Say whether a fact is negated or forbids something."""
+    """Return whether a fact is negated or forbids something."""
     return len(_NEGATION.findall(mask_code(text))) % 2 == 1
 
 
@@ -138,7 +138,7 @@ def _denies(one: Claim, other: Claim) -> bool:
 
 
 def _is_opposite(one: Claim, other: Claim) -> bool:
-    """Say whether two claims say opposite things of one subject: "manually", "automatically"."""
+    """Return whether two claims say opposite things of one subject: "manually", "automatically"."""
     if one.negated != other.negated:
         return False
     for pair in _OPPOSITES:
@@ -151,7 +151,7 @@ def _is_opposite(one: Claim, other: Claim) -> bool:
 
 
 def _has_other_value(one: Claim, other: Claim) -> bool:
-    """Say whether two claims name different values, in the same place of the sentence, for one subject."""
+    """Return whether two claims name different values, in the same place of the sentence, for one subject."""
     if one.negated or other.negated or one.adds or other.adds:
         return False
     for (place, first), head in zip(one.values, one.heads, strict=False):
@@ -171,14 +171,14 @@ def _has_other_value(one: Claim, other: Claim) -> bool:
 
 
 def _is_other_act(one: str, other: str) -> bool:
-    """Say whether two verbs tell different acts: dates are shown in one zone and stored in another."""
+    """Return whether two verbs tell different acts: dates are shown in one zone and stored in another."""
     if not (one.isascii() and other.isascii() and one and other) or one[:_SAME_VERB] == other[:_SAME_VERB]:
         return False
     return not (one.startswith(_KEEPS) and other.startswith(_KEEPS))
 
 
 def _has_other_number(one: Claim, other: Claim) -> bool:
-    """Say whether two claims differ by their numbers alone."""
+    """Return whether two claims differ by their numbers alone."""
     if one.negated != other.negated or one.adds or other.adds:
         return False
     first, second = (claim.words.union(*(found for _, found in claim.values)) for claim in (one, other))

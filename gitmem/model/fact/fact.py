@@ -158,7 +158,7 @@ def fact_id(kind: FactKind, text: str) -> str:
 
 
 def is_fact_path(path: str) -> bool:
-    """Say whether a path is the path of a fact."""
+    """Return whether a path is the path of a fact."""
     return PATH.fullmatch(path) is not None
 
 

@@ -95,7 +95,7 @@ class Fix(Value):
     named: frozenset[str] = frozenset()
 
     def mends(self, issue: str) -> bool:
-        """Say whether the fix has most of the words of an issue, or its failure the same file and number."""
+        """Return whether the fix has most of the words of an issue, or its failure the same file and number."""
         words = stems_of(issue)
         shares_words = len(words & self.about) >= max(MENDED * len(words), _FEWEST_MENDED)
         return shares_words or len(_named(issue) & self.named) >= _FEWEST_NAMED
@@ -156,7 +156,7 @@ def _is_inside(file: str) -> bool:
 
 
 def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Iterator[Finding]:
-    """Yield the facts that a person states, and the options of the answer before that the person picks."""
+    """Yield the facts that a person states, and the options of the last answer that the person picks."""
     prompt, entry = human_text(turn.prompt), turn.exchange_id
     for picked in picks_of(prompt, answer_before):
         text = with_reason(as_statement(picked.text), as_statement(picked.why) if picked.why else "")
@@ -199,7 +199,7 @@ def _of_mid_turn(turn: Turn, files: Sequence[str]) -> Iterator[Finding]:
 
 
 def _is_understood(sentence: str) -> bool:
-    """Say whether a sentence is understood without those around it."""
+    """Return whether a sentence is understood without those around it."""
     masked = mask_code(sentence)
     return not points_elsewhere(masked) and not _re(factwords.LEANS_BACK).match(masked)
 

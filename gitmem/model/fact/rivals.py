@@ -27,7 +27,7 @@ class Rivals(Value):
 
 
 def is_weighed(fact: Fact) -> bool:
-    """Say whether a fact is of a kind that can contradict others."""
+    """Return whether a fact is of a kind that can contradict others."""
     return FactKind(fact.kind) in WEIGHED
 
 

@@ -156,7 +156,7 @@ def _tried(turn: Turn, failures: Sequence[Failure]) -> Iterator[str]:
 
 
 def _commands(turn: Turn, failures: Sequence[Failure]) -> int:
-    """Return how many commands were run after the first failure until the one that worked; 0 if that is not known."""
+    """Return the number of commands from the first failure to the one that worked; 0 if unknown."""
     runs, first, last = turn.runs, failures[0].command, failures[-1].fixed_by
     failed = next((index for index, run in enumerate(runs) if run.failed and run.command == first), None)
     if failed is None or not last:

@@ -208,7 +208,7 @@ def _copy(identifier: str, text: str) -> tuple[str, str]:
 
 
 def _place(base: _Key | None, older: _Key | None, newer: _Key | None) -> _Key:
-    """Return the section of an entry: that of the side that moved it."""
+    """Return the section of an entry, from the side that moved it."""
     found = older if newer is None or (newer == base and older is not None) else newer
     assert found is not None
     return found

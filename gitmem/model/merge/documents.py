@@ -87,7 +87,7 @@ def merge(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | Non
 
 
 def has_markers(data: bytes) -> bool:
-    """Say whether a file holds conflict markers of git outside code fences."""
+    """Return whether a file holds conflict markers of git outside code fences."""
     return data.find(b"<<<<<<< ") >= 0 and bool(_hunks(_decode(data)))
 
 
@@ -108,7 +108,7 @@ def beside_path(path: str, data: bytes) -> str:
 
 
 def is_beside(path: str) -> bool:
-    """Say whether `beside_path` made a name."""
+    """Return whether `beside_path` made a name."""
     return re.search(rf"{re.escape(_BESIDE)}[0-9a-f]{{{_DIGEST}}}(?:\.[^./]*)?$", path) is not None
 
 

@@ -20,7 +20,7 @@ _OLDEST, _NEWEST = "created", "updated"
 
 
 def merge_headers(base: str | None, older: str | None, newer: str | None, newline: str) -> str | None:
-    """Return three headers merged, None where there is none; where nothing else decides, `newer` does.
+    """Merge three headers, of which any may be None; `newer` decides remaining conflicts.
 
     Raises:
         YamlTextError: one of them cannot be read, or the result cannot be written.

@@ -141,7 +141,7 @@ class Replacer:
         return self.clean(data).count(MARKER) - data.count(MARKER)
 
     def holds(self, data: bytes) -> bool:
-        """Say whether a content contains one of the texts."""
+        """Return whether a content contains one of the texts."""
         return any(form in data for form in self._forms) or self.clean(data) != data
 
     def clean_path(self, path: bytes) -> bytes:

@@ -100,7 +100,7 @@ def parse(entry: Entry) -> Exchange | None:
 
 
 def is_raw(text: str) -> bool:
-    """Say whether the text of an exchange is as its turn wrote it: the request first, and no outcome."""
+    """Return whether the text of an exchange is as its turn wrote it: the request first, and no outcome."""
     return not _value(text.split("\n"), _OUTCOME)
 
 
@@ -121,7 +121,7 @@ def details_without(done: str, sentence: str) -> str:
 
 
 def took_the_place(now: str, captured: str) -> bool:
-    """Say whether request and answer in an entry are still as its turn wrote them."""
+    """Return whether request and answer in an entry are still as its turn wrote them."""
     return is_raw(now) and parts_of_turn(now)[:2] == parts_of_turn(captured)[:2]
 
 

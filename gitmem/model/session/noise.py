@@ -117,7 +117,7 @@ def without_elements(text: str, names: Iterable[str]) -> str:
 
 
 def is_trivial(text: str) -> bool:
-    """Say whether a prompt only says "ok" or "continue", in a few words that carry no content."""
+    """Return whether a prompt only says "ok" or "continue", in a few words that carry no content."""
     if len(text) > _MAX_TRIVIAL:
         return False
     return all(word.casefold() in _TRIVIAL_WORDS or word.isdigit() for word in _WORD.findall(text))
@@ -129,7 +129,7 @@ def content_lines(texts: Iterable[str]) -> frozenset[str]:
 
 
 def is_restated(text: str, boot_lines: Collection[str]) -> bool:
-    """Say whether most of a text is in the boot files, which the agent loads at every start."""
+    """Return whether most of a text is in the boot files, which the agent loads at every start."""
     lines = _plain_lines(text)
     return bool(lines) and sum(line in boot_lines for line in lines) > _MOSTLY * len(lines)
 

@@ -226,7 +226,7 @@ def _call(event: HookEvent) -> str:
 
 
 def _is_retry(failure: Failure, event: HookEvent) -> bool:
-    """Say whether a successful tool call retried the failed one: the same program, or the same file."""
+    """Return whether a successful tool call retried the failed one: the same program, or the same file."""
     if failure.tool != event.tool:
         return False
     if event.command:

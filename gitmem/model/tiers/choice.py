@@ -72,7 +72,7 @@ def without_count(text: str) -> str:
 
 
 def counted_down(body: str, start: int, end: int, ended: int) -> str:
-    """Return a text whose section from `start` to `end` names so many facts fewer that have no line in it."""
+    """Return a text whose section from `start` to `end` counts `ended` facts less, which have no line."""
     said = _MORE.search(body, start, end)
     if said is None:
         return body
@@ -87,7 +87,7 @@ def facts_in(text: str) -> set[str]:
 
 
 def _that_fit(pieces: Sequence[str], ahead: Sequence[int], tokens: int, rest: Iterable[int] = ()) -> str:
-    """Return the pieces that fit: those `ahead` as far as they do, then of the `rest` up to the first that does not."""
+    """Return the pieces that fit: of `ahead` all that do, then of `rest` up to the first that does not."""
     left, kept = tokens * BYTES_PER_TOKEN, set()
     for place in ahead:
         if utf8_size(pieces[place]) <= left:

@@ -180,7 +180,7 @@ def _last_day(path: str) -> date | None:
 
 
 def _is_done(entry: Entry) -> bool:
-    """Say whether an entry is a resolved issue."""
+    """Return whether an entry is a resolved issue."""
     return entry.label == MemoryType.ISSUE.label and is_resolved(entry.text)
 
 
@@ -272,7 +272,7 @@ def _put_section(body: str, title: str, text: str, newline: str) -> str:
 
 
 def _comes_after(title: str, new: str) -> bool:
-    """Say whether a section belongs below a new one: periods first, then people's text, then kept entries."""
+    """Return whether a section belongs below a new one: periods first, then people's text, then kept entries."""
     return _rank(title) > _rank(new)
 
 

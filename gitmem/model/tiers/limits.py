@@ -29,5 +29,5 @@ class Limits(Value):
 
 
 def needs_rotation(size: int, limits: Limits) -> bool:
-    """Say whether a `memory.md` of `size` bytes rotates; an empty file never does."""
+    """Return whether a `memory.md` of `size` bytes rotates; an empty file never does."""
     return size > 0 and tokens_of_size(size) >= limits.threshold

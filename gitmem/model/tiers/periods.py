@@ -14,7 +14,7 @@ def week_of(day: date) -> str:
 
 
 def month_of(last: date) -> str:
-    """Return the month of the week that ends on a Sunday: that of its Thursday, `YYYY-MM`."""
+    """Return the month of the week that ends on a Sunday: its Thursday's, `YYYY-MM`."""
     return (last - timedelta(days=3)).strftime("%Y-%m")
 
 

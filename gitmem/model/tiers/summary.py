@@ -213,7 +213,7 @@ SCHEMA = _schema(
 
 
 def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
-    """Return the summary that an answer of `SCHEMA` gives, of the archive that `offline` sums up.
+    """Return the summary in an answer by `SCHEMA`, for the same archive as `offline`.
 
     Days and the number of sections, which can be counted, are those of `offline` where the answer has none.
 

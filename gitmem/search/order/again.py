@@ -1,4 +1,4 @@
-"""Memories that say again what another says: copies come last; the newest on a subject comes before older ones.
+"""Put copies of a memory last, and the newest memory on a subject before older ones.
 
 Two of them are compared by their words. A copy has nearly all of its words in a hit above it: a fact below the exchange
 it was learned from. Memories of different sessions are on one subject if they share much beside the words of the query,
@@ -45,7 +45,7 @@ _HANGUL = "가"
 
 
 class _Told(Value):
-    """What a hit says: its words, their forms, what it leaves, its date, its session, its handle, whether it holds."""
+    """A hit's words, their forms, the names it gives up, its date, session and handle, and whether it holds."""
 
     words: frozenset[str]
     forms: frozenset[str]
@@ -87,7 +87,7 @@ def in_order_of_news(hits: Sequence[Ranked], era: Era, marks: Marks, most: int =
 
 
 def _told(hit: Ranked, marks: Marks) -> _Told:
-    """Return what a hit says; of a long one what its best part and the request say."""
+    """Return the text of a hit; of a long one its best part and the request."""
     units, unit = hit.units, hit.units.unit(hit.index)
     facts = facts_of(units, unit)
     handle = facts.entry or units.named
@@ -107,7 +107,7 @@ def _told(hit: Ranked, marks: Marks) -> _Told:
 
 
 def _left(text: str, start: int, end: int) -> Iterable[str]:
-    """Return the names of what a text says that it leaves."""
+    """Return the names of things that a text gives up."""
     left = _LEFT.findall(text, start, end)
     if any(text.find(mark, start, end) >= 0 for mark in _KOREAN_MARKS):
         left += _LEFT_KOREAN.findall(text, start, end)
@@ -119,7 +119,7 @@ def _form(word: str) -> str:
 
 
 def _copies(one: _Told, other: _Told) -> bool:
-    """Say whether nearly all that one says stands in the other."""
+    """Return whether the other hit has nearly all words of this one."""
     return len(one.words) >= _LEAST_COPIED and len(one.words & other.words) >= _COPIED * len(one.words)
 
 
@@ -139,7 +139,7 @@ def _subjects(
 
 
 def _on_one_subject(one: _Told, other: _Told, asked: frozenset[str]) -> bool:
-    """Say whether two hits of different sessions share much beside what was asked."""
+    """Return whether two hits of different sessions share many words beside the query's."""
     if one.session == other.session and (one.session or one.date[:10] == other.date[:10]):
         return False
     older, newer = sorted((one, other), key=lambda told: told.date)

@@ -24,7 +24,7 @@ _MOST = 30  # hits among which those are chosen
 
 
 def asks_for_several(text: str) -> bool:
-    """Say whether a query asks for a set of things."""
+    """Return whether a query asks for a set of things."""
     return bool(_SEVERAL.search(text))
 
 

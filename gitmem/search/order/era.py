@@ -38,7 +38,7 @@ class Era(IntEnum):
 
 
 def era_of(text: str) -> Era:
-    """Return the time that a query asks about; one that asks for both, as "now or originally", asks for any."""
+    """Return the time that a query asks about; both times, as in "now or originally", are any."""
     now, then = bool(_NOW.search(text)), bool(_THEN.search(text))
     return Era(now - then)
 

@@ -32,5 +32,5 @@ class PastUnits(Units):
 
 
 def is_told_again(units: Units, index: int, periods: Collection[str]) -> bool:
-    """Say whether a unit is the sentences of a weekly or monthly document on one of these days or weeks."""
+    """Return whether a unit is the sentences of a weekly or monthly document on one of these days or weeks."""
     return units.path.startswith(_TELLERS) and units.kind(index) == SECTION and units.unit(index).heading in periods

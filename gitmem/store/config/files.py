@@ -139,7 +139,7 @@ class _Builder:
 
 
 def is_comments(data: bytes) -> bool:
-    """Say whether a settings file has only comments and blank lines."""
+    """Return whether a settings file has only comments and blank lines."""
     return all(line.strip(b" \t\r")[:1] in {b"", b"#"} for line in data.removeprefix(_BOM).split(b"\n"))
 
 

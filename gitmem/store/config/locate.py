@@ -112,12 +112,12 @@ def home_store(project: Project, home: str) -> str:
 
 
 def is_store(folder: str) -> bool:
-    """Say whether a folder is a store: the top of a work tree, and no symbolic link."""
+    """Return whether a folder is a store: the top of a work tree, and no symbolic link."""
     return not os.path.islink(folder) and find_layout(folder) is not None
 
 
 def is_disconnected(folder: str) -> bool:
-    """Say whether a store on a branch is linked to a repository that is gone, or that is not its own."""
+    """Return whether a store on a branch is linked to a repository that is gone, or that is not its own."""
     if not is_linked(folder):
         return False
     layout = find_layout(folder)
@@ -170,7 +170,7 @@ def _main_work_tree(linked: str, common: str) -> str:
 
 
 def _is_submodule(git_dir: str) -> bool:
-    """Say whether a git directory is in the `modules/` folder of another, where git keeps submodules."""
+    """Return whether a git directory is in the `modules/` folder of another, where git keeps submodules."""
     folder = os.path.dirname(git_dir)
     while folder != (above := os.path.dirname(folder)):
         if os.path.basename(folder) == "modules" and _is_git_dir(above):

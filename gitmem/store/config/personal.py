@@ -34,7 +34,7 @@ def personal_folder(environ: Mapping[str, str], home: str, platform: str = sys.p
 
 
 def is_left_behind(environ: Mapping[str, str], home: str) -> bool:
-    """Say whether the person's settings are still at their former path (`gitmem.store.config.takeover`)."""
+    """Return whether the person's settings are still at their former path (`gitmem.store.config.takeover`)."""
     if os.path.lexists(os.path.join(personal_folder(environ, home), CONFIG)):
         return False
     data = read_small(os.path.join(user_store(home), CONFIG))
@@ -81,7 +81,7 @@ def read_trust(folder: str) -> dict[str, dict[str, object]]:
 
 
 def is_inside_store(path: str) -> bool:
-    """Say whether a path resolves to one inside a store."""
+    """Return whether a path resolves to one inside a store."""
     return any(part.casefold() == STORE_FOLDER for part in os.path.realpath(path).split(os.sep))
 
 

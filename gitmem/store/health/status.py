@@ -47,7 +47,7 @@ class LastSave:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """How much is remembered: sessions, facts, open issues that `memory.md` lists, and errors that came."""
+    """Numbers of sessions, facts, open issues in `memory.md`, and known errors."""
 
     sessions: int
     facts: int

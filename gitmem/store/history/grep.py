@@ -32,7 +32,7 @@ class FoundLine(Value):
 
 
 class RemovedLine(Value):
-    """A line that a commit removed: the parent that still has it, when it was removed, and where it stood."""
+    """A line that a commit removed: the parent that still has it, the time of the commit, and the line's place."""
 
     commit: str
     date: str

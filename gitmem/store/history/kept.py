@@ -39,9 +39,9 @@ class KeptDay(Value):
 
 
 def kept_days(private: str, there: Collection[str]) -> list[KeptDay]:
-    """Return the days that are kept and of which a file in `there`, their week's or month's, tells.
+    """Return the kept days whose week or month has a file in `there`.
 
-    What a person cleared or deleted with its week is none.
+    Days that a person cleared or deleted with their week are left out.
     """
     try:
         names = sorted(os.listdir(os.path.join(private, FOLDER)))
@@ -52,7 +52,7 @@ def kept_days(private: str, there: Collection[str]) -> list[KeptDay]:
 
 
 def is_told(day: str, there: Collection[str]) -> bool:
-    """Say whether the document of a day's week or month is there."""
+    """Return whether the document of a day's week or month is there."""
     from datetime import date
 
     from gitmem.model.tiers.periods import holders_of

@@ -244,7 +244,7 @@ def difference(store: Store, old: str | None, new: str, path: str | None = None,
 
 
 def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:
-    """Return how many lines of which files each commit changed, by commit; "" for one that changed none."""
+    """Return the statistics of each commit as `git log --stat` prints them; "" for a commit without changes."""
     told = stats(store.repository.git, [one.commit for one in found])
     return {one.commit: told.get(one.commit, "") for one in found}
 

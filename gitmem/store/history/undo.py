@@ -223,7 +223,7 @@ def _last(git: Git, tip: str) -> CommitRecord:
 
 
 def _is_persons(commit: Commit) -> bool:
-    """Say whether a person made a commit, and not gitmem behind a session."""
+    """Return whether a person made a commit, and not gitmem behind a session."""
     op = commit.value(Trailer.OP)
     return op in _BY_PERSON or (
         op in _BY_BOTH and not commit.value(Trailer.SESSION) and not commit.value(Trailer.MODEL)

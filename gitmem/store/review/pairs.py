@@ -38,7 +38,7 @@ class Author:
 
 
 def waiting_pairs(store: Store) -> list[Pair]:
-    """Return the pairs that wait, each once, in the order in which their newer facts were stated."""
+    """Return the waiting pairs, each once, in the order of their newer facts."""
     facts = {fact.id: fact for fact in known_facts(store)}
     disputed = {one: status.disputes for one, status in what_holds(facts.values()).items() if status.disputes}
     pairs = []

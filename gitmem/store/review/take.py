@@ -106,7 +106,7 @@ def sides_of(store: Store, path: str) -> Sides:
 
 
 def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tuple[str, ...]]) -> bool:
-    """Say whether the second parent of a merge is this machine's side: its branch was there.
+    """Return whether the second parent of a merge is this machine's side: its branch was there.
 
     Machines can bear one name. Only where the reflog does not tell, as in a new clone, the names decide.
     """

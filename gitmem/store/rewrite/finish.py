@@ -147,7 +147,7 @@ def _clean_private(store: Store, seeker: Seeker) -> None:
 
 
 def _name_leftovers(store: Store, replacer: Replacer, done: Applied) -> None:
-    """Add a notice that names ignored files, and files of git's own folder, that still hold a text."""
+    """Add a notice about ignored files, and files of git's own folder, that still hold a text."""
     git_dir = store.repository.layout.git_dir
     files = [
         path for path in plain_files(store.root) if os.path.relpath(path, store.root).split(os.sep)[0] != TEMPORARY

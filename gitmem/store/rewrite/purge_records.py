@@ -67,7 +67,7 @@ def _known(state: State) -> set[str]:
 
 
 def look_at_records(store: Store, commits: Iterable[str]) -> Records:
-    """Read the records of commits, and save which of them wait and which files are invalid."""
+    """Read the records of commits, and save the lists of waiting records and invalid files."""
     found = read_records(store, commits)
     before = read_state(store.private)
     here = {record.key for record in found.records}
@@ -108,7 +108,7 @@ def unfollowed(store: Store) -> list[str]:
 
 
 def news(before: State, after: State) -> list[str]:
-    """Return notices on records that wait, and on invalid files, that `before` does not have."""
+    """Return notices on waiting records and invalid files that `before` lacks."""
     notices = []
     for key, why in after.waiting.items():
         if key not in before.waiting:

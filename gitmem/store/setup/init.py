@@ -243,7 +243,7 @@ def _inode(root: str) -> str:
 
 
 def _check_owner(project: Project, context: Context) -> None:
-    """Refuse a project whose repository git would not use here; ask git about a bare one, where more counts."""
+    """Refuse a project whose repository git would not use here; ask git about a bare one, which has more rules."""
     if project.common_dir is None:
         return
     if project.common_dir == project.root:

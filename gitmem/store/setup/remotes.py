@@ -32,7 +32,7 @@ _PROJECTS = "project's"  # in place of a URL: use the project's remote
 
 
 def is_address(text: str) -> bool:
-    """Say whether a text is a URL or a path, not the name of a remote."""
+    """Return whether a text is a URL or a path, not the name of a remote."""
     return is_ssh(text) or any(mark in text for mark in "/\\:.")
 
 

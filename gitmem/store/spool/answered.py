@@ -1,4 +1,4 @@
-"""Decide which of two hooks answers an event that a host delivers to both.
+"""Choose one of two hooks to answer an event that a host delivers to both.
 
 A host may call gitmem twice for one event: by the plugin and by the hooks in its settings. What is saved is the same,
 but a session that begins would be told the memory twice. Both calls have the same bytes and the same host's process.
@@ -16,7 +16,7 @@ _SECONDS = 10.0  # a host calls its hooks at once, and ends them after as long
 
 
 def may_answer(private: str, owner: int, data: bytes) -> bool:
-    """Return whether no other hook answers this event of this process; where that cannot be told, answer.
+    """Return whether this hook has to answer an event, since no other one does; True in doubt.
 
     The same bytes later than ten seconds are another event, such as the next compaction of a session.
     """

@@ -54,7 +54,7 @@ class HookSpool(Spool):
         super().__init__(os.path.join(private, "spool", FOLDER))
 
     def make(self) -> None:
-        """Create the folder, which tells a shell that it may deliver here."""
+        """Create the folder; a hook's script delivers events only if it exists."""
         for folder in (os.path.dirname(os.path.dirname(self.folder)), os.path.dirname(self.folder), self.folder):
             os.makedirs(folder, mode=0o700, exist_ok=True)
 
@@ -87,7 +87,7 @@ class HookSpool(Spool):
             pass
 
     def is_owed(self, owner: int) -> bool:
-        """Say whether the host of this process is to be told its memory."""
+        """Return whether the host of this process is to be told its memory."""
         return os.path.exists(self._mark(owner))
 
     def pay(self, owner: int) -> None:
@@ -112,7 +112,7 @@ class HookSpool(Spool):
         return os.path.join(self.folder, f"{_TELL}{owner}")
 
     def fits(self, most: int, most_bytes: int) -> bool:
-        """Say whether at most so many payloads with at most so many bytes wait."""
+        """Return whether at most so many payloads with at most so many bytes wait."""
         names, size = self.names(), 0
         for name in names[: most + 1]:
             with contextlib.suppress(OSError):
@@ -120,7 +120,7 @@ class HookSpool(Spool):
         return len(names) <= most and size <= most_bytes
 
     def unfinished(self) -> int:
-        """Count the payloads that wait for the end of a turn, which a session's start does not."""
+        """Count the payloads that wait for the end of a turn; a session's start does not wait."""
         return sum(not name.startswith(_SESSION_START) for name in self.names())
 
     def names(self) -> list[str]:

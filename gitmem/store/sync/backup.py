@@ -47,7 +47,7 @@ class Backup:
 
 
 def is_backup(address: str) -> bool:
-    """Say whether an address is the path of a backup."""
+    """Return whether an address is the path of a backup."""
     return is_bundle(address)
 
 

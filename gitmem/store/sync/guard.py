@@ -43,7 +43,7 @@ def check_rewritten(
     *,
     purges: Collection[str] = (),
 ) -> None:
-    """Refuse a remote that lost commits which it had at the last sync, and back those up under `refs/gitmem/backup/`.
+    """Refuse a remote that lost commits since the last sync, and back these up under `refs/gitmem/backup/`.
 
     If accepted, the sync merges and pushes the lost commits again. `purges` are paths of records that this machine does
     not follow: if another machine applied one, a merge would bring the purged text back.

@@ -113,7 +113,7 @@ class Transaction:
         return names
 
     def is_folder(self, path: str) -> bool:
-        """Say whether a path is a folder, as of the last planned commit."""
+        """Return whether a path is a folder, as of the last planned commit."""
         created = any(name.startswith(f"{path}/") and content is not None for name, content in self._state.items())
         return created or self._work_tree.is_folder(path)
 

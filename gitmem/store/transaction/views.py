@@ -208,7 +208,7 @@ def follow_merge(before: bytes | None, memory: bytes, shelf: Shelf, changed: Ite
 
 
 def _has_line(transaction: _Files, path: str, changes: Mapping[str, bytes | None]) -> bool:
-    """Say whether a file is a new fact whose line the same commit brings; tells without parsing it."""
+    """Return whether a file is a new fact whose line the same commit brings; tells without parsing it."""
     named = PATH.fullmatch(path)
     line = f" ^{named['id']}".encode() if named else b""
     return bool(line and line in (changes.get(MEMORY) or b"") and transaction.read(path) is None)

@@ -51,7 +51,7 @@ class Maintenance:
 
 
 def needed(store: Store) -> bool:
-    """Say whether maintenance is due, by listing five folders. In a project's repository it never is."""
+    """Return whether maintenance is due, by listing five folders. In a project's repository it never is."""
     common = store.repository.layout.common_dir
     return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
 

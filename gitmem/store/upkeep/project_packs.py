@@ -1,4 +1,4 @@
-"""The packs that gitmem made in a project's own repository, joined so that they stay few; others are not touched.
+"""Join gitmem's own packs in a project's repository, so that they stay few; other packs are not touched.
 
 gitmem leaves a commit's objects in a pack, since `git gc` removes loose objects that no ref reaches yet. But git also
 repacks a whole repository once it has more than fifty packs.

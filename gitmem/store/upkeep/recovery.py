@@ -160,7 +160,7 @@ def _put(store: Store, change: PathChange, content: bytes | None) -> bool:
 
 
 def _is_built_on(disk: bytes, old: bytes, new: bytes) -> bool:
-    """Say whether an edited file has all lines that `new` adds to `old`, and none that it removes."""
+    """Return whether an edited file has all lines that `new` adds to `old`, and none that it removes."""
     from collections import Counter
 
     before, after = Counter(old.splitlines()), Counter(new.splitlines())

@@ -1,4 +1,4 @@
-"""The lines of guidance: what each is for, whence it comes, how sure it is."""
+"""The lines of guidance: their use, sources and confidence."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def kind_of(task: str, error: str = "") -> str:
 
 
 def is_repeated(text: str, others: Iterable[str]) -> bool:
-    """Say whether one of the other texts says nearly the same, or holds the whole of this one."""
+    """Return whether one of the other texts says nearly the same, or holds the whole of this one."""
     words = set(_WORD.findall(fold(text)))
     for other in others:
         own = set(_WORD.findall(fold(other)))

@@ -1,4 +1,4 @@
-"""The advice that the first prompt of a task is given unasked: what helped, what did not, what belongs to its files."""
+"""Advice for the first prompt of a task, unasked: attempts that helped or failed, and knowledge of its files."""
 
 from __future__ import annotations
 

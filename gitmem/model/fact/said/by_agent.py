@@ -1,4 +1,4 @@
-"""What an agent saved in a turn by itself, and which guesses of the rules say that again. Pure.
+"""Find the facts that an agent saved itself in a turn, and guesses of the rules that repeat them. Pure.
 
 The agent knows what was decided, so its words replace those that the rules find in the same turn.
 """
@@ -28,7 +28,7 @@ _FEWEST = 2
 
 
 def saves(turn: Turn) -> bool:
-    """Say whether the agent called the memory in a turn, by its tool or in a shell."""
+    """Return whether the agent called the memory in a turn, by its tool or in a shell."""
     return any(name.endswith(_TOOL) for name in turn.used) or any(_COMMAND.search(run.command) for run in turn.runs)
 
 
@@ -55,7 +55,7 @@ def _is_of(turn: Turn, fact: Fact) -> bool:
 
 
 def is_saved(fact: Fact) -> bool:
-    """Say whether a fact was saved by an agent or a person: not found by the rules, nor mirrored from elsewhere."""
+    """Return whether a fact was saved by an agent or a person: not found by the rules, nor mirrored from elsewhere."""
     return bool(fact.origin.get("tool")) and "id" not in fact.origin
 
 

@@ -101,7 +101,7 @@ def _of_sentence(sentence: str, before: _Before, answer: str, *, listed: bool) -
 
 
 def kind_stated(sentence: str) -> FactKind | None:
-    """Return the kind of fact that a person's sentence states, None if it states none that stands alone."""
+    """Return the kind of fact in a person's sentence, None if it has none that is clear by itself."""
     told, _ = split_reason(sentence)
     if not _stands_alone(told):
         return None
@@ -125,7 +125,7 @@ def _without_label(sentence: str) -> tuple[str, FactKind | None]:
 
 
 def _stands_alone(sentence: str) -> bool:
-    """Say whether a sentence is no fragment, no code and refers to nothing outside of it."""
+    """Return whether a sentence is no fragment, no code and refers to nothing outside of it."""
     if len(sentence) + count_words(sentence) < _SHORTEST or len(sentence) > _LONGEST or sentence.endswith(_COLONS):
         return False
     masked = _masked(sentence)
@@ -135,7 +135,7 @@ def _stands_alone(sentence: str) -> bool:
 
 
 def points_elsewhere(masked: str) -> bool:
-    """Say whether a sentence, its code masked, refers to something in the conversation around it."""
+    """Return whether a sentence, its code masked, refers to something in the conversation around it."""
     half = _re(cues.JOINT).split(masked, maxsplit=1)[0]
     return bool(_re(cues.DEICTIC).search(masked) or _re(cues.PRONOUN).search(half))
 

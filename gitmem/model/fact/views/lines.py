@@ -95,7 +95,7 @@ def follow(
 
 
 def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
-    """Return the entry of Current State with a mark for each fact that its turn told and that does not hold.
+    """Return the entry of Current State with a mark for each ended fact of its turn.
 
     `turn` is the id of the exchange of the same turn, where it is known.
     """
@@ -141,7 +141,7 @@ def line_edits(before: str, after: str) -> LineEdits:
 
 
 def is_ended(line: str) -> bool:
-    """Say whether a line is struck out as a whole, or ticked off."""
+    """Return whether a line is struck out as a whole, or ticked off."""
     if _TICKED.match(line):
         return True
     rest = _STRUCK.sub("", line)
@@ -149,7 +149,7 @@ def is_ended(line: str) -> bool:
 
 
 def _damaged(body: str, entry: Entry) -> tuple[int, int]:
-    """Return where a line stands that is no entry any more, by its id or else its words; an empty range if nowhere."""
+    """Return the range of a line that is no entry any more, by its id or else its words; empty if it is gone."""
     first = entry.text.split("\n")[0]
     found = re.search(rf"(?m)^[^\n]*\^{entry.id}\b[^\n]*(?:\n|\Z)", body)
     if found is None and first:

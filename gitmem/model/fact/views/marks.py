@@ -133,7 +133,7 @@ def normalized(text: str) -> str:
 
 
 def with_marks(text: str, marks: Marks) -> str:
-    """Return a text whose memories say, before their id, which facts they tell that do not hold, or are in dispute.
+    """Return a text with a mark before the id of each memory that states ended or disputed facts.
 
     Elsewhere the mark stands behind the words of the fact.
     """
@@ -152,7 +152,7 @@ def with_marks(text: str, marks: Marks) -> str:
 
 
 def with_marked_words(text: str, marks: Marks) -> str:
-    """Return a text that says, behind the words of each fact that does not hold, how it stands."""
+    """Return a text with the status of each ended fact behind its words."""
     words = normalized(text) if marks.words else ""
     for identifier, said in marks.words.items():
         if said in words:

@@ -55,7 +55,7 @@ def without_label(text: str) -> str:
 
 
 def is_resolved(text: str) -> bool:
-    """Say whether the text of an issue says that it is resolved."""
+    """Return whether the text of an issue says that it is resolved."""
     masked = mask_code(" ".join(text[:_LOOK_AT].split()))
     return bool(_re(patterns.RESOLVED).search(masked)) and not _re(patterns.UNRESOLVED).search(masked)
 
@@ -100,7 +100,7 @@ def _stated(sentence: str, after: str) -> MemoryType | None:
 
 
 def _says_something(cue: Cue) -> bool:
-    """Say whether a cue's text is a statement that is understood without its context."""
+    """Return whether a cue's text is a statement that is understood without its context."""
     masked = mask_code(cue.text)
     wide = sum("\u1100" <= character <= "\uffdc" for character in masked[:_SHORTEST])  # Hangul needs fewer characters
     if not _SHORTEST - wide <= len(masked) <= _LONGEST or " " not in masked or masked.endswith(_LEADS_ON):
