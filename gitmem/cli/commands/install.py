@@ -114,9 +114,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         return _list(args, door)
     parts = _parts(args)
     scope = chosen_scope(args) or _asked(door, hosts)
-    for host in hosts:
-        if scope not in host.scopes:
-            raise UsageError(f"{host.title} has no settings of the kind --{scope.value}.", "Take another option.")
+    hosts = _with_scope(args, door, hosts, scope)
     if scope is not Scope.USER:
         _prepare_store(args, door, hosts[0].name)
     plans = [_planned(args, door, host, scope, parts) for host in hosts]
@@ -125,14 +123,32 @@ def run(args: argparse.Namespace, door: Door) -> int:
         if not _agreed(args, door, plans, script):
             print("Nothing was changed.", file=door.err)
             return ExitCode.OK
-        for plan in plans:
-            _carry_out(plan, plan_script(door.home(), own_program(door)), door)  # unchanged after the first plan
+        # Each is planned anew, as the one before may have written the same file: the script, or AGENTS.md.
+        for number, host in enumerate(hosts):
+            plans[number] = _planned(args, door, host, scope, parts)
+            _carry_out(plans[number], plan_script(door.home(), own_program(door)), door)
         _warn(door, parts)
     text = "\n".join(_told(plan, parts, door) for plan in plans)
     changes = [(scope, change) for plan in plans for _, change in plan.changes]
     report_changes(args, door, hosts, [*changes, (Scope.USER, script)], text)
     working = [args.dry_run or _works(door, plan) for plan in plans]
     return ExitCode.OK if all(working) else ExitCode.FAILURE
+
+
+def _with_scope(args: argparse.Namespace, door: Door, hosts: Sequence[Host], scope: Scope) -> list[Host]:
+    """Return the hosts that have settings of this kind; one that was named must have them.
+
+    Raises:
+        UsageError: none has.
+
+    """
+    without = [host for host in hosts if scope not in host.scopes]
+    kinds = ", ".join(f"--{kind.value}" for kind in without[0].scopes) if without else ""
+    if without and (not args.all or len(without) == len(hosts)):
+        raise UsageError(f"{without[0].title} has no settings of the kind --{scope.value}.", f"Take {kinds}.")
+    for host in without:
+        door.notices((f"{host.title} is left out: it has no settings of the kind --{scope.value}.",))
+    return [host for host in hosts if host not in without]
 
 
 def _warn(door: Door, parts: tuple[str, ...]) -> None:
@@ -306,7 +322,7 @@ def _asked(door: Door, hosts: Sequence[Host]) -> Scope:
     """Return the scope a person at a terminal chooses; the project where nobody is there."""
     if not door.can_ask():
         return Scope.PROJECT
-    offered = [scope for scope in Scope if all(scope in host.scopes for host in hosts)]
+    offered = [scope for scope in Scope if any(scope in host.scopes for host in hosts)]
     print("Whose sessions are to be remembered?", file=door.err)
     for scope in offered:
         print(f"  {scope.value[0]}  {_SCOPES[scope]}", file=door.err)

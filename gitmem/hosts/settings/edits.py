@@ -58,7 +58,8 @@ def hooks_edit(path: str, hooks: Mapping[str, Mapping[str, object]], *, flat: bo
 
     def take(text: str, emptied: Emptied) -> str:
         left = without_hooks(text, emptied)
-        return "" if left == begun else left
+        is_begun = "".join(left.split()) == "".join(begun.split())  # a person may have formatted it
+        return "" if is_begun else left
 
     return Edit(
         HOOKS,

@@ -97,6 +97,19 @@ def test_the_agents_of_this_machine_are_listed_and_all_installed(run, home, envi
     assert run("uninstall", "--all", "--user")[0] == 0
 
 
+def test_all_leaves_out_those_without_such_settings_and_two_may_share_a_file(run, project, home):
+    for folder in (".roo", os.path.join(".config", "kilo"), os.path.join(".config", "crush")):
+        (home / folder).mkdir(parents=True)
+    before = tree(project, home)
+    for scope, left_out in (("--user", "Roo Code"), ("--project", "Kilo")):
+        code, _, complaint = run("install", "--all", scope, "--yes")
+        assert (code, f"{left_out} is left out" in complaint) == (0, True)
+        assert (project / "AGENTS.md").exists() is (scope == "--project")
+        assert run("uninstall", "--all", scope)[0] == 0
+        assert tree(project, home) == before
+    assert run("install", "roo", "--user")[0] == 2
+
+
 def test_a_hook_whose_event_does_not_arrive_is_said_and_fails(run, monkeypatch):
     monkeypatch.setattr(trial, "arrives", lambda *_: False)
     code, _, complaint = run("install", "claude", "--only", "hooks", "--yes")

@@ -50,6 +50,8 @@ def test_formatted_hooks_are_taken_out_and_what_was_added_meanwhile_stays(host):
             value = json.loads(new)
             formatted = json.dumps(value | {"added": 1}, indent=7)
             assert json.loads(edit.take(formatted, noted)) == {"theme": "dark", "added": 1}
+            new, noted = edit.put("", {})
+            assert edit.take(json.dumps(json.loads(new), indent=3), noted) == ""
 
 
 @BY_NAME
