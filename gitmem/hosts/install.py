@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -237,6 +236,8 @@ def _replace(change: Change) -> None:
 
 def _write(path: str, data: bytes, mode: int | None, *, executable: bool = False) -> None:
     """Replace a file atomically; without `mode` it gets that of new files."""
+    import tempfile  # late: it brings much that a look at settings does not need
+
     descriptor, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=os.path.dirname(path))
     try:
         with open(descriptor, "wb") as file:

@@ -9,7 +9,6 @@ Tested through `tests/hosts/agents`.
 from __future__ import annotations
 
 import contextlib
-import glob
 import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -145,6 +144,8 @@ def _sessions(name: str, place: Place) -> list[str]:
     """Return the sessions of a project in the program's database, without those of subagents."""
     folder = os.path.join(place.environ.get("XDG_DATA_HOME") or os.path.join(place.home, ".local", "share"), name)
     found = []
+    import glob
+
     for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.db"))):
         asked = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created"
         found += [f"{path}#{key}" for key, where in _rows(path, asked) if is_below(str(where), place.project)]

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem doctor --json
 
     """
-    from gitmem.store.health.doctor import DEEP, FULL, examine
+    from gitmem.store.health.doctor import DEEP, FULL
+    from gitmem.store.health.examine import examine
 
     store = door.open(args)
     with Progress(door.err) as progress:

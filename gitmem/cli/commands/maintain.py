@@ -39,7 +39,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem maintain --if-needed
 
     """
-    from gitmem.store.upkeep.maintenance import maintain, needed
+    from gitmem.store.upkeep.due import is_due
+    from gitmem.store.upkeep.maintenance import maintain
     from gitmem.store.upkeep.project_packs import join_listed
 
     store = door.settled(args)
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
             f"The repository at {store.repository.layout.common_dir} is the project's: gitmem joined its own packs and "
             "left the rest to git. 'gitmem maintain --project' packs it all."
         )
-    elif args.if_needed and not needed(store):
+    elif args.if_needed and not is_due(store):
         reason = "Nothing to do: the repository is well packed."
     if reason:
         door.answer(args, {"done": False, "reason": reason}, reason)

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+import os
 from typing import TYPE_CHECKING
 
+from gitmem.cli.door import VECTORS
 from gitmem.cli.findings import finding_lines
 from gitmem.errors import ExitCode
-from gitmem.text.quantities import count
+from gitmem.text.quantities import bytes_of, count
 from gitmem.text.terminal import plain
+from gitmem.values import Value
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator, Sequence
 
     from gitmem.cli.door import Door
     from gitmem.memory.ask.ask import Spending
     from gitmem.search.vectors.fill import Overview
-    from gitmem.store.health.status import Known, StoreStatus
+    from gitmem.store.health.status import StoreStatus
     from gitmem.store.store import Store
     from gitmem.store.sync.all import RemoteState
+    from gitmem.store.upkeep.findings import Finding
 
 _SHOWN = 5
+_DAYS = 7
+_BRANCH = "gitmem"  # as in gitmem.git.repository
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,38 +35,72 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
+    """Show on one screen whether sessions are recorded, what is known and used, what waits, and what needs you.
 
     Events that wait in the spool are committed first. Files that you edited are listed; the next save commits them.
+    The exit code is 0 also where something needs you ('gitmem doctor' has one for problems), 3 without a store.
 
-    With --json: {store, branch, commits, last_save, tokens, threshold, archives, days, newest_day, waiting, unfinished,
-    aside, edited, remotes, review, contradictions, attention, knows: {sessions, facts, issues, errors}, vectors,
-    models, pending, agents, told}. agents are those whose sessions are recorded here, told is how often agents were
-    told something in the last seven days.
+    With --json: {store, branch, agents, last_event, knows: {sessions, facts, issues, patterns}, told, asked, answered,
+    waiting, unfinished, aside, pending, edited, review, contradictions, remotes, bytes, last_save, tokens, threshold,
+    archives, days, newest_day, vectors, models, attention}. agents are those whose sessions are recorded here; told is
+    how often agents were told something in the last seven days, asked and answered how often memory was asked and had
+    an answer. pending counts summaries made without a model. vectors and models are null where none are used.
 
     Examples:
       gitmem status
       gitmem status --json
 
     """
-    from gitmem.memory.ask.ask import spending
-    from gitmem.memory.summaries.offline import pending_archives
-    from gitmem.search.vectors.fill import overview
     from gitmem.store.health.status import read_status
 
     store = door.settled(args)
-    status, vectors, models = read_status(store), overview(store), spending(store)
-    pending = len(pending_archives(store))
-    value = {**asdict(status), "vectors": vectors._asdict(), "models": models._asdict(), "pending": pending}
-    agents, told = _recorded(args, door), _told(store)
-    value |= {"agents": agents, "told": told}
+    status = read_status(store)
+    more = _More(_recorded(args, door), _used(store), _pending(store, status), _vectors(store), _models(store))
+    value = {**status._asdict(), **more.as_value()}
+    value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]
+    value["review"] = [{"path": item.path, "places": list(item.places)} for item in status.review]
+    value["attention"] = [_finding(finding) for finding in status.attention]
+    value["last_event"] = status.last_event.isoformat() if status.last_event else None
     if status.last_save:
-        value["last_save"]["at"] = status.last_save.at.isoformat()
-    door.answer(
-        args, value, _screen(status, _first(status.knows, agents, told), vectors, _summaries(models, pending), door)
-    )
+        value["last_save"] = {**status.last_save._asdict(), "at": status.last_save.at.isoformat()}
+    door.answer(args, value, "" if args.json else _screen(status, more, door))
     return ExitCode.OK
+
+
+class _Used(Value):
+    """How often agents were told something in the last seven days, and how often memory was asked and answered."""
+
+    told: int
+    asked: int
+    answered: int
+
+
+class _More(Value):
+    """What the store alone does not know, or only where it is used."""
+
+    agents: list[str]
+    used: _Used
+    pending: int
+    vectors: Overview | None
+    models: Spending | None
+
+    def as_value(self) -> dict[str, object]:
+        """Return the fields for `--json`."""
+        vectors, models = (one._asdict() if one else None for one in (self.vectors, self.models))
+        return {
+            "agents": self.agents,
+            **self.used._asdict(),
+            "pending": self.pending,
+            "vectors": vectors,
+            "models": models,
+        }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return asdict(finding)
 
 
 def _recorded(args: argparse.Namespace, door: Door) -> list[str]:
@@ -74,72 +114,111 @@ def _recorded(args: argparse.Namespace, door: Door) -> list[str]:
     ]
 
 
-def _told(store: Store) -> int:
-    """Return how often agents were told something in the last seven days."""
+def _used(store: Store) -> _Used:
     from datetime import timedelta
 
-    from gitmem.memory.guide.given import all_given
+    from gitmem.memory.guide.given import ASKED, read_notes
 
-    since = store.context.clock() - timedelta(days=7)
-    return sum(given.at >= since for given in all_given(store.private))
-
-
-def _first(knows: Known, agents: list[str], told: int) -> list[tuple[str, str]]:
-    """Return the first rows of the screen: recorded agents, number of memories, how often agents were told some."""
-    known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
-    return [
-        ("recording", ", ".join(agents) if agents else "no agent; 'gitmem install' has its sessions remembered"),
-        ("knows", ", ".join((*known, count(knows.errors, "error")))),
-        ("told", f"{count(told, 'time')} in the last seven days"),
-    ]
+    since = store.context.clock() - timedelta(days=_DAYS)
+    given = [one for one in read_notes(store.private, since).given if one.at >= since]
+    asked = [one for one in given if one.how in ASKED]
+    return _Used(sum(one.tokens > 0 for one in given), len(asked), sum(bool(one.ids) for one in asked))
 
 
-def _screen(status: StoreStatus, first: list[tuple[str, str]], vectors: Overview, summaries: str, door: Door) -> str:
-    last = status.last_save
+def _pending(store: Store, status: StoreStatus) -> int:
+    """Return how many archives have a summary that was made without a model, or none."""
+    if not status.archives:
+        return 0
+    from gitmem.memory.summaries.offline import pending_archives
+
+    return len(pending_archives(store))
+
+
+def _vectors(store: Store) -> Overview | None:
+    if not os.path.isdir(os.path.join(store.private, VECTORS)):
+        return None
+    from gitmem.search.vectors.fill import overview
+
+    return overview(store)
+
+
+def _models(store: Store) -> Spending | None:
+    if store.config.summary.provider in {"offline", "host"}:
+        return None
+    from gitmem.memory.ask.ask import spending
+
+    return spending(store)
+
+
+def _screen(status: StoreStatus, more: _More, door: Door) -> str:
+    last, knows = status.last_save, status.knows
     saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
     percent = status.tokens * 100 // max(status.threshold, 1)
-    days = count(status.days, "day") + (f", the last {status.newest_day}" if status.newest_day else "")
-    waiting = count(status.waiting, "event") + (f", {status.aside} kept aside" if status.aside else "")
+    known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
-        *first,
-        ("store", status.store),
-        ("branch", f"{status.branch}, {count(status.commits, 'commit')}"),
+        ("recording", _recording(status, more.agents)),
+        ("knows", ", ".join((*known, count(knows.patterns, "error")))),
+        ("used", _used_words(more.used)),
+        ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
+        ("size", f"{bytes_of(status.bytes)} in {status.store}"),
         ("last save", saved),
-        ("memory.md", f"{status.tokens:,} of {status.threshold:,} tokens ({percent} %)"),
-        ("archives", f"{status.archives:,}"),
-        ("daily logs", days),
-        ("waiting", waiting if status.waiting or status.aside else "nothing"),
-        ("vectors", _vectors(vectors)),
-        ("summaries", summaries),
+        ("memory.md", f"{percent} % full" + (f", {count(status.archives, 'archive')}" if status.archives else "")),
     ]
-    if status.unfinished:
-        rows.append(("sessions", f"{count(status.unfinished, 'event')} of turns that go on"))
+    if status.branch != _BRANCH:
+        rows.append(("branch", status.branch))
+    if more.vectors:
+        rows.append(("meanings", _vector_words(more.vectors)))
+    if more.models:
+        rows.append(("models", _model_words(more.models)))
     rows += [("sync", _sync_words(state)) for state in status.remotes]
     if status.review:
-        names = ", ".join(item.path for item in status.review[:_SHOWN]) + (
-            ", ..." if len(status.review) > _SHOWN else ""
-        )
+        names = _listed([item.path for item in status.review])
         rows.append(("review", f"{count(len(status.review), 'document')} with two versions: {names}"))
     if status.contradictions:
         pairs = count(status.contradictions, "contradiction")
         rows.append(("facts", f"{pairs} to decide: 'gitmem review' shows both sentences"))
     if status.edited:
-        names = ", ".join(status.edited[:_SHOWN]) + (", ..." if len(status.edited) > _SHOWN else "")
-        rows.append(("by hand", f"{names}: the next save commits this"))
+        rows.append(("by hand", f"{_listed(status.edited)}: the next save commits this"))
     lines = [plain(f"{name:<12}{value}") for name, value in rows]
     if status.attention:
         lines += ["", *finding_lines(status.attention, door)]
     return "\n".join(lines)
 
 
-def _vectors(vectors: Overview) -> str:
+def _recording(status: StoreStatus, agents: Sequence[str]) -> str:
+    when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no event yet"
+    if agents:
+        return f"{', '.join(agents)}; {when}"
+    none = "no agent; 'gitmem install' has its sessions remembered"
+    return f"{none} ({when})" if status.last_event else none
+
+
+def _used_words(used: _Used) -> str:
+    found = f"; {used.answered:,} of {count(used.asked, 'question')} had an answer" if used.asked else ""
+    return f"agents were told something {count(used.told, 'time')} in the last seven days{found}"
+
+
+def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
+    if status.waiting:
+        yield count(status.waiting, "event")
+    if status.unfinished:
+        yield f"{count(status.unfinished, 'event')} of turns that go on"
+    if status.aside:
+        yield f"{count(status.aside, 'event')} kept aside"
+    if more.pending:
+        summaries = "1 summary" if more.pending == 1 else f"{more.pending:,} summaries"
+        yield f"{summaries} that a model could improve ('gitmem summary pending')"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+
+
+def _vector_words(vectors: Overview) -> str:
     if not vectors.model:
-        return vectors.trouble or f"off ({vectors.reason})"
-    return (
-        f"{vectors.vectors:,} from {vectors.provider} ({vectors.reason})"
-        if vectors.vectors
-        else "none yet (run 'gitmem reindex')"
-    )
+        return f"not compared: {vectors.trouble or vectors.reason}"
+    made = count(vectors.vectors, "text") if vectors.vectors else "none yet (run 'gitmem reindex')"
+    return f"{made}, by {vectors.provider}" if vectors.vectors else made
 
 
 def _sync_words(state: RemoteState) -> str:
@@ -150,16 +229,10 @@ def _sync_words(state: RemoteState) -> str:
     return f"{state.name}: {when}{waiting}{failed}"
 
 
-def _summaries(models: Spending, pending: int) -> str:
-    """Return the provider of summaries, and the number of archives with an extractive one or none."""
-    waiting = f"; {pending} pending, made without a model: 'gitmem summary pending'" if pending else ""
-    return _models(models) + waiting
-
-
-def _models(models: Spending) -> str:
+def _model_words(models: Spending) -> str:
     """Return the provider of summaries, and its questions, tokens, dollars and seconds of today."""
     if not models.questions:
-        return models.provider + (", not asked today" if models.provider not in {"offline", "host"} else "")
+        return f"{models.provider}, not asked today"
     tokens = f"{models.tokens:,} tokens" + (f" of {models.most_tokens:,}" if models.most_tokens else "")
     dollars = f"${models.dollars:.4f}" + (f" of ${models.most_dollars:.2f}" if models.most_dollars else "")
     dollars += f" ({models.unpriced} of unknown price)" if models.unpriced else ""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 
 from gitmem.hosts.settings.emptied import Emptied, SettingsError, program_name
@@ -82,6 +81,8 @@ def _is_ours(table: object) -> bool:
 
 
 def _parsed(text: str) -> dict[str, object]:
+    import tomllib  # late: only hosts with TOML need it
+
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -90,6 +91,8 @@ def _parsed(text: str) -> dict[str, object]:
 
 def _keys(name: str) -> list[str]:
     """Return the keys of a table's name, quoted ones without their quotes; none if it is no name."""
+    import tomllib
+
     try:
         value: object = tomllib.loads(f"[{name}]")
     except tomllib.TOMLDecodeError:

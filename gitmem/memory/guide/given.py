@@ -22,6 +22,7 @@ FOLDER = "given"
 START, PROMPT, ERROR, GUIDE = "start", "prompt", "error", "guide"
 SEARCH, RECALL, GET = "search", "recall", "get"
 HOWS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
+ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # what may have no answer
 CAME, MENDED = "came", "mended"
 _TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not told a memory again
 _SUFFIX = ".jsonl"
@@ -113,14 +114,15 @@ def all_given(private: str) -> Iterator[Given]:
     return (one for one in read_notes(private).given if one.tokens)
 
 
-def read_notes(private: str) -> Notes:
-    """Return the whole record."""
+def read_notes(private: str, since: datetime | None = None) -> Notes:
+    """Return the whole record, with `since` what stands in the files of its day and later ones."""
     from datetime import datetime
 
     given: list[Given] = []
     came: dict[str, Came] = {}
     mended: dict[tuple[str, ...], Mended] = {}
-    for line in _read(private, sorted(_names(os.path.join(private, FOLDER)))):
+    first = since.date().isoformat() if since else ""
+    for line in _read(private, sorted(name for name in _names(os.path.join(private, FOLDER)) if name >= first)):
         how, session = str(line.get("how")), str(line.get("session"))
         with contextlib.suppress(ValueError, TypeError):
             at = datetime.fromisoformat(str(line.get("at")))

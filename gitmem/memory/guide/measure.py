@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.memory.ask.ledger import Ledger
 from gitmem.memory.facts.settle import BOTH_HOLD
-from gitmem.memory.guide.given import ERROR, GET, GUIDE, HOWS, PROMPT, RECALL, SEARCH, START, read_notes
+from gitmem.memory.guide.given import ASKED, ERROR, GET, GUIDE, HOWS, PROMPT, RECALL, SEARCH, START, read_notes
 from gitmem.memory.learned.cleanup import episode_paths
 from gitmem.memory.learned.known import pattern_headers
 from gitmem.model.message import Op
@@ -66,7 +66,6 @@ _GROUPS = (
     "archive",
     "summaries",
 )
-_ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # what may have no answer
 _TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
 _HEADER_BYTES = 4_096  # of an episode
 
@@ -83,7 +82,7 @@ def measure(store: Store, history: Sequence[CommitRecord] | None = None) -> dict
         "storage": _storage(store),
         "usage": _usage(found),
         "learning": _learning(store, found, facts, weeks),
-        "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in _ASKED},
+        "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
         "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
         "effectiveness": _effectiveness(notes),
         "tokens": _tokens(store, notes.given, weeks),

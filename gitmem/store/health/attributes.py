@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
-from gitmem.git.upkeep.integrity import known_files
+from gitmem.store.health.tree import files_below
 from gitmem.store.upkeep.findings import Finding, Level
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ _SHOWN = 5
 
 def check_attributes(store: Store) -> Iterator[Finding]:
     """Report attributes that are neither gitmem's nor harmless, and a list of submodules."""
-    paths = known_files(store.repository.git)
+    paths = sorted(path for path, _ in files_below(store.root))
     lines = [
         f"{path}, line {number}: {line}"
         for path in paths

@@ -14,23 +14,16 @@ from collections import Counter, defaultdict
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.config import shown, value_of
 from gitmem.errors import GitmemError, RefusedError
-from gitmem.git.history.commits import messages
 from gitmem.git.upkeep.integrity import known_files
 from gitmem.model.document.document import Document
 from gitmem.model.paths import check_path, fold
-from gitmem.redact.redact import redact
-from gitmem.store.spool.hooks import HookSpool
-from gitmem.store.transaction.redaction import readings
-from gitmem.store.upkeep.failures import FailureLog
 from gitmem.store.upkeep.findings import Finding, Level
-from gitmem.text.quantities import age, count
+from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from gitmem.config import Config
     from gitmem.store.store import Store
 
 _MESSAGES = 1_000  # newest commit messages to search for secrets
@@ -38,29 +31,6 @@ _LINE = re.compile(r" \(line (\d+)\)$")
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
-
-
-def check_config(store: Store) -> Iterator[Finding]:
-    """Report invalid settings."""
-    problems = store.config.problems
-    if problems:
-        remedy = "Correct the file; 'gitmem config' lists the settings in force."
-        yield Finding("settings", Level.PROBLEM, "Some settings are invalid and not used.", remedy, problems)
-    else:
-        yield Finding("settings", Level.OK, "All settings are valid.")
-    if store.config.untrusted:
-        yield _untrusted(store.config)
-
-
-def _untrusted(config: Config) -> Finding:
-    """Return the finding on values that need the person's consent."""
-    details = tuple(
-        f"{item.key}: {shown(item.value)} in {item.file}; {shown(value_of(config, item.key))} is used"
-        for item in config.untrusted
-    )
-    message = f"{count(len(details), 'setting')} of the store not trusted, so not used."
-    remedy = "Check them, and agree to those you want: 'gitmem config trust [KEY]'."
-    return Finding("trust", Level.WARNING, message, remedy, details)
 
 
 def check_headers(store: Store) -> Iterator[Finding]:
@@ -114,6 +84,10 @@ def check_secrets(store: Store) -> Iterator[Finding]:
 
     The secret itself is never shown.
     """
+    from gitmem.git.history.commits import messages
+    from gitmem.redact.redact import redact
+    from gitmem.store.transaction.redaction import readings
+
     found = []
     for path in known_files(store.repository.git):
         data = _read(store, path)
@@ -137,6 +111,8 @@ def check_secrets(store: Store) -> Iterator[Finding]:
 
 def _secrets(store: Store, texts: Iterable[str]) -> str:
     """Return the number of secrets of each kind in some texts as words, "" for none."""
+    from gitmem.redact.redact import redact
+
     results = (redact(text, allow=store.config.redaction.allow) for text in texts)
     kinds = Counter(finding.kind for result in results for finding in result.findings)
     return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
@@ -168,46 +144,6 @@ def check_names(store: Store) -> Iterator[Finding]:
         yield Finding("names", Level.OK, "All names are usable on every system.")
 
 
-def check_spool(store: Store) -> Iterator[Finding]:
-    """Report events in the spool that are not committed yet, and events that could not be parsed."""
-    hooks = HookSpool(store.private)
-    waiting, aside = store.spool.names(), [*store.spool.aside(), *hooks.aside()]
-    if waiting:
-        since = store.context.clock().timestamp() - _arrival(waiting[0])
-        level = Level.WARNING if since > _PATIENCE else Level.NOTE
-        message = f"{count(len(waiting), 'event')} not committed yet, the oldest for {age(since)}."
-        yield Finding("spool", level, message, "Any gitmem command commits them, or says why it cannot.")
-    else:
-        yield Finding("spool", Level.OK, "Nothing waits to be committed.")
-    if aside:
-        folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
-        message = f"{count(len(aside), 'event')} could not be parsed and is kept in {folder}."
-        message = message if len(aside) == 1 else message.replace(" is kept", " are kept")
-        yield Finding(
-            "aside",
-            Level.WARNING,
-            message,
-            "Save what you need from there, then delete the rest.",
-            tuple(aside[:_SHOWN]),
-        )
-
-
-def check_log(store: Store) -> Iterator[Finding]:
-    """Report failures of the last seven days (spec R12)."""
-    journal = FailureLog(store.private)
-    since = store.context.clock() - _RECENT
-    recent = [failure for failure in journal.failures() if failure.at >= since]
-    if not recent:
-        yield Finding("log", Level.OK, "Nothing failed in the last seven days.")
-        return
-    details = tuple(
-        f"{failure.at:%Y-%m-%d %H:%M} {failure.command}: {' '.join(failure.message.split())}"
-        for failure in recent[-_SHOWN:]
-    )
-    message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
-    yield Finding("log", Level.WARNING, message, f"All failures, with tracebacks: {journal.path}", details)
-
-
 def _conflicts(data: bytes) -> Iterator[int]:
     """Yield the first line of each conflict: three markers in order, each at the start of a line.
 
@@ -236,9 +172,3 @@ def _read(store: Store, path: str) -> bytes | None:
     with contextlib.suppress(OSError, GitmemError):  # a link, a folder, no permission: other checks report those
         return store.read(path)
     return None
-
-
-def _arrival(name: str) -> float:
-    """Return when an event arrived, in seconds since 1970, by its name."""
-    digits = name.partition("-")[0]
-    return int(digits) / 1e9 if digits.isascii() and digits.isdecimal() else 0.0

@@ -16,11 +16,9 @@ from gitmem.git.locks.file import file_locks_serve
 from gitmem.git.process.run import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.upkeep.integrity import damages, lock_files, missing_of, staged_paths
-from gitmem.git.upkeep.packing import loose_estimate, pack_names
 from gitmem.model.paths import FORMAT
 from gitmem.store.store import FORMAT_VERSION, format_version
 from gitmem.store.upkeep.findings import Finding, Level
-from gitmem.store.upkeep.maintenance import needed
 from gitmem.text.quantities import age, count
 
 if TYPE_CHECKING:
@@ -50,19 +48,6 @@ def check_format(store: Store) -> Iterator[Finding]:
         yield Finding("format", Level.WARNING, message, "'gitmem init' writes it where it is missing.")
     else:
         yield Finding("format", Level.OK, f"Format version {version}.")
-
-
-def check_branch(store: Store) -> Iterator[Finding]:
-    """Report the branch; an unfinished merge or rebase raises an error, which becomes the finding."""
-    branch = store.repository.branch()
-    tip = store.repository.tip(branch)
-    name = branch.removeprefix("refs/heads/")
-    if tip is None:
-        yield Finding(
-            "branch", Level.WARNING, f"The branch {name} has no commit.", "'gitmem init' completes the store."
-        )
-    else:
-        yield Finding("branch", Level.OK, f"On the branch {name}, at {tip[:10]}.")
 
 
 def check_work_tree(store: Store) -> Iterator[Finding]:
@@ -155,17 +140,3 @@ def check_identity(store: Store) -> Iterator[Finding]:
         )
     else:
         yield Finding("identity", Level.OK, f"The author of commits is {who.name} <{who.email}>.")
-
-
-def check_maintenance(store: Store) -> Iterator[Finding]:
-    """Report whether the repository should be packed."""
-    common = store.repository.layout.common_dir
-    state = f"{count(len(pack_names(common)), 'pack')}, about {count(loose_estimate(common), 'loose object')}"
-    if not store.own_repository:
-        yield Finding("packing", Level.OK, f"{state}; the repository is the project's, so git packs it.")
-    elif not needed(store):
-        yield Finding("packing", Level.OK, f"{state}.")
-    elif store.config.maintenance.automatic and 0 < store.spare_packs() <= _SOON_PACKED:
-        yield Finding("packing", Level.OK, f"{state}; gitmem packs them in the background.")
-    else:
-        yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")

@@ -1,43 +1,34 @@
-"""Collect the state of a store for `gitmem status`.
+"""Collect the state of a store for `gitmem status`: light imports, few git processes, which run beside all else.
 
 Tested through `tests/cli/commands/test_status.py`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import os
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
-from gitmem.git.upkeep.integrity import known_files
-from gitmem.model.entry.entry import find_entries
-from gitmem.model.entry.kinds import KNOWN_ISSUES
-from gitmem.model.entry.log import find_section
-from gitmem.model.message import Op
-from gitmem.model.paths import ARCHIVE, MEMORY
-from gitmem.model.tiers.limits import Limits
-from gitmem.store.health.changed import check_documents
-from gitmem.store.health.doctor import QUICK, examine
-from gitmem.store.history.records import records
-from gitmem.store.review.pairs import waiting_pairs
-from gitmem.store.review.waiting import ToReview, documents_to_review
 from gitmem.store.spool.hooks import HookSpool
-from gitmem.store.sync.all import RemoteState, states
-from gitmem.store.upkeep.findings import Finding, Level
-from gitmem.text.tokens import tokens_of_size
+from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from gitmem.git.history.commits import Commit
+    from gitmem.store.health.examine import Check
+    from gitmem.store.review.waiting import ToReview
     from gitmem.store.store import Store
+    from gitmem.store.sync.all import RemoteState
+    from gitmem.store.upkeep.findings import Finding
 
-_SAVES = (Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value)
-_RECENT = 50  # commits to search first for a save
+_SAVES = ("save", "turn", "extract")  # of gitmem.model.message.Op
+_OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.model.message.Trailer
+_RECENT = 50  # commits to search first for a save and for a session
 
 
-@dataclass(frozen=True, slots=True)
-class LastSave:
+class LastSave(Value):
     """The newest save or captured turn: its commit, when that was made, and its subject."""
 
     commit: str
@@ -45,28 +36,27 @@ class LastSave:
     subject: str
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Value):
     """Numbers of sessions, facts, open issues in `memory.md`, and known errors."""
 
     sessions: int
     facts: int
     issues: int
-    errors: int
+    patterns: int
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
+class StoreStatus(Value):
     """The fields of `gitmem status`.
 
-    `unfinished` counts events of turns that are still running; `edited` are files with uncommitted edits by hand;
-    `review` are documents with two versions, `contradictions` counts pairs of facts to decide;
-    `attention` are findings of quick checks, except good ones.
+    `last_event` is when an agent's session was last heard of; `unfinished` counts events of turns that are still
+    running; `edited` are files with uncommitted edits by hand; `review` are documents with two versions,
+    `contradictions` counts pairs of facts to decide; `attention` are findings of quick checks, except good ones;
+    `bytes` is what the store takes on the disk, without a project's repository.
     """
 
     store: str
     branch: str
-    commits: int
+    last_event: datetime | None
     last_save: LastSave | None
     tokens: int
     threshold: int
@@ -82,82 +72,160 @@ class StoreStatus:
     contradictions: int
     attention: tuple[Finding, ...]
     knows: Known
+    bytes: int
 
 
 def read_status(store: Store) -> StoreStatus:
-    """Return the state of a store; change nothing."""
-    git = store.repository.git
-    born = git.run("rev-parse", "--verify", "--quiet", "HEAD", ok=(0, 1, 128)).strip()
-    names = known_files(git)
-    days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
-    rotation = store.config.rotation
-    hooks = HookSpool(store.private)
-    edited = _edited(store)
-    return StoreStatus(
-        store=store.root,
-        branch=_branch(store),
-        commits=int(git.run("rev-list", "--count", "HEAD", "--")) if born else 0,
-        last_save=_last_save(store) if born else None,
-        tokens=tokens_of_size(len(_memory(store))),
-        threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
-        archives=sum(name.startswith(f"{ARCHIVE}/") for name in names),
-        days=len(days),
-        newest_day=days[-1] if days else None,
-        waiting=len(store.spool.names()),
-        unfinished=hooks.unfinished(),
-        aside=len(store.spool.aside()) + len(hooks.aside()),
-        edited=edited or (),
-        remotes=tuple(states(store)) if born else (),
-        review=tuple(documents_to_review(store)) if born else (),
-        contradictions=len(waiting_pairs(store)) if born else 0,
-        attention=_attention(store, names if edited is None else edited),
-        knows=_known(store, names),
-    )
+    """Return the state of a store; change nothing of the memory."""
+    tip = _tip(store)
+    with store.files.look(tip) as look:
+        look.start()
+        from gitmem.model.tiers.limits import Limits
+        from gitmem.store.health.tree import bytes_below, files_below
+        from gitmem.text.tokens import tokens_of_size
+
+        names = [path for path, _ in files_below(store.root)]
+        days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
+        rotation, hooks, memory = store.config.rotation, HookSpool(store.private), _memory(store)
+        recent = _recent(store, tip)
+        edited = _edited(look.edited)
+        attention, review = _attention(store, names if edited is None else edited)
+        return StoreStatus(
+            store=store.root,
+            branch=_branch(store),
+            last_event=_last_event(hooks, recent),
+            last_save=_last_save(store, recent),
+            tokens=tokens_of_size(len(memory)),
+            threshold=Limits(rotation.threshold_tokens, rotation.carryover_tokens).threshold,
+            archives=sum(name.startswith("archive/") for name in names),
+            days=len(days),
+            newest_day=days[-1] if days else None,
+            waiting=len(store.spool.names()),
+            unfinished=hooks.unfinished(),
+            aside=len(store.spool.aside()) + len(hooks.aside()),
+            edited=edited or (),
+            remotes=_remotes(store) if recent else (),
+            review=review,
+            contradictions=_contradictions(store, names),
+            attention=attention,
+            knows=_known(names, memory),
+            bytes=bytes_below(store.root) + (0 if store.own_repository else bytes_below(store.private)),
+        )
 
 
-def _known(store: Store, names: Iterable[str]) -> Known:
+def _tip(store: Store) -> str:
+    try:
+        return store.tip or ""
+    except GitmemError:  # in the middle of a merge
+        return ""
+
+
+def _known(names: Iterable[str], memory: bytes) -> Known:
+    from gitmem.model.entry.entry import find_entries
+    from gitmem.model.entry.kinds import KNOWN_ISSUES
+    from gitmem.model.entry.log import find_section
+
     listed = [name for name in names if name.endswith(".md")]
-    body = _memory(store).decode("utf-8", "replace")
+    body = memory.decode("utf-8", "replace")
     section = find_section(body, KNOWN_ISSUES)
     issues = find_entries(body[section.body : section.end]) if section else ()
     return Known(
         sessions=sum(name.startswith("sessions/") for name in listed),
         facts=sum(name.startswith("facts/") for name in listed),
         issues=sum(1 for _ in issues),
-        errors=sum(name.startswith("patterns/bugs/") for name in listed),
+        patterns=sum(name.startswith("patterns/bugs/") for name in listed),
     )
 
 
 def _branch(store: Store) -> str:
-    output = store.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
-    return output.decode("utf-8", "replace").strip() or "none"
+    try:
+        return store.repository.branch().removeprefix("refs/heads/")
+    except GitmemError:
+        output = store.repository.git.run("symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1))
+        return output.decode("utf-8", "replace").strip() or "none"
 
 
-def _last_save(store: Store) -> LastSave | None:
-    found = [record for record in records(store, limit=_RECENT) if record.op in _SAVES]
-    if not found:  # each walks all of history
-        found = [record for op in _SAVES for record in records(store, op=op, limit=1)]
-    newest = max(found, key=lambda record: record.committed, default=None)
-    return None if newest is None else LastSave(newest.commit, newest.committed, newest.subject)
+def _recent(store: Store, tip: str) -> Sequence[Commit]:
+    """Return the newest commits; none of a branch without a commit."""
+    from gitmem.errors import GitFailedError
+    from gitmem.git.history.commits import log
+
+    try:
+        return log(store.repository.git, tip or "HEAD", limit=_RECENT)
+    except GitFailedError:
+        return ()
+
+
+def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
+    """Return when a session was last heard of: by an event that waits, or by what was committed of one."""
+    from gitmem.machine.moment import UTC, datetime, local
+
+    times = [commit.authored for commit in recent if commit.value(_SESSION)]
+    for name in hooks.names():
+        try:
+            modified = os.stat(os.path.join(hooks.folder, name)).st_mtime
+        except OSError:  # it was committed meanwhile
+            continue
+        times.append(local(datetime.fromtimestamp(modified, UTC)))
+    return max(times, default=None)
+
+
+def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
+    found = [commit for commit in recent if commit.value(_OP) in _SAVES]
+    if not found and len(recent) == _RECENT:  # each walks all of history
+        from gitmem.git.history.commits import log
+
+        git, tip = store.repository.git, recent[0].oid
+        found = [commit for op in _SAVES for commit in log(git, tip, trailers={_OP: op}, limit=1)]
+    newest = max(found, key=lambda commit: commit.committed, default=None)
+    return None if newest is None else LastSave(newest.oid, newest.committed, newest.subject)
 
 
 def _memory(store: Store) -> bytes:
     try:
-        return store.read(MEMORY) or b""
+        return store.read("memory.md") or b""
     except GitmemError:  # a link, which `gitmem doctor` reports
         return b""
 
 
-def _edited(store: Store) -> tuple[str, ...] | None:
+def _edited(read: Callable[[], list[str]]) -> tuple[str, ...] | None:
     try:
-        return tuple(store.files.edited())
+        return tuple(read())
     except GitmemError:  # conflicts in the index; a check reports the merge
         return None
 
 
-def _attention(store: Store, edited: Iterable[str]) -> tuple[Finding, ...]:
-    def check_documents_that_changed(store: Store) -> Iterator[Finding]:
-        return check_documents(store, edited)
+def _remotes(store: Store) -> tuple[RemoteState, ...]:
+    if not store.has_remotes():
+        return ()
+    from gitmem.store.sync.all import states
 
-    found = examine(store, (*QUICK, check_documents_that_changed))
-    return tuple(finding for finding in found if finding.level is not Level.OK)
+    return tuple(states(store))
+
+
+def _contradictions(store: Store, names: Iterable[str]) -> int:
+    if not any(name.startswith("facts/") for name in names):
+        return 0
+    from gitmem.store.review.pairs import waiting_pairs
+
+    return len(waiting_pairs(store))
+
+
+def _attention(store: Store, edited: Iterable[str]) -> tuple[tuple[Finding, ...], tuple[ToReview, ...]]:
+    """Return the findings of the quick checks, except good ones, and the documents to review."""
+    from gitmem.store.health import quick
+    from gitmem.store.health.attributes import check_attributes
+    from gitmem.store.health.changed import look
+    from gitmem.store.health.examine import examine
+    from gitmem.store.upkeep.findings import Level
+
+    review: list[ToReview] = []
+
+    def check_documents_that_changed(store: Store) -> Iterator[Finding]:
+        looked = look(store, edited)
+        review.extend(looked.review)
+        return iter(looked.findings)
+
+    checks: tuple[Check, ...] = (*quick.CHECKS, check_attributes, check_documents_that_changed)
+    found = examine(store, checks)
+    return tuple(finding for finding in found if finding.level is not Level.OK), tuple(review)

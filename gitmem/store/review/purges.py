@@ -17,13 +17,9 @@ from gitmem.store.rewrite.apply import follow, seek_texts
 from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.purge_records import read_records, record_path
 from gitmem.store.setup.remotes import FETCHED
-from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.store.upkeep.refs import own_refs
-from gitmem.text.quantities import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from gitmem.model.purge.purge import PurgeRecord
     from gitmem.store.store import Store
 
@@ -89,24 +85,6 @@ def answer_purge(store: Store, path: str, *, yes: bool) -> list[str]:
     record, _ = _waiting(store, path)
     done = follow(store, _fetched(store), answers={record.key: yes})
     return done.notices if done else []
-
-
-def check_purges(store: Store) -> Iterator[Finding]:
-    """Report purges that wait for an answer, and invalid files in the folder of their records."""
-    state = read_state(store.private)
-    waiting = waiting_purges(store)
-    if waiting:
-        details = tuple(f"{one.path}: {one.why}" for one in waiting[:_LISTED])
-        message = (
-            f"{count(len(waiting), 'purge')} of other machines not applied: too large to apply without asking you."
-        )
-        yield Finding("purges", Level.WARNING, message, "'gitmem review PATH' shows what, and how to answer.", details)
-    if state.aside:
-        message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
-        yield Finding("purges", Level.WARNING, message, "Remove them if nobody needs them.", state.aside[:_LISTED])
-    if not waiting and not state.aside:
-        refused = f" {count(len(state.refused), 'purge')} refused." if state.refused else ""
-        yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
 
 
 def _path(key: str) -> str:

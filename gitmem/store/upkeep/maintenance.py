@@ -21,7 +21,6 @@ from gitmem.git.upkeep.packing import (
     fresh_packs,
     join_fresh,
     join_packs,
-    loose_estimate,
     object_ids,
     pack_loose,
     pack_names,
@@ -35,7 +34,6 @@ from gitmem.text.quantities import count
 if TYPE_CHECKING:
     from gitmem.store.store import Store
 
-MAX_LOOSE = 2000
 ABANDONED_SECONDS = 24 * 3600.0  # after which an unfinished file counts as abandoned
 _FOLDER = "maintenance"
 
@@ -48,12 +46,6 @@ class Maintenance:
     after: Sizes
     removed: tuple[str, ...]
     notices: tuple[str, ...]
-
-
-def needed(store: Store) -> bool:
-    """Return whether maintenance is due, by listing five folders. In a project's repository it never is."""
-    common = store.repository.layout.common_dir
-    return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)
 
 
 def maintain(store: Store, progress: Callable[[str], None] = lambda _: None) -> Maintenance:

@@ -141,7 +141,7 @@ def test_a_missing_key_is_said(gitmem):
 
 def test_status_says_which_provider_and_why(gitmem):
     gitmem("reindex")
-    assert "from openai (embedding.provider says so)" in gitmem("status")[1]
+    assert ", by openai\n" in gitmem("status")[1]
     value = json.loads(gitmem("status", "--json")[1])["vectors"]
     assert (value["provider"], value["model"], value["trouble"]) == ("openai", "fake", "")
     assert value["vectors"] > 2

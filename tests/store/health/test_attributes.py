@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.git.remote import Connection
-from gitmem.store.health.doctor import QUICK, examine
+from gitmem.store.health.attributes import check_attributes
+from gitmem.store.health.examine import examine
 from gitmem.store.history.origin import blame
 from gitmem.store.history.records import difference, shown
 from gitmem.store.setup.init import Place, init_store
@@ -192,19 +193,19 @@ def test_attributes_of_the_machine(home, box, bare_git, ran, place, content):  #
 @attributes
 def test_attributes_that_are_not_gitmems_are_named(box, content, place):
     box.write(f"{place}.gitattributes", content)
-    (found,) = [one for one in examine(box.store, QUICK) if one.check == "attributes"]
+    (found,) = [one for one in examine(box.store, (check_attributes,)) if one.check == "attributes"]
     harmless = content == ATTRIBUTES["no text"]
     assert found.level is (Level.OK if harmless else Level.WARNING)
     assert found.details == (() if harmless else (f"{place}.gitattributes, line 1: {content.decode().strip()}",))
 
 
 def test_a_list_of_submodules_is_named_and_not_looked_at(box):
-    (found,) = [one for one in examine(box.store, QUICK) if one.check == "attributes"]
+    (found,) = [one for one in examine(box.store, (check_attributes,)) if one.check == "attributes"]
     assert found.level is Level.OK
     box.write(".gitmodules", b'[submodule "x"]\n\tpath = daily\n\turl = ext::touch x\n\tignore = all\n')
     box.append("memory.md", b"- saved\n")
     box.settle()
-    (found,) = [one for one in examine(box.store, QUICK) if one.check == "attributes"]
+    (found,) = [one for one in examine(box.store, (check_attributes,)) if one.check == "attributes"]
     assert found.details == (".gitmodules: submodules",)
 
 

@@ -13,9 +13,10 @@ from gitmem.machine.context import Context
 from gitmem.memory.save.save import save
 from gitmem.model.entry.save import Save
 from gitmem.model.ids import make_id
-from gitmem.store.health import doctor
-from gitmem.store.health.doctor import DEEP, FULL, QUICK, examine
+from gitmem.store.health.doctor import DEEP, FULL
+from gitmem.store.health.examine import examine
 from gitmem.store.health.files import check_conflicts
+from gitmem.store.health.quick import CHECKS as QUICK
 from gitmem.store.health.status import read_status
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
@@ -89,13 +90,13 @@ def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(tmp_path, 
     patient = Patient(tmp_path, home, environ, bare_git, Place.BRANCH)
     patient.save("one")
     assert patient.examine(DEEP) == {}
-    packing = next(finding for finding in examine(patient.store) if finding.check == "packing")
+    packing = next(finding for finding in examine(patient.store, FULL) if finding.check == "packing")
     assert "the project's" in packing.message
 
 
 def test_a_name_that_git_knows_is_told(patient, home):
     (home / ".gitconfig").write_text("[user]\n\tname = Ada\n\temail = ada@example.org\n")
-    found = {finding.check: finding for finding in examine(patient.store)}
+    found = {finding.check: finding for finding in examine(patient.store, FULL)}
     assert found["identity"].message == "The author of commits is Ada <ada@example.org>."
 
 
@@ -235,7 +236,7 @@ def test_a_store_that_cannot_be_written_is_a_problem(patient):
 
 def test_many_packs_are_worth_a_note_where_they_are_not_packed_by_themselves(patient):
     def finding():
-        return next(finding for finding in examine(patient.store) if finding.check == "packing")
+        return next(finding for finding in examine(patient.store, FULL) if finding.check == "packing")
 
     packs = patient.root / ".git" / "objects" / "pack"
     for number in range(MAX_PACKS + 1):
@@ -379,7 +380,7 @@ def test_a_check_that_fails_keeps_the_others_from_nothing(patient, monkeypatch):
     def check_git(_):
         raise GitmemError("There is no git on the PATH.", "Install it.")
 
-    found = doctor.examine(patient.store, (check_the_weather, check_git, *QUICK))
+    found = examine(patient.store, (check_the_weather, check_git, *QUICK))
     assert [(f.check, f.level, f.message) for f in found[:2]] == [
         ("the weather", Level.PROBLEM, "The check failed. ZeroDivisionError: no weather"),
         ("git", Level.PROBLEM, "There is no git on the PATH."),
@@ -402,7 +403,7 @@ def test_status_counts_what_is_there(patient):
     patient.git("commit", "-qm", "by hand")
     patient.write("memory.md", "x" * 4001)
     status = read_status(patient.store)
-    assert (status.store, status.branch, status.commits) == (str(patient.root), "gitmem", 4)
+    assert (status.store, status.branch) == (str(patient.root), "gitmem")
     assert status.last_save is not None
     assert (status.last_save.commit, status.last_save.subject) == (first.commit, "Save note: one")
     assert (status.tokens, status.threshold) == (1001, 23_750)
@@ -429,5 +430,5 @@ def test_status_of_a_store_in_the_middle_of_a_merge_says_so_and_all_it_can(patie
 def test_status_of_a_store_without_a_commit(patient):
     patient.git("update-ref", "-d", "HEAD")
     status = read_status(patient.store)
-    assert (status.commits, status.last_save) == (0, None)
+    assert status.last_save is None
     assert "branch" in {finding.check for finding in status.attention}

@@ -9,7 +9,8 @@ import pytest
 
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.model.purge.purge import make_record
-from gitmem.store.health.doctor import QUICK, examine
+from gitmem.store.health.examine import examine
+from gitmem.store.health.quick import CHECKS
 from gitmem.store.review.purges import answer_purge, preview_purge, waiting_purges
 from gitmem.store.rewrite.progress import read_state
 from gitmem.store.setup.init import Place
@@ -155,7 +156,7 @@ def test_what_is_no_record_is_named_and_stops_nothing(
     path = plant(eve, "x" * 9, data=data, name="purged/README.md" if how == "another name" else "")
     done = victim.sync()
     assert any(path in notice for notice in done.notices)
-    assert any(path in one.details for one in examine(victim.store, QUICK) if one.level is Level.WARNING)
+    assert any(path in one.details for one in examine(victim.store, CHECKS) if one.level is Level.WARNING)
     victim.save("goes on")
     assert victim.sync().notices == ()
     victim.sound()

@@ -1,0 +1,150 @@
+"""Checks that are cheap enough for every `gitmem status`, and write nothing; so are their imports.
+
+Tested through `tests/store/health/test_doctor.py`.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from gitmem.config import shown, value_of
+from gitmem.store.rewrite.progress import read_state
+from gitmem.store.spool.hooks import HookSpool
+from gitmem.store.upkeep.due import is_due
+from gitmem.store.upkeep.failures import FailureLog
+from gitmem.store.upkeep.findings import Finding, Level
+from gitmem.text.quantities import age, count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gitmem.config import Config
+    from gitmem.store.store import Store
+
+_PATIENCE = 600.0  # seconds in the spool before a warning
+_RECENT = timedelta(days=7)
+_SHOWN = 5
+_SOON_PACKED = 50  # spare packs that may wait for the next save that starts the packing
+
+
+def check_branch(store: Store) -> Iterator[Finding]:
+    """Report the branch; an unfinished merge or rebase raises an error, which becomes the finding."""
+    branch = store.repository.branch()
+    tip = store.repository.tip(branch)
+    name = branch.removeprefix("refs/heads/")
+    if tip is None:
+        yield Finding(
+            "branch", Level.WARNING, f"The branch {name} has no commit.", "'gitmem init' completes the store."
+        )
+    else:
+        yield Finding("branch", Level.OK, f"On the branch {name}, at {tip[:10]}.")
+
+
+def check_config(store: Store) -> Iterator[Finding]:
+    """Report invalid settings."""
+    problems = store.config.problems
+    if problems:
+        remedy = "Correct the file; 'gitmem config' lists the settings in force."
+        yield Finding("settings", Level.PROBLEM, "Some settings are invalid and not used.", remedy, problems)
+    else:
+        yield Finding("settings", Level.OK, "All settings are valid.")
+    if store.config.untrusted:
+        yield _untrusted(store.config)
+
+
+def _untrusted(config: Config) -> Finding:
+    """Return the finding on values that need the person's consent."""
+    details = tuple(
+        f"{item.key}: {shown(item.value)} in {item.file}; {shown(value_of(config, item.key))} is used"
+        for item in config.untrusted
+    )
+    message = f"{count(len(details), 'setting')} of the store not trusted, so not used."
+    remedy = "Check them, and agree to those you want: 'gitmem config trust [KEY]'."
+    return Finding("trust", Level.WARNING, message, remedy, details)
+
+
+def check_spool(store: Store) -> Iterator[Finding]:
+    """Report events in the spool that are not committed yet, and events that could not be parsed."""
+    hooks = HookSpool(store.private)
+    waiting, aside = store.spool.names(), [*store.spool.aside(), *hooks.aside()]
+    if waiting:
+        since = store.context.clock().timestamp() - _arrival(waiting[0])
+        level = Level.WARNING if since > _PATIENCE else Level.NOTE
+        message = f"{count(len(waiting), 'event')} not committed yet, the oldest for {age(since)}."
+        yield Finding("spool", level, message, "Any gitmem command commits them, or says why it cannot.")
+    else:
+        yield Finding("spool", Level.OK, "Nothing waits to be committed.")
+    if aside:
+        folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
+        message = f"{count(len(aside), 'event')} could not be parsed and is kept in {folder}."
+        message = message if len(aside) == 1 else message.replace(" is kept", " are kept")
+        yield Finding(
+            "aside",
+            Level.WARNING,
+            message,
+            "Save what you need from there, then delete the rest.",
+            tuple(aside[:_SHOWN]),
+        )
+
+
+def _arrival(name: str) -> float:
+    """Return when an event arrived, in seconds since 1970, by its name."""
+    digits = name.partition("-")[0]
+    return int(digits) / 1e9 if digits.isascii() and digits.isdecimal() else 0.0
+
+
+def check_log(store: Store) -> Iterator[Finding]:
+    """Report failures of the last seven days (spec R12)."""
+    journal = FailureLog(store.private)
+    since = store.context.clock() - _RECENT
+    recent = [failure for failure in journal.failures() if failure.at >= since]
+    if not recent:
+        yield Finding("log", Level.OK, "Nothing failed in the last seven days.")
+        return
+    details = tuple(
+        f"{failure.at:%Y-%m-%d %H:%M} {failure.command}: {' '.join(failure.message.split())}"
+        for failure in recent[-_SHOWN:]
+    )
+    message = f"{count(len(recent), 'failure')} in the last seven days; the newest:"
+    yield Finding("log", Level.WARNING, message, f"All failures, with tracebacks: {journal.path}", details)
+
+
+def check_maintenance(store: Store) -> Iterator[Finding]:
+    """Report whether the repository should be packed."""
+    from gitmem.git.upkeep.packing import loose_estimate, pack_names
+
+    common, spare = store.repository.layout.common_dir, store.spare_packs()
+    state = f"{count(len(pack_names(common)), 'pack')}, about {count(loose_estimate(common), 'loose object')}"
+    if not store.own_repository:
+        yield Finding("packing", Level.OK, f"{state}; the repository is the project's, so git packs it.")
+    elif not is_due(store):
+        yield Finding("packing", Level.OK, f"{state}.")
+    elif store.config.maintenance.automatic and 0 < spare <= _SOON_PACKED:
+        yield Finding("packing", Level.OK, f"{state}; gitmem packs them in the background.")
+    else:
+        yield Finding("packing", Level.NOTE, f"{state}: saves become slower.", "gitmem maintain")
+
+
+def check_purges(store: Store) -> Iterator[Finding]:
+    """Report purges that wait for an answer, and invalid files in the folder of their records."""
+    state = read_state(store.private)
+    waiting = state.waiting
+    if waiting:
+        from gitmem.store.review.purges import waiting_purges
+
+        details = tuple(f"{one.path}: {one.why}" for one in waiting_purges(store)[:_SHOWN])
+        message = (
+            f"{count(len(waiting), 'purge')} of other machines not applied: too large to apply without asking you."
+        )
+        yield Finding("purges", Level.WARNING, message, "'gitmem review PATH' shows what, and how to answer.", details)
+    if state.aside:
+        message = f"{count(len(state.aside), 'file')} in purged/ not valid as records of purges; ignored."
+        yield Finding("purges", Level.WARNING, message, "Remove them if nobody needs them.", state.aside[:_SHOWN])
+    if not waiting and not state.aside:
+        refused = f" {count(len(state.refused), 'purge')} refused." if state.refused else ""
+        yield Finding("purges", Level.OK, f"No purge waits for an answer.{refused}")
+
+
+CHECKS = (check_branch, check_config, check_spool, check_log, check_maintenance, check_purges)
