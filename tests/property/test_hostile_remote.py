@@ -378,21 +378,21 @@ _LOOKS = st.lists(st.sampled_from(LOOKS), max_size=1)
 
 
 @given(remote=hostile(), looks=_LOOKS, how=st.sampled_from([(), (), ("--branch",)]))
-@_settings(40)
+@_settings(16)
 def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list, how: tuple[str, ...]):
     with worlds.copy(*how) as world:
         check(world, remote, looks, world.run)
 
 
 @given(remote=hostile(), looks=_LOOKS)
-@_settings(17)
+@_settings(8)
 def test_a_clone_of_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list):
     with worlds.copy() as world:
         check_clone(world, remote, looks, world.run)
 
 
 @given(remote=hostile(), how=st.sampled_from([(), ("--branch",)]))
-@_settings(3)
+@_settings(2)
 def test_a_sync_by_the_command_itself(worlds: Worlds, remote: Hostile, how: tuple[str, ...]):
     with worlds.copy(*how) as world:
         check(world, remote, [], world.run_apart)

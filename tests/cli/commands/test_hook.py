@@ -13,12 +13,14 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gitmem.cli.commands.hook import hook
 from gitmem.cli.door import Door, real_door
+from gitmem.machine.context import Context
 from gitmem.memory.capture import pending
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.fields import split_fields
@@ -31,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT.parent / "shared" / "data"
 recorded = pytest.mark.skipif(not DATA.is_dir(), reason=f"the recorded sessions are not at {DATA}")
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
+BEGAN = datetime(2026, 11, 1, 9, tzinfo=UTC)
 LINES = "한글 기억 ☕ and some words of prose that go on. "
 
 
@@ -128,14 +131,13 @@ def hook_here(host: Host, data: bytes) -> str:
 
 
 @pytest.fixture
-def host(tmp_path, home, environ, bare_git) -> Host:
+def host(tmp_path, home, environ, bare_git, new_store) -> Host:
     project = tmp_path / "프로젝트 one"
     project.mkdir()
     bare_git(project, "init", "-q")
-    bare_git(project, "commit", "-q", "--allow-empty", "-m", "first")
-    host = Host(project, environ)
-    host.run("init")
-    return host
+    now = datetime.now().astimezone().replace(microsecond=0)
+    new_store(project, Context(environ, str(home), "box", lambda: now), BEGAN)
+    return Host(project, environ)
 
 
 # Whatever comes in
@@ -252,9 +254,10 @@ NOT_READABLE = {
 
 
 @pytest.mark.parametrize("data", READABLE.values(), ids=READABLE)
-def test_what_can_be_read_is_kept(host, data):
-    assert host.hook(data) == ""
-    host.hook(PAYLOAD.replace(b"UserPromptSubmit", b"Stop").replace(b'"prompt"', b'"last_assistant_message"'))
+def test_what_can_be_read_is_kept(host, data, monkeypatch):
+    monkeypatch.setattr("gitmem.store.upkeep.background.start", lambda *_: None)
+    assert hook_here(host, data) == ""
+    hook_here(host, PAYLOAD.replace(b"UserPromptSubmit", b"Stop").replace(b'"prompt"', b'"last_assistant_message"'))
     host.drain()
     (prompt,) = host.entries("request")
     assert prompt.startswith("한글 question ☕")
