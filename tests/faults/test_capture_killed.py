@@ -179,7 +179,7 @@ def sampled(fast: int, slow: int = 1) -> pytest.MarkDecorator:
     )
 
 
-@sampled(61, 3)
+@sampled(113, 3)
 def test_a_drain_killed_at_each_step(sessions: Sessions, how: str, every: int):
     sessions.whole()
     assert sessions.drain().code == 0
@@ -195,7 +195,7 @@ def test_a_drain_killed_at_each_step(sessions: Sessions, how: str, every: int):
     raise AssertionError("the drain does not come to its end")
 
 
-@sampled(127, 5)
+@sampled(251, 5)
 def test_a_drain_that_rotates(sessions: Sessions, how: str, every: int):
     sessions.project.configure(ROTATES_SOON)
     sessions.whole(3)
@@ -210,7 +210,7 @@ def test_a_drain_that_rotates(sessions: Sessions, how: str, every: int):
     raise AssertionError("the drain does not come to its end")
 
 
-@pytest.mark.parametrize("cuts", [5, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
+@pytest.mark.parametrize("cuts", [3, pytest.param(60, marks=(pytest.mark.slow, pytest.mark.timeout(900)))])
 def test_a_power_cut_at_any_moment(sessions: Sessions, cuts: int):
     chance = random.Random(7)
     sessions.whole()

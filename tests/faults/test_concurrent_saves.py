@@ -114,7 +114,7 @@ def settle(project: Project) -> None:
         assert done.code == 0, done
 
 
-@pytest.mark.parametrize("processes, saves", [(4, 15), pytest.param(8, 200, marks=slow)])
+@pytest.mark.parametrize("processes, saves", [(4, 8), pytest.param(8, 200, marks=slow)])
 @pytest.mark.timeout(600)
 def test_all_at_once(project: Project, start: Callable[..., Saver], processes: int, saves: int):
     run_all([start(project, f"saver-{number}", saves) for number in range(processes)])
@@ -124,7 +124,7 @@ def test_all_at_once(project: Project, start: Callable[..., Saver], processes: i
     assert project.git("rev-list", "--count", "HEAD") == str(2 + 2 * rotations + processes * saves)
 
 
-@pytest.mark.parametrize("processes, saves", [(3, 6), pytest.param(6, 25, marks=slow)])
+@pytest.mark.parametrize("processes, saves", [(3, 4), pytest.param(6, 25, marks=slow)])
 @pytest.mark.timeout(600)
 def test_all_at_once_under_a_lock_that_is_a_ref(
     project: Project, start: Callable[..., Saver], processes: int, saves: int
@@ -137,7 +137,7 @@ def test_all_at_once_under_a_lock_that_is_a_ref(
 
 def test_commands_at_once(project: Project):
     def save(name: int) -> list[tuple[str, Done]]:
-        texts = [f"person {name} says {number}" for number in range(5)]
+        texts = [f"person {name} says {number}" for number in range(3)]
         return [(text, project.gitmem("save", "--json", text)) for text in texts]
 
     with ThreadPoolExecutor(4) as people:
@@ -148,14 +148,14 @@ def test_commands_at_once(project: Project):
 
 
 def test_while_memory_md_rotates_again_and_again(project: Project, start: Callable[..., Saver]):
-    project.configure("rotation:\n  threshold_tokens: 400\n  carryover_tokens: 60\n")
-    run_all([start(project, f"saver-{number}", 15) for number in range(3)])
+    project.configure("rotation:\n  threshold_tokens: 250\n  carryover_tokens: 60\n")
+    run_all([start(project, f"saver-{number}", 8) for number in range(3)])
     assert len(project.archives()) > 1
     project.check()
 
 
 @pytest.mark.parametrize("how", ["alone", pytest.param("group", marks=slow)])
-@pytest.mark.parametrize("kills", [8, pytest.param(40, marks=slow)])
+@pytest.mark.parametrize("kills", [5, pytest.param(40, marks=slow)])
 @pytest.mark.timeout(600)
 def test_killed_again_and_again(project: Project, start: Callable[..., Saver], how: str, kills: int):
     """Each killed saver is replaced; every reported save is there once."""
@@ -178,7 +178,7 @@ def test_killed_again_and_again(project: Project, start: Callable[..., Saver], h
     assert project.kept
 
 
-@pytest.mark.parametrize("seconds, processes", [(4, 2), pytest.param(25, 3, marks=slow)])
+@pytest.mark.parametrize("seconds, processes", [(2, 2), pytest.param(25, 3, marks=slow)])
 @pytest.mark.timeout(600)
 def test_while_a_person_edits(project: Project, start: Callable[..., Saver], seconds: int, processes: int):
     chance = random.Random(3)
@@ -227,7 +227,7 @@ def test_while_the_repository_is_packed(project: Project, start: Callable[..., S
 
 def test_two_who_rotate_at_once(project: Project):
     project.configure("rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n")
-    for _ in range(3):
+    for _ in range(2):
         project.edit(size=1500)
         before = project.archives()
         with ThreadPoolExecutor(3) as people:
@@ -243,8 +243,8 @@ def test_linked_work_trees_of_a_project_share_its_store(project: Project, start:
     folders = [project.root, tmp_path / "linked", tmp_path / "other"]
     for folder in folders[1:]:
         subprocess.run(["git", "worktree", "add", "-q", str(folder)], cwd=project.root, env=os.environ, check=True)
-    run_all([start(project, folder.name, 8, cwd=folder) for folder in folders])
-    assert len(project.kept) == 24
+    run_all([start(project, folder.name, 4, cwd=folder) for folder in folders])
+    assert len(project.kept) == 12
     project.check()
     assert not any((folder / ".gitmem").exists() for folder in folders[1:])
 

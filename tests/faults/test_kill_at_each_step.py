@@ -105,34 +105,34 @@ def repair(project: Project, victims: Victims, victim: Victim, number: int, wher
         raise AssertionError(f"{where}; then {done}") from error
 
 
-@sampled(alone=29, group=37)
+@sampled(alone=59, group=71)
 def test_a_save(project: Project, victims: Victims, how: str, every: int):
     project.save(project.text())
     for step, victim in each_step(victims, project, saving(project), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=29, slow=2)
+@sampled(alone=59, slow=2)
 def test_a_save_that_finds_an_edit_by_hand(project: Project, victims: Victims, how: str, every: int):
     for step, victim in each_step(victims, project, saving(project, project.edit), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=29, slow=2)
+@sampled(alone=59, slow=2)
 def test_a_save_on_a_branch_of_the_project(projects: Callable[..., Project], victims: Victims, how: str, every: int):
     project = projects("project", "--branch")
     for step, victim in each_step(victims, project, saving(project), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=29, slow=3)
+@sampled(alone=59, slow=3)
 def test_a_save_under_a_lock_that_is_a_ref(project: Project, victims: Victims, how: str, every: int):
     project.configure("lock:\n  kind: ref\n")
     for step, victim in each_step(victims, project, saving(project), how, every):
         repair(project, victims, victim, step)
 
 
-@sampled(alone=29, slow=2)
+@sampled(alone=59, slow=2)
 def test_what_a_dead_command_started_may_still_run(project: Project, victims: Victims, how: str, every: int):
     """The next command does not wait for the git processes of the one that was killed."""
     prepare = saving(project)
@@ -143,7 +143,7 @@ def test_what_a_dead_command_started_may_still_run(project: Project, victims: Vi
 
 
 @pytest.mark.parametrize("command", ["check", "save"])
-@sampled(alone=41, group=61)
+@sampled(alone=83, group=127)
 def test_a_rotation(project: Project, victims: Victims, how: str, every: int, command: str):
     project.configure(ROTATES_SOON)
     project.save(project.text())
@@ -167,7 +167,7 @@ def test_a_rotation(project: Project, victims: Victims, how: str, every: int, co
         assert len(project.archives()) == len(archives) + 1
 
 
-@sampled(alone=41, slow=3)
+@sampled(alone=83, slow=3)
 def test_an_undo(project: Project, victims: Victims, how: str, every: int):
     pytest.importorskip("gitmem.cli.commands.undo")
     project.save(project.text())
@@ -194,7 +194,7 @@ def test_an_undo(project: Project, victims: Victims, how: str, every: int):
             project.check()
 
 
-@sampled(alone=97, slow=47)
+@sampled(alone=193, slow=47)
 def test_a_consolidation(project: Project, victims: Victims, how: str, every: int):
     """Killed at any step, a day stands in the store once: as its log, or in its week."""
     project.save(project.text())
@@ -228,7 +228,7 @@ def month(monday: date) -> str:
     return (monday + timedelta(days=3)).strftime("%Y-%m")
 
 
-@sampled(alone=47, slow=3)
+@sampled(alone=89, slow=3)
 def test_a_maintenance(project: Project, victims: Victims, how: str, every: int):
     def prepare() -> list[str]:
         for _ in range(2):
@@ -270,7 +270,7 @@ def complete(project: Project, victims: Victims, options: tuple[str, ...], home:
 
 
 @KINDS
-@sampled(alone=83, slow=5)
+@sampled(alone=167, slow=5)
 def test_an_init(  # noqa: PLR0917
     home: Path, projects: Callable[..., Project], victims: Victims, how: str, every: int, options: tuple[str, ...]
 ):
@@ -304,7 +304,7 @@ def branch_has_moved(steps: tuple[str, ...]) -> int:
     return next(number for number, step in enumerate(steps, 1) if STAGED.fullmatch(step))
 
 
-@sampled(alone=47, slow=3)
+@sampled(alone=89, slow=3)
 def test_the_repair_itself(project: Project, victims: Victims, how: str, every: int):
     """Killed when the branch has moved and nothing else, and the next command again, at each of its steps."""
     project.save(project.text())
@@ -326,7 +326,7 @@ def test_the_repair_itself(project: Project, victims: Victims, how: str, every: 
         repair(project, victims, victim, step)
 
 
-@pytest.mark.parametrize("cuts", [10, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("cuts", [5, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.timeout(600)
 def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int):
     """All processes of a command end at once, also in the middle of what git does."""

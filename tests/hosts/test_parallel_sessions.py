@@ -18,7 +18,7 @@ from gitmem.hosts.shim import script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
 ROOT = Path(__file__).resolve().parents[2]
-SESSIONS, TURNS = 10, 2
+SESSIONS, TURNS = 6, 2
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def gitmem(cwd, environ, *words):
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("mode", [(), pytest.param(("--branch",), marks=pytest.mark.slow)])
-def test_every_event_of_ten_sessions_is_saved_once_in_the_right_project(tmp_path, environ, bare_git, mode):
+def test_every_event_of_parallel_sessions_is_saved_once_in_the_right_project(tmp_path, environ, bare_git, mode):
     project, other = tmp_path / "프로젝트 one", tmp_path / "other"
     for folder in (project, other):
         folder.mkdir()

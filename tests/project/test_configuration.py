@@ -199,7 +199,7 @@ def test_all_else_that_a_configuration_can_name(trap, environ):
     assert (state.root, state.changed, len(state.commits)) == (str(trap.project), 1, 1)
 
 
-@pytest.mark.parametrize("place", ["project", "branch"])
+@pytest.mark.parametrize("place", ["project", pytest.param("branch", marks=pytest.mark.slow)])
 def test_commands_run_nothing_that_the_configuration_names(trap, environ, bare_git, tmp_path, place):
     bare_git(tmp_path, "init", "-q", "--bare", "remote.git")
     environ = environ | {"PYTHONPATH": str(ROOT)}
