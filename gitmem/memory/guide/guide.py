@@ -12,7 +12,7 @@ from gitmem.memory.guide.advice.project import of_project
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import GUIDE, Given
-from gitmem.memory.guide.logged import logged_error
+from gitmem.memory.guide.logged import logged_errors
 from gitmem.memory.guide.mend import mend_line
 from gitmem.memory.guide.prompt import ASKED, plain_query
 from gitmem.memory.learned.known import match, read_pattern
@@ -143,10 +143,8 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
             if other.failed and not other.worked:
                 text = f"{other.text} did not help against {one.pattern.title}"
                 yield Line(Part.AVOID, text, (one.pattern.id, *other.failed[-_LINES:]), round(one.score, 2))
-    for signature in () if matched else read_errors(error):
-        logged = logged_error(store, signature, session)
-        if logged is not None:
-            yield Line(Part.TRY if logged.mend else Part.CHALLENGE, logged.line, logged.seen[:_LINES], MATCH)
+    for logged in () if matched else logged_errors(store, read_errors(error), session):
+        yield Line(Part.TRY if logged.mend else Part.CHALLENGE, logged.line, logged.seen[:_LINES], MATCH)
 
 
 def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:

@@ -14,8 +14,9 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 _HITS = 20
@@ -43,28 +44,30 @@ class LoggedError(Value):
         return f"{title_of(self.error)}\n{seen_times(len(self.seen))}, {mended}, last {self.date[:10]}, {handles}"
 
 
-def logged_error(store: Store, error: ErrorSignature, session: str = "") -> LoggedError | None:
-    """Return an error as other sessions' exchanges have it; None if none has."""
-    found = sorted(_logged(store, error, session), reverse=True)
-    if not found:
-        return None
-    seen = tuple(dict.fromkeys(entry for _, entry, _ in found))
-    return LoggedError(error, seen, next((mend for _, _, mend in found if mend), ""), found[0][0])
-
-
-def _logged(store: Store, error: ErrorSignature, session: str) -> Iterator[tuple[str, str, str]]:
-    """Yield date, id and mend of each exchange in which an error came."""
-    words = dict.fromkeys(_WORD.findall(f"{error.type} {error.message}"))
+def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str = "") -> list[LoggedError]:
+    """Return those of the errors that exchanges of other sessions name, by one search."""
+    words = dict.fromkeys(_WORD.findall(" ".join(f"{error.type} {error.message}" for error in errors)))
     query = " ".join(word for word in list(words)[:_MAX_WORDS] if word != "n")
-    for hit in answer(store, query, limit=_HITS, vectors=False).hits if query else ():
-        if hit.fact or not hit.entry or (session and hit.session[:8] == session[:8]):
-            continue
-        for text in split_fields(bare_text(hit.text)).errors:
-            what, arrow, mend = text.rpartition(MENDED)
-            line = what if arrow else text
-            known = read_error(_COMMAND.sub("", line))
-            if known is not None and likeness(known, error) > MATCH:
-                yield hit.date, hit.entry, _mend(line, mend) if arrow else ""
+    hits = answer(store, query, limit=_HITS, vectors=False).hits if query else []
+    others = [hit for hit in hits if hit.entry and not hit.fact and not (session and hit.session[:8] == session[:8])]
+    told = [one for hit in others for one in _told(hit)]
+    found = []
+    for error in errors:
+        same = sorted((one[:3] for one in told if likeness(one[3], error) > MATCH), reverse=True)
+        if same:
+            seen = tuple(dict.fromkeys(entry for _, entry, _ in same))
+            found.append(LoggedError(error, seen, next((mend for _, _, mend in same if mend), ""), same[0][0]))
+    return found
+
+
+def _told(hit: Hit) -> Iterator[tuple[str, str, str, ErrorSignature]]:
+    """Yield date, id, mend and signature of each error that an exchange names."""
+    for text in split_fields(bare_text(hit.text)).errors:
+        what, arrow, mend = text.rpartition(MENDED)
+        line = what if arrow else text
+        error = read_error(_COMMAND.sub("", line))
+        if error is not None:
+            yield hit.date, hit.entry, _mend(line, mend) if arrow else "", error
 
 
 def _mend(line: str, mend: str) -> str:

@@ -44,11 +44,11 @@ def _mends(store: Store, session: str, output: str) -> Iterator[tuple[str, tuple
     """Yield the mend of each error in an output, with the ids of its sources."""
     matched = match(store, output)
     if not matched:
-        from gitmem.memory.guide.logged import logged_error
+        from gitmem.memory.guide.logged import logged_errors
 
-        for error in read_errors(output):
-            if (found := logged_error(store, error, session)) and found.mend:
-                yield found.line, found.seen
+        for logged in logged_errors(store, read_errors(output), session):
+            if logged.mend:
+                yield logged.line, logged.seen
         return
     useful = counts(store)
     best: dict[object, Matched] = {}
