@@ -125,9 +125,11 @@ def forget_working(store: Store, session: str) -> None:
     oldest = (store.context.clock() - _KEPT).timestamp()
     folder = os.path.join(store.private, FOLDER)
     names = os.listdir(folder) if os.path.isdir(folder) else []
+    own = _path(store, session)
     for name in names:
         path = os.path.join(folder, name)
-        if path == _path(store, session) or (name.endswith(_SUFFIX) and os.path.getmtime(path) < oldest):
+        # A writer that was killed leaves its temporary file.
+        if path == own or path.startswith(f"{own}.") or (_SUFFIX in name and os.path.getmtime(path) < oldest):
             os.unlink(path)
 
 

@@ -14,8 +14,11 @@ from gitmem.memory.learned.cleanup import RETRIEVALS, clean_up, episode_paths
 from gitmem.memory.learned.counts import add_told, judge, machine_path
 from gitmem.memory.learned.read import counts
 from gitmem.memory.learned.similar import similar, weigh
+from gitmem.memory.learned.stale import UNUSED_DAYS
 from gitmem.memory.sessions.replay import replay
 from gitmem.model.learned.counts import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
+from gitmem.model.learned.error import MATCH
+from gitmem.model.learned.working import CONFIRMED, MAX_DISCOVERIES, MAX_ERRORS, MAX_RESULTS
 from gitmem.model.session.outcome import Outcome
 from gitmem.store.history.undo import undo
 
@@ -25,6 +28,8 @@ tellings = st.dictionaries(st.sampled_from(["e1", "e2"]), st.dictionaries(st.sam
 
 def test_numbers_of_the_design():
     assert (ALPHA, BEGINS, USELESS, RETRIEVALS) == (0.3, 0.5, 0.3, 2)
+    assert (MATCH, CONFIRMED, UNUSED_DAYS) == (0.5, 0.9, 90)
+    assert (MAX_RESULTS, MAX_ERRORS, MAX_DISCOVERIES) == (10, 5, 10)
     assert moving_average([1.0]) == pytest.approx(0.65)
     assert moving_average([0.0, 0.0]) == pytest.approx(0.245)
     assert weigh(2.0, Count(1, 0.65)) == pytest.approx(2.0 * 0.65 * (1 + log(2)))

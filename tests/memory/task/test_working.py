@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
 from gitmem.errors import NotFoundError
 from gitmem.machine.context import Context
+from gitmem.memory.task import working
 from gitmem.memory.task.working import (
     FOLDER,
     brief_working,
@@ -26,6 +27,7 @@ from gitmem.model.session.events import HookEvent, HookKind
 from gitmem.store.setup.init import Place, init_store
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from gitmem.store.store import Store
@@ -76,23 +78,55 @@ def test_events_that_come_again_count_once(store: Store) -> None:
     assert memory.steps == (Step("read", "completed"), Step("mend", "in_progress"))
 
 
-def test_a_kill_at_each_step_loses_and_doubles_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+class Killed(BaseException):
+    """The end of a process."""
+
+
+def _at_once(*_: object, **__: object) -> None:
+    raise Killed
+
+
+def _half_written(path: str, *args: object, **more: object) -> TextIO:
+    file = open(path, *args, **more)  # type: ignore[call-overload]  # noqa: SIM115
+    file.write('{"working": {"ses')
+    file.close()
+    raise Killed
+
+
+def _when_done(one: str, other: str, done: Callable[[str, str], None] = os.replace) -> None:
+    done(one, other)
+    raise Killed
+
+
+KILLS = {
+    "before the folder": (os, "makedirs", _at_once),
+    "before the file": (working, "open", _at_once),
+    "in the file": (working, "open", _half_written),
+    "before the rename": (os, "replace", _at_once),
+    "after the rename": (os, "replace", _when_done),
+}
+
+
+@pytest.mark.parametrize("kill", KILLS)
+def test_a_kill_at_each_step_loses_and_doubles_nothing(
+    store: Store, monkeypatch: pytest.MonkeyPatch, kill: str
+) -> None:
     follow(store, events()[:2])
     before = read_working(store, "s1")
-    for name in ("replace",):
-
-        def killed(*_: object) -> None:
-            raise KeyboardInterrupt
-
-        with monkeypatch.context() as patched:
-            patched.setattr(os, name, killed)
-            with pytest.raises(KeyboardInterrupt):
-                follow(store, events())
+    owner, name, instead = KILLS[kill]
+    with monkeypatch.context() as patched:
+        patched.setattr(owner, name, instead, raising=False)
+        with pytest.raises(Killed):
+            follow(store, events())
+    if kill != "after the rename":
         assert read_working(store, "s1") == before
     follow(store, events())
     memory = read_working(store, "s1")
     assert memory is not None
-    assert memory.statistics.errors == 1
+    assert (memory.statistics.prompts, memory.statistics.tools, memory.statistics.errors) == (1, 3, 1)
+    assert [one.session for one in running(store)] == ["s1"]
+    forget_working(store, "s1")
+    assert [name for name in os.listdir(os.path.join(store.private, FOLDER)) if ".json" in name] == []
 
 
 def test_it_is_private_and_gone_with_its_session(store: Store) -> None:

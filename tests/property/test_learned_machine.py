@@ -1,0 +1,110 @@
+"""Clones that learn, tell and judge apart, and sync as they like: their counts add up, and what they learned joins."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gitmem.git.remote import Connection
+from gitmem.machine.context import Context
+from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.counts import add_told
+from gitmem.memory.learned.known import known_patterns
+from gitmem.memory.learned.read import counts
+from gitmem.model.learned.counts import total, with_told
+from gitmem.model.session.turns import Failure, Turn
+from gitmem.store.setup.init import Place, init_store
+from gitmem.store.setup.remotes import add_remote, find_remote
+from gitmem.store.store import Store
+from gitmem.store.sync.memory import sync
+from gitmem.store.sync.retry import Chance, Options
+from tests.own_settings import own_settings
+
+CLONES = 3
+BEGAN = datetime(2026, 11, 21, 8, 0, tzinfo=UTC)
+MENDS = ("uv sync", "pip install pyyaml")
+steps = st.lists(
+    st.tuples(
+        st.integers(0, CLONES - 1),
+        st.one_of(
+            st.tuples(st.just("told"), st.sampled_from(("e1", "b1")), st.sampled_from((None, 0.0, 0.5, 1.0))),
+            st.tuples(st.just("learned"), st.sampled_from(MENDS), st.none()),
+            st.tuples(st.just("synced"), st.just(""), st.none()),
+        ),
+    ),
+    min_size=4,
+    max_size=9,
+)
+
+
+class Clones:
+    """Some clones of a memory, and what they are told and learn."""
+
+    def __init__(self, folder: Path) -> None:
+        self.now = BEGAN
+        subprocess.run(["git", "init", "-q", "--bare", str(folder / "remote.git")], check=True)
+        self.stores = [self._made(folder, number) for number in range(CLONES)]
+        self.told: dict[str, dict[str, float | None]] = {}
+        self.learned: dict[str, set[str]] = {}
+
+    def _made(self, folder: Path, number: int) -> Store:
+        environ = {**os.environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
+        context = Context(environ, str(folder / "home"), f"machine-{number}", lambda: self.now)
+        (folder / str(number)).mkdir()
+        store = init_store(str(folder / str(number)), context, Place.PROJECT).store
+        add_remote(store, "origin", str(folder / "remote.git"))
+        own_settings(context, "maintenance:\n  automatic: false\n")
+        return Store(store.root, context)
+
+    def step(self, clone: int, act: str, what: str, verdict: float | None) -> None:
+        self.now += timedelta(minutes=1)
+        store = self.stores[clone] = Store(self.stores[clone].root, self.stores[clone].context)
+        if act == "told":
+            at = self.now.isoformat()
+            self.told.setdefault(what, {})[at] = verdict
+            add_told(store, {what: {at: verdict}}, "Count")
+        elif act == "learned":
+            error = "ModuleNotFoundError: No module named 'yaml'"
+            failure = Failure(self.now, "Bash", "", "pytest", error, "pytest", what)
+            name = f"s-{self.now:%H%M}"
+            turn = Turn(name, "h", "t", self.now, self.now, "Test it", "Done.", (), (failure,), closed=True)
+            learn_bugs(store, name, "h", [turn])
+            self.learned.setdefault(f"`{what}`", set()).add(turn.exchange_id)
+        else:
+            self.sync(store)
+
+    def sync(self, store: Store) -> None:
+        connection = Connection(store.repository.layout, store.context.environ)
+        quick = Chance(random=lambda: 0.0, sleep=lambda _: None)
+        sync(store, find_remote(store, None), connection, Options(chance=quick))
+
+
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(steps)
+def test_counts_add_up_and_patterns_join_over_clones_that_sync(acts):
+    folder = Path(tempfile.mkdtemp(prefix="gitmem-learned-"))
+    try:
+        clones = Clones(folder)
+        for clone, act in acts:
+            clones.step(clone, *act)
+        for _ in range(2):
+            for clone in range(CLONES):
+                clones.step(clone, "synced", "", None)
+        expected = total([with_told(b"", clones.told)])
+        for store in clones.stores:
+            assert counts(store) == expected
+            assert {path.suffix for path in Path(store.root, "counts").glob("*")} <= {".json"}
+            found = known_patterns(store)
+            assert len(found) == bool(clones.learned)
+            for pattern in found:
+                assert set(pattern.seen) == set().union(*clones.learned.values())
+                assert {one.text: set(one.worked) for one in pattern.solutions} == clones.learned
+    finally:
+        shutil.rmtree(folder)
