@@ -31,7 +31,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +72,15 @@ _HEADER_BYTES = 4_096  # of an episode
 Weeks = dict[str, int]
 
 
-def measure(store: Store, history: Sequence[CommitRecord] | None = None) -> dict[str, Any]:
-    """Return the figures, by group, as this module's docstring names them; `history` are all commits, if known."""
+def measure(
+    store: Store, history: Sequence[CommitRecord] | None = None, known: Sequence[Fact] | None = None
+) -> dict[str, Any]:
+    """Return the figures, by group, as this module's docstring names them.
+
+    `history` are all commits and `known` all facts, if they have been read.
+    """
     found = records(store) if history is None else history
-    notes, facts = read_notes(store.private), known_facts(store)
+    notes, facts = read_notes(store.private), known_facts(store) if known is None else known
     now = store.context.clock()
     weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
     return {
@@ -229,8 +234,10 @@ def _tokens(store: Store, given: Sequence[Given], weeks: list[str]) -> dict[str,
 
 def _by_week(found: Iterable[tuple[datetime, int]], weeks: list[str]) -> Weeks:
     sums: Counter[str] = Counter()
+    first = date.fromisoformat(weeks[0])
     for at, number in found:
-        sums[week_of(at)] += number
+        if at.date() >= first:
+            sums[week_of(at)] += number
     return {week: sums[week] for week in weeks}
 
 

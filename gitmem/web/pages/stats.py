@@ -11,7 +11,6 @@ from gitmem.memory.guide.measure import measure
 from gitmem.store.sync.all import states
 from gitmem.store.upkeep.failures import FailureLog
 from gitmem.web.chart import columns, over_time
-from gitmem.web.pages.home import told
 from gitmem.web.pages.view import View, moment
 
 _WEEKS = 26
@@ -36,7 +35,7 @@ def show_sync(view: View) -> dict[str, Any]:
 def show_stats(view: View) -> dict[str, Any]:
     """Return the figures of `gitmem stats` with charts of growth, tokens and answers."""
     store = view.store
-    figures = measure(store, view.records())
+    figures = measure(store, view.records(), view.facts)
     today = store.context.clock().date()
     first = today - timedelta(weeks=_WEEKS - 1)
     learned = Counter(fact.created.astimezone().date() for fact in view.facts)
@@ -49,7 +48,6 @@ def show_stats(view: View) -> dict[str, Any]:
     return {
         **figures,
         "facts": dict(Counter(status.standing.value for status in view.statuses.values())),
-        "start": {"tokens": sum(one.tokens for one in told(view)), "budget": store.config.session.budget_tokens},
         "models": spending(store)._asdict(),
         "growth": [
             over_time("Commits a week", "commits", view.days(), first, today),
