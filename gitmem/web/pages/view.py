@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from gitmem.errors import GitmemError
 from gitmem.project.code import project_code
 from gitmem.store.headers.facts import known_facts, standing_of
 from gitmem.store.history.records import records
-from gitmem.store.review.waiting import documents_to_review
+from gitmem.store.review.waiting import documents_to_review, review_since
 
 if TYPE_CHECKING:
     from datetime import date, datetime
@@ -87,9 +88,17 @@ class View:
 
     def documents_to_review(self) -> list[ToReview]:
         """Return the documents of the tip that hold two versions."""
-        found: list[ToReview] = self.kept.get_or_make(
-            "documents", self.store.tip, lambda: documents_to_review(self.store)
-        )
+        store, tip = self.store, self.store.tip
+        before, known = self.kept.get("documents", (None, []))
+        if tip and before != tip:
+            try:
+                with store.repository.reading():
+                    known = review_since(store, known, store.repository.changes(str(before), tip)) if before else None
+            except GitmemError:  # the commit before is gone: a purge rewrote it
+                known = None
+            known = documents_to_review(store) if known is None else known
+            self.kept["documents"] = (tip, known)
+        found: list[ToReview] = known
         return found
 
     def code(self) -> ProjectCode | None:
