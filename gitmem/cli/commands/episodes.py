@@ -34,8 +34,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
     When a session ends, each of its tasks becomes a file below episodes/. One that helped is found sooner, one that did
     not later; 'gitmem cleanup' takes out old ones that never helped.
 
-    With --json: an episode is {id, task, type, outcome, created, files, exchanges, told, usefulness, path}; 'list'
-    prints a list of them, 'show' adds {text}, 'good' and 'bad' add {commit}.
+    With --json: an episode is {id, task, type, complexity, outcome, created, files, exchanges, told, usefulness, path};
+    complexity is low, medium or high. 'list' prints a list of them, 'show' adds {text}, 'good' and 'bad' add {commit}.
 
     Examples:
       gitmem episodes list
@@ -92,6 +92,7 @@ def _value(episode: Episode, path: str, count: Count) -> dict[str, object]:
         "id": episode.id,
         "task": episode.task,
         "type": episode.type.value,
+        "complexity": episode.complexity,
         "outcome": episode.outcome.value,
         "created": episode.created.isoformat(),
         "files": list(episode.files),

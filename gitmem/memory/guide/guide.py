@@ -1,10 +1,13 @@
 """Guidance for a task, a question or an error (spec M4).
 
-Working memory is asked first, then episodes and exchanges, then facts, bug patterns and what is known of the project.
+Working memory is asked first, then episodes and exchanges, then facts, the person's preferences,
+bug patterns and what is known of the project.
 Each line names its sources. Memories without a clear match are left out, even if no line remains.
 """
 
 from __future__ import annotations
+
+import re
 
 from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
 from gitmem.memory.guide.advice.past import EPISODES, complexity_of, of_episodes
@@ -24,7 +27,8 @@ from gitmem.model.learned.pattern import BUGS
 from gitmem.model.learned.pattern import FOLDER as PATTERNS
 from gitmem.model.learned.task import TaskStatus
 from gitmem.model.session.fields import MENDED, split_fields
-from gitmem.search.engine import answer
+from gitmem.search.engine import Answer, answer
+from gitmem.search.own import with_own
 from gitmem.search.query.query import parse_query
 from gitmem.search.units.bare import bare_text
 from gitmem.values import Value
@@ -45,6 +49,7 @@ _FEW_FILES, _MANY_FILES = 3, 6  # changed files from which complexity is medium,
 _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
 _BREAKS = "breaks often"
+_FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마|금지", re.IGNORECASE)
 
 
 class Guidance(Value):
@@ -70,6 +75,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
             *(_of_error(store, error, session) if error else ()),
             *_of_past(hits, episodes, task),
             *_of_hits(store, hits, episodes, task),
+            *(_of_person(store, task) if task.strip() else ()),
             *(of_project(store, task, kind, files) if task.strip() else ()),
         ]
     )
@@ -189,6 +195,15 @@ def _of_hit(hit: Hit, text: str) -> Iterator[Line]:
         said = " ".join(error.split())
         mended = MENDED.strip() in said
         yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
+
+
+def _of_person(store: Store, task: str) -> Iterator[Line]:
+    """Yield the person's own preferences and rules that a task speaks of."""
+    for hit in with_own(store, plain_query(task), Answer([], "")).hits:
+        if hit.worth.share >= ASKED.share:
+            text = " ".join(bare_text(hit.text).split())
+            part = Part.AVOID if _FORBIDS.search(text) else Part.APPROACH
+            yield Line(part, text[: _TOKENS * 4], (hit.entry,), round(min(hit.worth.share, 1.0), 2))
 
 
 def _needles(task: str) -> list[str]:

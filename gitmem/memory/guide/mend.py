@@ -72,6 +72,8 @@ def mend_line(found: Matched) -> str:
         clauses.append("not known to be mended")
         where = pattern.seen
     clauses.append(f"last {pattern.updated:%Y-%m-%d}")
+    if pattern.stale:
+        clauses.append("its files changed a lot since")
     if pattern.episodes:
         clauses.append(f"episode ^{pattern.episodes[-1]}")
     handles = " ".join(f"^{one}" for one in where[-_MAX_SEEN_SHOWN:])

@@ -13,7 +13,9 @@ from gitmem.memory.guide.guide import as_text, guide
 from gitmem.memory.learned.bugs import learn_bugs
 from gitmem.memory.learned.counts import judge
 from gitmem.memory.learned.knowledge import learn_commands
+from gitmem.memory.save.save import save
 from gitmem.memory.task.working import change_working
+from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.learned.episode import Episode, episode_id
 from gitmem.model.learned.episode_file import episode_path, render_episode
@@ -21,6 +23,7 @@ from gitmem.model.learned.task import TaskType
 from gitmem.model.learned.working import fail, start_task, suppose
 from gitmem.model.session.outcome import Outcome
 from gitmem.model.session.turns import Failure, Run, Turn
+from gitmem.store.setup.init import Place, init_store
 
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 
@@ -230,3 +233,15 @@ def test_an_error_that_the_session_had_before_is_said_so(desk):
     assert found.lines[0].part is Part.AVOID
     assert found.lines[0].text.startswith("The same again after `pytest -q` failed with it at")
     assert [one.session for one in all_given(desk.store.private)] == ["s-9"]
+
+
+def test_the_persons_own_preferences_are_told_where_they_fit(desk):
+    Path(desk.store.context.home).mkdir(exist_ok=True)
+    own = init_store(desk.store.context.home, desk.store.context, Place.USER).store
+    for text in ("Write commit messages in the imperative mood", "Never squash commits of a release branch"):
+        save(own, desk.save(text, MemoryType.PREFERENCE))
+    found = guide(desk.store, "Squash the commits of the release branch, and write the commit messages")
+    told = {line.part: line.text for line in found.lines}
+    assert "Never squash commits" in told[Part.AVOID]
+    assert "imperative mood" in told[Part.APPROACH]
+    assert guide(desk.store, "Paint the garden fence").lines == ()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 
 from gitmem.memory.guide.given import all_given
 from gitmem.memory.guide.mend import tell_error
 from gitmem.memory.learned.bugs import learn_bugs
 from gitmem.memory.learned.counts import judge
 from gitmem.memory.learned.known import known_patterns
+from gitmem.model.learned.pattern import render_pattern
 from gitmem.model.session.turns import Failure, Turn
 from gitmem.store.store import Store
 
@@ -75,3 +77,11 @@ def test_a_mend_that_was_told_and_did_not_help_is_told_no_more_unasked(desk):
     desk.clock.now += timedelta(seconds=1)
     judge(desk.store, pattern.id, helped=False)
     assert tell_error(desk.store, "s-9", AGAIN) == ""
+
+
+def test_a_pattern_whose_files_changed_a_lot_is_told_so(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    path = Path(desk.store.root, pattern.path)
+    path.write_bytes(render_pattern(pattern._replace(stale=True)))
+    assert "last 2026-11-22, its files changed a lot since, ^" in tell_error(desk.store, "s-9", AGAIN)
