@@ -60,7 +60,8 @@ class Project:
         self.folder, self.gitmem, self.environ = folder, gitmem, environ
         folder.mkdir()
         self.run("git", "init", "-q")
-        self.run(gitmem, "install", HOST.name, "--init", "--only", "hooks")
+        self.run(gitmem, "init")
+        self.run(gitmem, "install", HOST.name, f"--{HOST.scopes[0].value}", "--only", "hooks")
         self.spool = folder / ".gitmem" / ".git" / "gitmem" / "spool" / "hooks"
         source = random.Random(7)
         for first in range(0, sessions, CHUNK):
@@ -102,7 +103,7 @@ class Project:
             os.utime(path, (at + step, at + step))
 
     def clear(self) -> None:
-        for path in self.spool.glob("*.json"):
+        for path in [*self.spool.glob("*.json"), *self.spool.glob("tell-*")]:  # what is told late is due no more
             path.unlink()
 
     def hook(self, name: str) -> float:

@@ -32,7 +32,10 @@ IDS = re.compile(r'(?P<key>"(?:id|promptId|uuid|turn_id|callId|toolCallId|call_i
 
 def grown(path: Path, folder: Path, size: int) -> Path:
     """Return a transcript of this size in bytes."""
-    first, _, rest = path.read_text(encoding="utf-8").partition("\n")
+    whole = path.read_text(encoding="utf-8")
+    first, _, rest = whole.partition("\n")
+    if "PROMPT-ONE" in first:  # a prompt belongs to each copy, a header to none
+        rest = whole
     new, written, number = folder / path.name, 0, 0
     with new.open("w", encoding="utf-8") as file:
         file.write(f"{first}\n")
