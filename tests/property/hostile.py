@@ -492,7 +492,7 @@ def _content(path: tuple[bytes, ...]) -> st.SearchStrategy[bytes]:
     if name == b"config.yaml":
         return st.sampled_from(CONFIGS)
     if folder == b"purged":
-        return st.sampled_from(RECORDS) | st.sampled_from(PURGED).map(_purge)
+        return st.sampled_from(RECORDS) | st.sampled_from(PURGED).map(purge_record)
     if name.endswith(b".py"):
         return st.just(RUNS)
     return _document()
@@ -573,7 +573,8 @@ def _file(draw: st.DrawFn) -> tuple[tuple[bytes, ...], tuple[bytes, Any] | None]
 
 
 @functools.cache
-def _purge(texts: tuple[bytes, ...]) -> bytes:
+def purge_record(texts: tuple[bytes, ...]) -> bytes:
+    """Return a whole record that purges these texts."""
     return make_record("20261121-120000-dddddd", "2026-11-21T12:00:00+00:00", bytes(16), texts).render()
 
 

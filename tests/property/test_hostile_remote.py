@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,7 +28,7 @@ from gitmem.errors import ExitCode
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.paths import fold
 from gitmem.store.upkeep import background
-from tests.property.hostile import Hostile, Tree, hostile
+from tests.property.hostile import PLAIN, Hostile, Said, Step, Tree, hostile, purge_record
 
 pytestmark = [
     pytest.mark.skipif(os.name == "nt", reason="the traps are programs of POSIX"),
@@ -317,11 +318,17 @@ def worlds(tmp_path_factory: pytest.TempPathFactory) -> Worlds:
 LOOKS = [("status",), ("doctor",), ("show",), ("log",), ("search", "raccoon"), ("facts",), ("concepts",), ("review",)]
 
 
+def _made(world: World) -> list[str]:
+    """Return author, times and trailers of each commit, which a purge leaves as they are."""
+    commits = world.git(world.store, "log", "--format=%an %at %ct %(trailers:separator=%x2C)", "HEAD")
+    return commits.splitlines()
+
+
 def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Callable[..., Ran]) -> None:
     """Sync with a hostile remote; check that the memory is intact and usable."""
     remote.build(world.remote, world.known, world.mark)
     outside, entries, files = world.outside(), world.entries(), world.files()
-    tip = world.git(world.store, "rev-parse", "HEAD")
+    tip, made = world.git(world.store, "rev-parse", "HEAD"), _made(world)
     synced = run("sync")
     if remote.begin != "tip" and synced.code == ExitCode.REFUSED:  # and this person says yes
         synced = run("sync", "--accept", "rewritten", "--accept", "unrelated")
@@ -330,7 +337,9 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
     lost = set(map(fold, files)) - set(map(fold, world.files()))  # a merge may choose another spelling
     assert len(lost) * 2 <= len(files), (synced, lost)
     assert BY_HAND in world.text(), (synced, "what was not synced yet is gone")
-    assert world.git(world.store, "merge-base", tip, "HEAD") == tip, "what was committed is in history"
+    if tip not in world.git(world.store, "rev-list", "HEAD").split():  # a purge that is followed unasked rewrites it
+        assert "purge" in synced.err, synced
+        assert Counter(made) <= Counter(_made(world)), (synced, "what was committed is in history")
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(world.project), "source": "startup"}
     started = run("hook", "claude", stdin=json.dumps(payload).encode())
     assert started.code == 0
@@ -382,6 +391,18 @@ _LOOKS = st.lists(st.sampled_from(LOOKS), max_size=1)
 def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list, how: tuple[str, ...]):
     with worlds.copy(*how) as world:
         check(world, remote, looks, world.run)
+
+
+@pytest.mark.parametrize("how", [(), ("--branch",)])
+def test_a_purge_of_one_statement_is_followed_and_told_and_takes_nothing_else(worlds: Worlds, how: tuple[str, ...]):
+    """It is within what is removed unasked (docs/format.md, "Purging"), so commits get new ids."""
+    with worlds.copy(*how) as world:
+        statement = "Said before, number 3, of the raccoon"
+        path = (b"purged", b"20261121-120000-dddddd.json")
+        remote = Hostile((Step(((path, (PLAIN, purge_record((statement.encode(),)))),), 0, Said()),))
+        check(world, remote, [], world.run)
+        assert statement not in world.text()
+        assert "Said before, number 4, of the raccoon" in world.text()
 
 
 @given(remote=hostile(), looks=_LOOKS)

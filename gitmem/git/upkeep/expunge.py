@@ -41,9 +41,9 @@ def stash_again(git: Git, entries: Sequence[tuple[str, str]]) -> None:
         git.run("stash", "store", "--quiet", "-m", words, oid)
 
 
-def forget_moves(git: Git, refs: Sequence[str] = ()) -> None:
-    """Empty the reflogs of these refs (none: all refs) and of this work tree's `HEAD`."""
-    which = (*refs, "HEAD") if refs else ("--all",)
+def forget_moves(git: Git, refs: Sequence[str] | None = None) -> None:
+    """Empty the reflogs of these refs (all if None) and of this work tree's `HEAD`."""
+    which = ("--all",) if refs is None else (*refs, "HEAD")
     git.run("reflog", "expire", "--expire=now", "--expire-unreachable=now", *which, ok=(0, 1), timeout=_SECONDS)
 
 

@@ -108,8 +108,14 @@ def unfollowed(store: Store) -> list[str]:
 
 
 def news(before: State, after: State) -> list[str]:
-    """Return notices on waiting records and invalid files that `before` lacks."""
+    """Return notices on followed and waiting records, and on invalid files, that `before` lacks."""
     notices = []
+    if after.removed > before.removed:
+        names = ", ".join(record_path(key.partition(" ")[0]) for key in after.records if key not in before.records)
+        notices.append(
+            f"A purge of another machine was followed: it took {after.removed - before.removed:,} bytes out of texts"
+            f"{f' ({names})' if names else ''}."
+        )
     for key, why in after.waiting.items():
         if key not in before.waiting:
             path = record_path(key.partition(" ")[0])
