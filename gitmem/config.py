@@ -367,8 +367,8 @@ def parse_value(key: str, value: object) -> object:
             raise ValueError(f"{key} is a list of texts, not {shown(value)}")
         return tuple(value)
     elif not isinstance(value, str) or value not in (rule.choices or (value,)):
-        what = f"one of {', '.join(rule.choices)}" if rule.choices else "a text"
-        raise ValueError(f"{key} is {what}, not {shown(value)}")
+        allowed = f"one of {', '.join(rule.choices)}" if rule.choices else "a text"
+        raise ValueError(f"{key} is {allowed}, not {shown(value)}")
     return value
 
 

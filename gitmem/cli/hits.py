@@ -81,8 +81,8 @@ def note_hits(door: Door, found: Found, how: str, text: str, hits: Sequence[Hit]
     from gitmem.memory.guide.asked import handles, note_asked
     from gitmem.memory.guide.given import Given
 
-    told = "" if door.out.isatty() else text
-    note_asked(found.store, Given(found.began, door.session(), how, handles(hits)), told)
+    printed = "" if door.out.isatty() else text
+    note_asked(found.store, Given(found.began, door.session(), how, handles(hits)), printed)
 
 
 def left_out(found: Answer) -> tuple[str, ...]:

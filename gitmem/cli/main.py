@@ -270,14 +270,14 @@ def _report_unexpected(error: Exception, door: Door, args: argparse.Namespace | 
 
     trace = "".join(traceback.format_exception(error))
     words = " ".join(f"{type(error).__name__}: {error}".split()).removesuffix(":")[:_SHOWN]
-    said = {"error": f"An unexpected error: {words}", "remedy": "", "exit_code": int(ExitCode.FAILURE)}
+    report = {"error": f"An unexpected error: {words}", "remedy": "", "exit_code": int(ExitCode.FAILURE)}
     journal = _journal(door, args)
     if journal is not None and _record(journal, args, words, trace):
-        said["remedy"] = f"The details are in {journal.path}, and 'gitmem doctor' shows them. Please report it."
+        report["remedy"] = f"The details are in {journal.path}, and 'gitmem doctor' shows them. Please report it."
     else:
-        said["traceback"] = trace
-        said["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
-    _say(door, said, as_json=as_json)
+        report["traceback"] = trace
+        report["remedy"] = "This is a bug in gitmem. Please report it with this whole text."
+    _say(door, report, as_json=as_json)
     return ExitCode.FAILURE
 
 
@@ -299,20 +299,20 @@ def _record(journal: FailureLog, args: argparse.Namespace | None, message: str, 
     return journal.record(Failure(now(), str(getattr(args, "command", "")), message, trace))
 
 
-def _say(door: Door, said: dict[str, object], *, as_json: bool) -> None:
+def _say(door: Door, report: dict[str, object], *, as_json: bool) -> None:
     from gitmem.text.urls import mask_urls
 
     # A message may quote an address with its password.
-    said = {key: mask_urls(value) if isinstance(value, str) else value for key, value in said.items()}
+    report = {key: mask_urls(value) if isinstance(value, str) else value for key, value in report.items()}
     if as_json:
         import json
 
-        print(json.dumps(said, ensure_ascii=False), file=door.err)
+        print(json.dumps(report, ensure_ascii=False), file=door.err)
     else:
         from gitmem.text.terminal import plain
 
-        trace, remedy = said.get("traceback", ""), said["remedy"]
-        print(plain(f"{trace}gitmem: {said['error']}" + (f"\n  {remedy}" if remedy else "")), file=door.err)
+        trace, remedy = report.get("traceback", ""), report["remedy"]
+        print(plain(f"{trace}gitmem: {report['error']}" + (f"\n  {remedy}" if remedy else "")), file=door.err)
 
 
 def run() -> None:

@@ -148,8 +148,8 @@ class Lasting:
 
     def _is_said(self, kind: FactKind, text: str) -> bool:
         """Return whether another known fact says the same in other words."""
-        one = fact_id(kind, text)
-        known = (fact for fact in self._facts().values() if fact.kind == kind and fact.id != one)
+        own_id = fact_id(kind, text)
+        known = (fact for fact in self._facts().values() if fact.kind == kind and fact.id != own_id)
         return any(says_the_same(fact.description, text) for fact in known)
 
     def _resolved(self, turn: Turn) -> dict[str, bytes | None]:

@@ -44,19 +44,19 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
         lead += " Nothing fits well: what follows shares few of its words."
     close = f"More: `gitmem search`; the whole of a memory: `gitmem get` with its ^id or PATH:LINE.\n</{FENCE}>"
     left = budget - estimate_tokens(lead + close) - 4
-    told: list[tuple[Hit, str]] = []
+    pieces: list[tuple[Hit, str]] = []
     for hit in _in_order(good, left // _FACTS_SHARE):
         piece = _piece(hit, bare_text(hit.text))
         if estimate_tokens(piece) > left // _SHARE:
             piece = _piece(hit, bare_text(hit.passage))
         size = estimate_tokens(piece) + 1
         if size <= left:
-            told.append((hit, piece))
+            pieces.append((hit, piece))
             left -= size
-    if not told and good:
-        told = [(good[0], piece)] if (piece := _shortened(good[0], left)) else []
-    text = "\n\n".join([lead, *(piece for _, piece in told), close]) if told else ""
-    return Recalled(text, tuple(hit for hit, _ in told), len(good) - len(told))
+    if not pieces and good:
+        pieces = [(good[0], piece)] if (piece := _shortened(good[0], left)) else []
+    text = "\n\n".join([lead, *(piece for _, piece in pieces), close]) if pieces else ""
+    return Recalled(text, tuple(hit for hit, _ in pieces), len(good) - len(pieces))
 
 
 def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
@@ -93,5 +93,12 @@ def hit_head(hit: Hit) -> str:
     """Return the date of a hit, its kind or heading, session, and the handle by which the whole is got."""
     place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
     handle = f"^{hit.entry}" if hit.entry else place
-    said = (hit.date, hit.label or hit.field or hit.heading, hit.session[:8], handle, hit.standing, "weak" * hit.weak)
-    return cannot_close(", ".join(filter(None, said)).replace("\n", " "))
+    attributes = (
+        hit.date,
+        hit.label or hit.field or hit.heading,
+        hit.session[:8],
+        handle,
+        hit.standing,
+        "weak" * hit.weak,
+    )
+    return cannot_close(", ".join(filter(None, attributes)).replace("\n", " "))

@@ -36,10 +36,10 @@ def marked(hit: Hit, marks: Marks) -> Hit:
 
 
 def _told(hit: Hit, marks: Marks) -> Hit:
-    told = marks.said_in(hit.entry, hit.text)
-    if not told:
+    ended = marks.said_in(hit.entry, hit.text)
+    if not ended:
         return hit
-    statuses = {one: marks.statuses[one] for one in told}
+    statuses = {one: marks.statuses[one] for one in ended}
     words = dict.fromkeys("reworded" if one.holds else one.standing.value for one in statuses.values())
     others = dict.fromkeys(name if one.holds else one.successor for name, one in statuses.items())
     return hit._replace(status=f"tells what is {' and '.join(words)}", others=_holding(marks, *others))

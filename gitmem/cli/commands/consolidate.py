@@ -54,8 +54,8 @@ def _consolidated_value(done: Consolidated, *, dry_run: bool) -> dict[str, objec
 def _consolidated(done: Consolidated, *, dry_run: bool) -> str:
     lines = [_step(one, dry_run=dry_run) for one in done.done]
     if done.kept:
-        what = "1 file stays: its" if len(done.kept) == 1 else f"{len(done.kept)} files stay: their"
-        lines.append(f"{what} consolidation was undone.")
+        files = "1 file stays: its" if len(done.kept) == 1 else f"{len(done.kept)} files stay: their"
+        lines.append(f"{files} consolidation was undone.")
     return "\n".join(lines) or "Nothing is old enough to be consolidated."
 
 

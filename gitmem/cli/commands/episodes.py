@@ -50,27 +50,27 @@ def run(args: argparse.Namespace, door: Door) -> int:
     from gitmem.text.terminal import plain
 
     store = door.settled(args)
-    told = counts(store)
+    all_counts = counts(store)
     if args.action == "list":
         found = [(one, path) for path in episode_paths(store) if (one := read_episode(store, path))]
         found.sort(key=lambda pair: (pair[0].created, pair[0].id))
         rows = [f"{one.id}  {one.created:%Y-%m-%d}  {one.outcome:7}  {one.task}" for one, _ in found]
         text = "\n".join(rows) or "No episodes yet: they are made when a session ends."
-        door.answer(args, [_value(one, path, told.get(one.id, Count())) for one, path in found], plain(text))
+        door.answer(args, [_value(one, path, all_counts.get(one.id, Count())) for one, path in found], plain(text))
         return ExitCode.OK
     episode, path = _find(store, args.episode)
     if args.action == "show":
         body = (store.read(path) or b"").decode("utf-8", "replace")
-        value = {**_value(episode, path, told.get(episode.id, Count())), "text": body}
+        value = {**_value(episode, path, all_counts.get(episode.id, Count())), "text": body}
         door.answer(args, value, plain(f"{body.rstrip()}\n\n{path}"))
         return ExitCode.OK
     helped = args.action == "good"
     commit = judge(store, episode.id, helped=helped)
     count = counts(store)[episode.id]
-    said = (
+    message = (
         f"Noted that {episode.id} {'helped' if helped else 'did not help'}: its usefulness is {count.usefulness:.2f}."
     )
-    door.answer(args, {**_value(episode, path, count), "commit": commit}, said)
+    door.answer(args, {**_value(episode, path, count), "commit": commit}, message)
     return ExitCode.OK
 
 
@@ -82,8 +82,8 @@ def _find(store: Store, prefix: str) -> tuple[Episode, str]:
     paths = [path for path in episode_paths(store) if path.rpartition("/")[2].startswith(wanted)]
     episode = read_episode(store, paths[0]) if len(paths) == 1 and len(wanted) >= _SHORTEST else None
     if episode is None:
-        what = "More than one episode begins" if len(paths) > 1 else "There is no episode that begins"
-        raise NotFoundError(f"{what} with {prefix[:80]!r}.", "'gitmem episodes list' lists them with their ids.")
+        reason = "More than one episode begins" if len(paths) > 1 else "There is no episode that begins"
+        raise NotFoundError(f"{reason} with {prefix[:80]!r}.", "'gitmem episodes list' lists them with their ids.")
     return episode, paths[0]
 
 

@@ -54,11 +54,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
     from gitmem.cli.terminal import Progress
     from gitmem.store.purge import plan_purge, purge
 
-    what = _wanted(args, door)
+    wanted = _wanted(args, door)
     store = door.settled(args)
     with Progress(door.err) as progress:
         progress.step("searching history")
-        plan = plan_purge(store, what)
+        plan = plan_purge(store, wanted)
     if args.dry_run or not plan.needed:
         door.answer(args, _value(plan.purge, dry_run=args.dry_run), _preview(plan))
         return ExitCode.OK

@@ -55,9 +55,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     store = door.open(args)
     at = store.context.clock()
     identifier = make_id(int(at.timestamp() * 1000), os.urandom(TAIL_BYTES))
-    what = Save(identifier, at, text, MemoryType(args.type), tags, args.session or door.session(), "cli")
+    request = Save(identifier, at, text, MemoryType(args.type), tags, args.session or door.session(), "cli")
     try:
-        saved = save(store, what, scan=True)
+        saved = save(store, request, scan=True)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         raise NotSavedError(f"Nothing was saved: {error.strerror}{where}.", "Make room or give access.") from error
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "store": store.root,
         "redacted": saved.redacted,
     }
-    lines = [f"Saved {what.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
+    lines = [f"Saved {request.type.label.lower()} ^{saved.id}" + (f" in {saved.commit[:10]}" if saved.commit else "")]
     if saved.archive:
         lines.insert(0, door.rotated(saved.archive))
     door.answer(args, value, "\n".join(lines))

@@ -81,5 +81,5 @@ def _line(session: Session) -> str:
 def _heading(session: Session) -> str:
     span = f"{session.first:{_MINUTES}} to {session.last:{_MINUTES}}"
     who = " on ".join(filter(None, (session.host, session.machine)))
-    what = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
-    return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), what)))
+    numbers = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
+    return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))

@@ -64,24 +64,24 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     store = door.settled(args)
-    what = _day_path(store, args.what) or args.what
-    if is_fact_id(what.removeprefix("^")) and (fact := _fact(store, what)) is not None:
+    name = _day_path(store, args.what) or args.what
+    if is_fact_id(name.removeprefix("^")) and (fact := _fact(store, name)) is not None:
         show_fact(store, fact, args, door)
-    elif what.startswith("^"):
-        if not is_id(what[1:]):
+    elif name.startswith("^"):
+        if not is_id(name[1:]):
             raise NotFoundError(
-                f"{what} is not the id of an entry, which has 20 or 11 letters and digits.",
+                f"{name} is not the id of an entry, which has 20 or 11 letters and digits.",
                 "'gitmem log' shows the ids.",
             )
-        _show_entry(args, door, store, what[1:])
-    elif (file := _document(store, args, door, what)) is not None:
+        _show_entry(args, door, store, name[1:])
+    elif (file := _document(store, args, door, name)) is not None:
         path, data = file
         text = data.decode("utf-8", "surrogateescape")
         now = text if ":" in args.what else marked(store, text)
         value = {"path": path, "text": now.encode("utf-8", "surrogateescape").decode("utf-8", "replace")}
         print_document(args, door, value, now.encode("utf-8", "surrogateescape"))
     else:
-        _show_named(args, door, store, what)
+        _show_named(args, door, store, name)
     return ExitCode.OK
 
 

@@ -85,12 +85,12 @@ def _input(given: object) -> Payload:
 
 def _outcome(output: object) -> tuple[str, bool]:
     """Return the result of a tool, and whether it failed: one result, one a command, or either as JSON in a text."""
-    told = [*objects(output)] if isinstance(output, str) else output if isinstance(output, list) else [output]
-    parts = [part for part in told if isinstance(part, dict)]
-    said = [text_of(part, "result") or text_of(part, "error") or content_text(part.get("content")) for part in parts]
+    results = [*objects(output)] if isinstance(output, str) else output if isinstance(output, list) else [output]
+    parts = [part for part in results if isinstance(part, dict)]
+    texts = [text_of(part, "result") or text_of(part, "error") or content_text(part.get("content")) for part in parts]
     failed = any(part.get("success") is False or part.get("isError") is True for part in parts)
     whole = output if isinstance(output, str) and not parts else ""
-    return whole or "\n".join(_EXIT.sub("", one).strip() for one in said), failed
+    return whole or "\n".join(_EXIT.sub("", one).strip() for one in texts), failed
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:

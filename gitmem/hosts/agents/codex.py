@@ -58,9 +58,9 @@ def trust(path: str, text: str) -> Mapping[str, Mapping[str, object]]:
 
 def _read(payload: Payload) -> Payload | None:
     """Return a payload with the exit of a patch that failed; a failed command does not say so."""
-    said = text_of(payload, "tool_response")
-    if payload.get("hook_event_name") == "PostToolUse" and said.startswith("Exit code: ") and said[11:12] != "0":
-        return payload | {"hook_event_name": "PostToolUseFailure", "error": said}
+    output = text_of(payload, "tool_response")
+    if payload.get("hook_event_name") == "PostToolUse" and output.startswith("Exit code: ") and output[11:12] != "0":
+        return payload | {"hook_event_name": "PostToolUseFailure", "error": output}
     return payload
 
 

@@ -52,9 +52,9 @@ def _read(payload: Payload) -> Payload | None:
         return known
     called = text_of(payload, "tool_input", "command") or text_of(payload, "tool_input", "path")
     known["tool_use_id"] = f"{text_of(payload, 'timestamp')} {text_of(payload, 'tool_name')} {called}"
-    said = text_of(payload, "tool_result", "text_result_for_llm")
-    if text_of(payload, "tool_result", "result_type") in {"failure", "error"} or _EXIT.search(said):
-        known |= {"hook_event_name": "PostToolUseFailure", "error": _EXIT.sub("", said).strip()}
+    output = text_of(payload, "tool_result", "text_result_for_llm")
+    if text_of(payload, "tool_result", "result_type") in {"failure", "error"} or _EXIT.search(output):
+        known |= {"hook_event_name": "PostToolUseFailure", "error": _EXIT.sub("", output).strip()}
     return known
 
 

@@ -57,10 +57,10 @@ def _read(payload: Payload) -> Payload | None:
     elif event == "PostToolUse":
         tool = text_of(payload, "tool_name")
         common["tool_name"] = _TOOLS.get(tool, tool)
-        said = _WRAPPED.sub("", text_of(payload, "tool_response", "llmContent"))
+        output = _WRAPPED.sub("", text_of(payload, "tool_response", "llmContent"))
         error = text_of(payload, "tool_response", "error", "message")
-        if error or (tool == "run_shell_command" and _EXIT.search(said)):
-            common |= {"hook_event_name": "PostToolUseFailure", "error": _printed(said)}
+        if error or (tool == "run_shell_command" and _EXIT.search(output)):
+            common |= {"hook_event_name": "PostToolUseFailure", "error": _printed(output)}
     return common
 
 
@@ -95,13 +95,13 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
 def _call(call: Payload, at: datetime, session: str) -> Iterator[Record]:
     given, name, key = call.get("args"), text_of(call, "name"), text_of(call, "id")
     results = call.get("result")
-    said = [
+    texts = [
         text_of(part, "functionResponse", "response", "output")
         or text_of(part, "functionResponse", "response", "error")
         for part in (results if isinstance(results, list) else ())
         if isinstance(part, dict)
     ]
-    text = _INJECTED.sub("", _WRAPPED.sub("", "\n".join(said))).strip()
+    text = _INJECTED.sub("", _WRAPPED.sub("", "\n".join(texts))).strip()
     failed = call.get("status") == "error" or bool(name == "run_shell_command" and _EXIT.search(text))
     tool = _TOOLS.get(name, name)
     yield Record(Role.CALL, at, session, tool=tool, tool_id=key, input=given if isinstance(given, dict) else {})

@@ -78,8 +78,8 @@ def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Rec
         listed = message.get("parts") if isinstance(message, dict) else None
         parts = [part for part in listed if isinstance(part, dict)] if isinstance(listed, list) else []
         base = Record(Role.USER, at, session, cwd=text_of(item, "cwd"), model=text_of(item, "model"))
-        said = (text_of(part, "text") for part in parts if part.get("thought") is not True)
-        text = _INJECTED.sub("", "\n".join(filter(None, said))).strip()
+        texts = (text_of(part, "text") for part in parts if part.get("thought") is not True)
+        text = _INJECTED.sub("", "\n".join(filter(None, texts))).strip()
         if text and kind == "user":
             yield base._replace(text=text, injected=item.get("provenance") != "real_user")
         elif text and kind == "assistant":

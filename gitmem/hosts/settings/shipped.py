@@ -43,8 +43,8 @@ def as_toml(text: str) -> tuple[str, str]:
     """Return a command in the form of Gemini CLI."""
     parts = _HEADER.match(text)
     body = parts["body"] if parts else text
-    said = _DESCRIPTION.search(parts["header"]) if parts else None
-    description = said["text"].strip().strip("\"'") if said else ""
+    match = _DESCRIPTION.search(parts["header"]) if parts else None
+    description = match["text"].strip().strip("\"'") if match else ""
     body = body.replace(_ALL_WORDS, "{{args}}")
     lines = [f"description = {json.dumps(description, ensure_ascii=False)}"] * bool(description)
     return ".toml", "\n".join([*lines, f"prompt = {json.dumps(body, ensure_ascii=False)}", ""])

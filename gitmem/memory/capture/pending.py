@@ -110,8 +110,8 @@ def _session(name: str, events: Sequence[HookEvent], *, running: bool) -> Sessio
 
 def _completed(turn: Turn, transcript: str) -> Turn:
     """Return a turn with the prompt and the answer that hooks of hosts other than Claude Code may leave out."""
-    told = turn.prompt and (turn.answer or not turn.closed)
-    if told or not transcript or turn.host == _TELLS_ALL:
+    is_complete = turn.prompt and (turn.answer or not turn.closed)
+    if is_complete or not transcript or turn.host == _TELLS_ALL:
         return turn
     from gitmem.memory.capture.tail import recorded_turn
 

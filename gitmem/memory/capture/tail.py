@@ -49,17 +49,17 @@ def in_context(path: str, marker: str) -> bool:
 def last_answer(path: str, turn: str) -> str:
     """Return the agent's last text in a turn that ends a transcript; "" if a tool call came after it."""
     lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")
-    said, of = "", ""
+    text, of = "", ""
     for part in records(lines):
         if part.sidechain or part.injected:
             continue
         if part.role is Role.USER:
-            said, of = "", part.turn
+            text, of = "", part.turn
         elif part.role in {Role.CALL, Role.RESULT}:
-            said, of = "", part.turn if part.role is Role.RESULT else of
+            text, of = "", part.turn if part.role is Role.RESULT else of
         elif part.role is Role.ASSISTANT and part.text.strip():
-            said = part.text
-    return said if of == turn else ""
+            text = part.text
+    return text if of == turn else ""
 
 
 def recorded_turn(path: str, turn: Turn) -> Turn | None:

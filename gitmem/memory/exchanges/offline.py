@@ -94,17 +94,17 @@ def _offline(turn: Turn, entry: Entry, answer: str, next_prompt: str) -> Exchang
     asked, done, files, failed = parts_of_turn(entry.text)
     answered = answer[:_MAX_READ]
     request = human_text(turn.prompt)[:_MAX_READ] if asked else ""
-    told = tell(request, answered, files, turn.runs, interrupted=turn.interrupted)
+    result = tell(request, answered, files, turn.runs, interrupted=turn.interrupted)
     return Exchange(
         id=entry.id,
         time=entry.time,
         tags=entry.tags,
-        summary=told.summary or asked or done,
-        asked="" if asked and told.summary.startswith(asked.rstrip(" .:…")) else asked,
-        details=details_without(done, told.sentence),
+        summary=result.summary or asked or done,
+        asked="" if asked and result.summary.startswith(asked.rstrip(" .:…")) else asked,
+        details=details_without(done, result.sentence),
         files=files,
         failed=failed,
-        keywords=told.keywords,
+        keywords=result.keywords,
         outcome=judge_outcome(turn._replace(answer=answered, files=files), next_prompt),
     )
 
@@ -181,7 +181,7 @@ def _as_known(made: Iterable[Made], memory: bytes) -> list[Made]:
 
 
 def _message(session: str, host: str, changed: Sequence[Made], method: str) -> Message:
-    what = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
+    summary = changed[0].exchange.summary if len(changed) == 1 else f"{len(changed)} exchanges"
     by = "" if method == OFFLINE else f" ({method})"
     trailers = (
         (Trailer.OP.value, Op.EXCHANGES.value),
@@ -190,7 +190,7 @@ def _message(session: str, host: str, changed: Sequence[Made], method: str) -> M
         (Trailer.SESSION.value, session),
         (Trailer.HOST.value, host),
     )
-    return Message(f"Session {_name(session)[:8]}{by}: {what}", trailers)
+    return Message(f"Session {_name(session)[:8]}{by}: {summary}", trailers)
 
 
 def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:

@@ -156,19 +156,19 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
 def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
     """Yield the advice of episodes like a task, in the words of their exchanges where these are hits, too."""
     needles = _needles(task)
-    said = {hit.entry: _excerpt(hit, needles) for hit in hits if hit.entry and not hit.fact}
+    excerpts = {hit.entry: _excerpt(hit, needles) for hit in hits if hit.entry and not hit.fact}
     shares: dict[str, float] = {}
     for hit in hits:
         shares.setdefault(hit.path, hit.worth.share)
-    yield from of_episodes(episodes, shares, said)
+    yield from of_episodes(episodes, shares, excerpts)
 
 
 def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
     """Yield what exchanges and facts say: approaches, failures, open issues; then bug patterns."""
     needles = _needles(task)
-    told = {exchange for one in episodes for exchange in one.episode.exchanges}
+    covered = {exchange for one in episodes for exchange in one.episode.exchanges}
     for hit in hits:
-        if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in told:
+        if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in covered:
             continue
         yield from _of_hit(hit, _excerpt(hit, needles))
     for hit in hits:
@@ -192,9 +192,9 @@ def _of_hit(hit: Hit, text: str) -> Iterator[Line]:
         return  # a list of exchanges, and a request that nothing came of
     yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
     for error in fields.errors:
-        said = " ".join(error.split())
-        mended = MENDED.strip() in said
-        yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
+        line = " ".join(error.split())
+        mended = MENDED.strip() in line
+        yield Line(Part.TRY if mended else Part.CHALLENGE, line[: _TOKENS * 4], sources, sure)
 
 
 def _of_person(store: Store, task: str) -> Iterator[Line]:

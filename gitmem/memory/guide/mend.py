@@ -31,11 +31,11 @@ def tell_error(store: Store, session: str, output: str) -> str:
     now = store.context.clock()
     mends = list(_mends(store, session, output))
     known = known_to(store.private, session, now)
-    told = [(text, ids) for text, ids in mends if ids[0] not in known]
-    if not told and (mends or not read_errors(output)):
+    new = [(text, ids) for text, ids in mends if ids[0] not in known]
+    if not new and (mends or not read_errors(output)):
         return ""
-    text = "\n".join([_LEAD, *(cannot_close(text) for text, _ in told), f"</{FENCE}>"]) if told else ""
-    ids = tuple(dict.fromkeys(one for _, ids in told for one in ids))
+    text = "\n".join([_LEAD, *(cannot_close(text) for text, _ in new), f"</{FENCE}>"]) if new else ""
+    ids = tuple(dict.fromkeys(one for _, ids in new for one in ids))
     note_asked(store, Given(now, session, ERROR, ids), text)
     return text
 

@@ -77,10 +77,10 @@ def tell_prompt(store: Store, session: str, prompt: str) -> str:
     A session is told a memory once, and is not told its own entries.
     """
     now = store.context.clock()
-    told = remembered(store, prompt, session, known_to(store.private, session, now))
+    answer = remembered(store, prompt, session, known_to(store.private, session, now))
     if _typed(prompt):
-        note_asked(store, Given(now, session, PROMPT, told.ids), told.text)
-    return told.text
+        note_asked(store, Given(now, session, PROMPT, answer.ids), answer.text)
+    return answer.text
 
 
 def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str] = ()) -> Told:

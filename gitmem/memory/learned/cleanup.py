@@ -49,16 +49,16 @@ def clean_up(store: Store, *, dry_run: bool = False) -> Cleaned:
 
 
 def _found(store: Store) -> Cleaned:
-    told = counts(store)
+    uses = counts(store)
     config = store.config.cleanup
     oldest = store.context.clock() - timedelta(days=config.max_age_days)
     episodes = []
     for path in episode_paths(store) if config.max_age_days else ():
         episode = read_episode(store, path)
-        use = told.get(episode.id, Count()) if episode else Count()
+        use = uses.get(episode.id, Count()) if episode else Count()
         if episode and episode.ended < oldest and use.usefulness < USELESS and use.retrieved < RETRIEVALS:
             episodes.append(path)
-    patterns = stale_patterns(store, config.min_usage_count, {id_: use.retrieved for id_, use in told.items()})
+    patterns = stale_patterns(store, config.min_usage_count, {id_: use.retrieved for id_, use in uses.items()})
     return Cleaned(tuple(episodes), tuple(patterns))
 
 

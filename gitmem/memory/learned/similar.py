@@ -75,7 +75,7 @@ def ranked_episodes(
     for hit in hits:
         if hit.path.startswith(f"{FOLDER}/"):
             ranks.setdefault(hit.path, hit.score)
-    told = counts(store) if ranks else {}
+    all_counts = counts(store) if ranks else {}
     found = []
     for path, rank in ranks.items():
         episode = read_episode(store, path)
@@ -83,7 +83,7 @@ def ranked_episodes(
             continue
         like = max((likeness(known, error) for known in episode.errors), default=0.0) if error else 0.0
         if error is None or like > MATCH:
-            count = told.get(episode.id, Count())
+            count = all_counts.get(episode.id, Count())
             shared = 1 + _SHARED_FILE * len(set(files) & set(episode.files))
             found.append(Ranked(episode, path, weigh(rank * shared * (like or 1), count), count, like))
     return sorted(found, key=lambda one: (-one.score, one.path))

@@ -38,8 +38,8 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     facts = in_force(map(fact_of, fact_headers(own, Bounds(MAX_PARSED, late))))
     chosen = [fact for fact in facts if fact.kind in _KINDS]
     chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
-    said = {normalized(fact.description) for fact in project}
-    new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in said]
+    known = {normalized(fact.description) for fact in project}
+    new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
     return tuple(_line(fact, _winner(fact, project)) for fact in new)
 
 

@@ -179,8 +179,8 @@ def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[str, ...]
     while first and lines < LAST_LINES:
         first -= 1
         lines += pieces[first].count("\n") + 1
-    told = (piece for piece in pieces[first:] if not piece.startswith("#"))
-    return tuple(_brief(without_ids(with_marks(piece, marks))) for piece in told)
+    entries = (piece for piece in pieces[first:] if not piece.startswith("#"))
+    return tuple(_brief(without_ids(with_marks(entry, marks))) for entry in entries)
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:

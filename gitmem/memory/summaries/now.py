@@ -32,8 +32,8 @@ def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
     words = normalized(text)
     for fact in marks.facts.values():
         if fact.kind in kinds and marks.mark(fact.id) and len(words) >= SHORTEST:
-            said = normalized(fact.description)
-            if said.startswith(words) or (len(said) >= SHORTEST and words.startswith(said)):
+            statement = normalized(fact.description)
+            if statement.startswith(words) or (len(statement) >= SHORTEST and words.startswith(statement)):
                 return fact.id
     return ""
 

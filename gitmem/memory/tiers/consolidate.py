@@ -172,8 +172,8 @@ def sentences(text: str, most: int) -> str:
 
 
 def _subject(step: Step) -> str:
-    what = "day" if step.tier == WEEKLY else "week"
-    count = f"1 {what}" if len(step.sources) == 1 else f"{len(step.sources)} {what}s"
+    period = "day" if step.tier == WEEKLY else "week"
+    count = f"1 {period}" if len(step.sources) == 1 else f"{len(step.sources)} {period}s"
     return f"Consolidate {count} into {step.period}"
 
 

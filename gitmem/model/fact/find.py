@@ -226,15 +226,15 @@ def _changes(answer: str) -> Iterator[str]:
 
 
 def _mended(turn: Turn, after: str) -> str:
-    """Return the problem of a prompt and how the answer solved it, "" unless the next prompt says that it did."""
+    """Return the problem of a prompt and the answer's solution, "" unless the next prompt confirms it."""
     if not _re(factwords.MENDED).match(after):
         return ""
     wrong = shorten(human_text(turn.prompt), _PROBLEM)
-    said = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
-    how = [sentence.rstrip(":") for sentence in said if _re(factwords.HOW).search(mask_code(sentence))][:_MOST_STEPS]
-    if not how or len(list(keywords(wrong))) < _FEWEST_KEYWORDS:
+    sentences = [sentence for block in blocks(human_text(turn.answer)) for sentence in sentences_of(block)]
+    steps = [sentence.rstrip(":") for sentence in sentences if _re(factwords.HOW).search(mask_code(sentence))]
+    if not steps or len(list(keywords(wrong))) < _FEWEST_KEYWORDS:
         return ""
-    return f"{as_statement(wrong)}\n\n**How:** {' '.join(as_statement(step) for step in how)}"
+    return f"{as_statement(wrong)}\n\n**How:** {' '.join(map(as_statement, steps[:_MOST_STEPS]))}"
 
 
 def _solution(answer: str, cues: Sequence[Cue]) -> str:

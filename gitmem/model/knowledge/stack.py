@@ -121,8 +121,8 @@ def _ci(text: str) -> Iterator[str]:
     used = re.findall(r"(?m)^\s*-?\s*uses:\s*['\"]?([\w./-]{1,80})@", text)
     if re.search(r"(?m)^\s*-?\s*run:", text) or used:
         steps = re.findall(r"(?m)^\s*-?\s*run:\s*([\w./ =:-]{3,80})\s*$", text)
-        told = ", ".join(f"`{step.strip()}`" for step in dict.fromkeys(steps[:_MOST]))
-        yield f"CI runs {told}" if told else f"CI uses {_names(used)}"
+        listed = ", ".join(f"`{step.strip()}`" for step in dict.fromkeys(steps[:_MOST]))
+        yield f"CI runs {listed}" if listed else f"CI uses {_names(used)}"
 
 
 _READERS: dict[str, Callable[[str], Iterator[str]]] = {

@@ -109,8 +109,8 @@ def _body(episode: Episode) -> list[str]:
         "Symbols": episode.symbols,
         "Errors": tuple(map(title_of, episode.errors)),
     }
-    told = [f"- {name}: {', '.join(values)}" for name, values in context.items() if values]
-    lines += [f"## {_CONTEXT}", "", *told, ""] if told else []
+    context_lines = [f"- {name}: {', '.join(values)}" for name, values in context.items() if values]
+    lines += [f"## {_CONTEXT}", "", *context_lines, ""] if context_lines else []
     for name, title in _LISTS.items():
         if listed := getattr(episode, name):
             lines += [f"## {title}", "", *(f"- {line}" for line in listed), ""]

@@ -42,8 +42,8 @@ def tasks_in(turns: Iterable[Turn]) -> list[list[Turn]]:
     """Return the turns of a session by task; a follow-up ("still broken", "and commit it") belongs to the last task."""
     tasks: list[list[Turn]] = []
     for turn in turns:
-        said = human_text(turn.prompt)
-        if tasks and (not said or is_trivial(said) or follows_up(said)):
+        prompt = human_text(turn.prompt)
+        if tasks and (not prompt or is_trivial(prompt) or follows_up(prompt)):
             tasks[-1].append(turn)
         else:
             tasks.append([turn])
@@ -63,13 +63,13 @@ def episodes_of(
     `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
     discoveries that were noted while the session ran.
     """
-    told = {tail_of(exchange.id): exchange for exchange in exchanges}
+    by_tail = {tail_of(exchange.id): exchange for exchange in exchanges}
     following = dict(zip((turn.key for turn in turns), [human_text(turn.prompt) for turn in turns[1:]], strict=False))
     found = []
     for task in tasks_in(turns):
-        known = [turn for turn in task if tail_of(turn.exchange_id) in told]
+        known = [turn for turn in task if tail_of(turn.exchange_id) in by_tail]
         if known:
-            own = [told[tail_of(turn.exchange_id)] for turn in known]
+            own = [by_tail[tail_of(turn.exchange_id)] for turn in known]
             keys = {turn.key for turn in task}
             notes = [memory for memory in working if memory.task is not None and memory.task.turn in keys]
             found.append(_Task(task, known, own, following).episode(link, notes, project))

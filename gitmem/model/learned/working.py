@@ -223,13 +223,13 @@ def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> W
 
 def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
     """Add a decision with its context; skip a decision that was made before."""
-    said = one_line(text, _LINE)
-    if any(says_the_same(known.text, said) for known in memory.decisions):
+    line = one_line(text, _LINE)
+    if any(says_the_same(known.text, line) for known in memory.decisions):
         return memory
     newest = tuple(file.path for file in memory.files[-MAX_RESULTS:])
     symbols = tuple(symbol.path for symbol in memory.symbols[-MAX_RESULTS:])
     context = Snapshot(newest, symbols, len(memory.hypotheses), len(memory.decisions), memory.step)
-    made = TaskDecision(said, one_line(reason, _LINE), at, context)
+    made = TaskDecision(line, one_line(reason, _LINE), at, context)
     return replace(memory, decisions=(*memory.decisions, made)[-_MAX_NOTES:])
 
 
@@ -278,12 +278,12 @@ def settle(
 
 
 def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    said = human_text(event.text)
+    prompt = human_text(event.text)
     counted = replace(memory, statistics=replace(memory.statistics, prompts=memory.statistics.prompts + 1))
-    if not said or is_trivial(said):
+    if not prompt or is_trivial(prompt):
         return counted
-    goes_on = counted.task is not None and counted.task.status is TaskStatus.ACTIVE and follows_up(said)
-    return counted if goes_on else start_task(counted, said, event.at.isoformat(), turn=turn_key(event))
+    goes_on = counted.task is not None and counted.task.status is TaskStatus.ACTIVE and follows_up(prompt)
+    return counted if goes_on else start_task(counted, prompt, event.at.isoformat(), turn=turn_key(event))
 
 
 def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:

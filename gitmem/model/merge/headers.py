@@ -111,10 +111,10 @@ def _text(item: object) -> str:
 
 def _says(text: str, wanted: Mapping[str, object]) -> bool:
     try:
-        said = load_mapping(text)
+        loaded = load_mapping(text)
     except YamlTextError:
         return False
-    return {key: repr(value) for key, value in said.items()} == {key: repr(value) for key, value in wanted.items()}
+    return {key: repr(value) for key, value in loaded.items()} == {key: repr(value) for key, value in wanted.items()}
 
 
 def _by_line(base: str | None, older: str | None, newer: str | None) -> str | None:

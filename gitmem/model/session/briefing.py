@@ -42,10 +42,10 @@ def fit(lead: str, parts: Iterable[Part], close: str, budget: int) -> list[Shown
     left = budget - estimate_tokens(lead + close) - 2
     shown = []
     for part in parts:
-        one = _part(part, min(left, budget * part.share // 100))
-        if one.pieces:
-            shown.append(one)
-            left -= one.tokens
+        fitted = _part(part, min(left, budget * part.share // 100))
+        if fitted.pieces:
+            shown.append(fitted)
+            left -= fitted.tokens
     return shown
 
 

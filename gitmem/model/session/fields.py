@@ -56,16 +56,16 @@ def split_fields(text: str) -> Fields:
             once.update({found[0]} & {ANSWER, OUTCOME})
     stops = [start for start, _, _ in ends[1:]] + [len(text)]
     parts = [(mark, text[begin:stop].strip("\n ")) for (_, begin, mark), stop in zip(ends, stops, strict=True)]
-    said = dict(parts)
+    values = dict(parts)
     noted = "\n".join(text for mark, text in parts if mark == NOTED)
     lists = [tuple(name for name in text.split(", ") if name) for mark, text in parts if mark == FILES]
     return Fields(
-        request=said[""],
-        answer=said.get(ANSWER, ""),
+        request=values[""],
+        answer=values.get(ANSWER, ""),
         noted=tuple(line.removeprefix("- ") for line in noted.split("\n") if line.strip()),
         errors=tuple(text for mark, text in parts if mark == ERROR and text),
         files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
-        outcome=said.get(OUTCOME, ""),
+        outcome=values.get(OUTCOME, ""),
     )
 
 
@@ -92,12 +92,12 @@ def _both(before: str, after: str) -> str:
 
 def _last_told(errors: Iterable[str]) -> tuple[str, ...]:
     """Return errors, each once, with its mend if any of them names one."""
-    told: dict[str, str] = {}
+    by_error: dict[str, str] = {}
     for error in errors:
-        what = error.rpartition(MENDED)[0] or error
-        if told.get(what, what) == what:
-            told[what] = error
-    return tuple(told.values())
+        failure = error.rpartition(MENDED)[0] or error
+        if by_error.get(failure, failure) == failure:
+            by_error[failure] = error
+    return tuple(by_error.values())
 
 
 def _each(texts: Iterable[str]) -> tuple[str, ...]:

@@ -34,8 +34,8 @@ def l1_lines(parts: Iterable[Record], result_chars: int, clean: Callable[[str], 
             head["agent"] = "sub"
         try:
             recalled = part.role is Role.RESULT and part.tool_id in own
-            said = _said(part._replace(text="") if recalled else part, result_chars, clean)
-            line = json.dumps({**head, **said}, ensure_ascii=False) if said else ""
+            content = _said(part._replace(text="") if recalled else part, result_chars, clean)
+            line = json.dumps({**head, **content}, ensure_ascii=False) if content else ""
         except RecursionError:  # parsed, but nested too deeply for this recursion
             continue
         if line:

@@ -55,9 +55,9 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
     given = call.input or {}
     command = given.get("command")
     event = _event(HookKind.TOOL_FAILED if result.failed else HookKind.TOOL, result, turn, zone, host)
-    said = result.text[-_SAID:] if isinstance(command, str) else ""  # the result of a command is at its end
+    output = result.text[-_SAID:] if isinstance(command, str) else ""  # the result of a command is at its end
     yield event._replace(
-        text=result.text[:MAX_DETAIL] if result.failed else said,
+        text=result.text[:MAX_DETAIL] if result.failed else output,
         tool=call.tool,
         tool_id=call.tool_id,
         command=command[:MAX_DETAIL] if isinstance(command, str) else "",

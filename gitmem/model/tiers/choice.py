@@ -55,9 +55,9 @@ def with_more(text: str, known: Collection[str], before: str, newline: str) -> s
     """
     shown = facts_in(text)
     more = len({*known, *facts_in(before)} - shown)
-    said = _MORE.search(before)
-    if said and not known:
-        more += int(said["count"])
+    known_line = _MORE.search(before)
+    if known_line and not known:
+        more += int(known_line["count"])
     text = _MORE.sub("", text)
     if not more:
         return text
@@ -73,12 +73,12 @@ def without_count(text: str) -> str:
 
 def counted_down(body: str, start: int, end: int, ended: int) -> str:
     """Return a text whose section from `start` to `end` counts `ended` facts less, which have no line."""
-    said = _MORE.search(body, start, end)
-    if said is None:
+    counting = _MORE.search(body, start, end)
+    if counting is None:
         return body
-    more = max(int(said["count"]) - ended, 0)
-    line = said[0].replace(said["count"], str(more), 1) if more else ""
-    return body[: said.start()] + line + body[said.end() :]
+    more = max(int(counting["count"]) - ended, 0)
+    line = counting[0].replace(counting["count"], str(more), 1) if more else ""
+    return body[: counting.start()] + line + body[counting.end() :]
 
 
 def facts_in(text: str) -> set[str]:

@@ -147,12 +147,12 @@ def _sentences(body: str) -> list[str]:
 
 def retold_lines(data: bytes, there: Collection[str]) -> str:
     """Return the sentences of a weekly or monthly document on periods whose own files are `there` again."""
-    told = []
+    kept = []
     for text in _sentences(Document.parse(data).body):
         period = text.partition("\n")[0].lstrip("#").strip()
         path = weekly_path(period) if "W" in period else daily_path(period)
-        told += [text] if path in there else []
-    return "\n".join(told)
+        kept += [text] if path in there else []
+    return "\n".join(kept)
 
 
 def decisions_of(body: str) -> set[str]:

@@ -94,12 +94,12 @@ def _parts_of(entries: Sequence[Entry], known: Known) -> list[Entry]:
 
 def _joined(text: str, known: Known, parts: Sequence[Entry], newline: str) -> str:
     """Return a log with one entry in the place of the first entry of a turn, and without the others."""
-    told = {label: [one.text for one in parts if one.label == label] for label in (_PROMPT, _ANSWER, _ERROR, _FILES)}
+    texts = {label: [one.text for one in parts if one.label == label] for label in (_PROMPT, _ANSWER, _ERROR, _FILES)}
     fields = Fields(
-        request="".join(told[_PROMPT]),
-        answer="".join(told[_ANSWER]),
-        errors=tuple(told[_ERROR]),
-        files=tuple(name for one in told[_FILES] for name in one.removeprefix(_MODIFIED).split(", ")),
+        request="".join(texts[_PROMPT]),
+        answer="".join(texts[_ANSWER]),
+        errors=tuple(texts[_ERROR]),
+        files=tuple(name for one in texts[_FILES] for name in one.removeprefix(_MODIFIED).split(", ")),
     )
     first = parts[0]
     entry = Entry(known.new_id, first.time, _EXCHANGE, clean_text(render_fields(fields)), known.tags)

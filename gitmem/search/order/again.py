@@ -99,11 +99,11 @@ def _told(hit: Ranked, marks: Marks) -> _Told:
     start = line.start("text") if line and line["text"] else line.end() if line else unit.start
     lead = units.parts(hit.index).lead
     spans = [(start, max(lead, start)), hit.part] if hit.part[0] > lead else [(start, unit.end)]
-    said = frozenset(word for span in spans for word in _WORD.findall(units.low, *span)) - stop_words() - _LABELS
-    forms = said if units.low.isascii() else frozenset(map(_form, said))
+    words = frozenset(word for span in spans for word in _WORD.findall(units.low, *span)) - stop_words() - _LABELS
+    forms = words if units.low.isascii() else frozenset(map(_form, words))
     left = frozenset(_form(word) for span in spans for word in _left(units.low, *span)) - stop_words()
     own = "" if units.path.startswith(_VIEWS) else handle
-    return _Told(said, forms, left, facts.date, session[:8], own, not marks.has_ended(handle))
+    return _Told(words, forms, left, facts.date, session[:8], own, not marks.has_ended(handle))
 
 
 def _left(text: str, start: int, end: int) -> Iterable[str]:

@@ -79,13 +79,13 @@ class Cache:
     def write_map(self, number: bytes, files: Iterable[Mapped]) -> None:
         """Replace the map."""
         units, rows = array("I"), array("I")
-        told = []
+        entries = []
         for mapped in files:
             units.extend(mapped.units)
             rows.extend(mapped.rows)
             file = mapped.file
-            told.append([file.path, file.size, file.modified, file.changed, len(mapped.units)])
-        head = json.dumps({"version": VERSION, "number": number.hex(), "files": told}, separators=(",", ":"))
+            entries.append([file.path, file.size, file.modified, file.changed, len(mapped.units)])
+        head = json.dumps({"version": VERSION, "number": number.hex(), "files": entries}, separators=(",", ":"))
         _replace(self._map, (head.encode(), b"\n", units.tobytes(), rows.tobytes()))
 
     def add(self, vectors: Sequence[tuple[bytes, Sequence[float]]]) -> None:

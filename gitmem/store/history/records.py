@@ -245,8 +245,8 @@ def difference(store: Store, old: str | None, new: str, path: str | None = None,
 
 def changed_lines(store: Store, found: Collection[CommitRecord]) -> dict[str, str]:
     """Return the statistics of each commit as `git log --stat` prints them; "" for a commit without changes."""
-    told = stats(store.repository.git, [one.commit for one in found])
-    return {one.commit: told.get(one.commit, "") for one in found}
+    by_commit = stats(store.repository.git, [one.commit for one in found])
+    return {one.commit: by_commit.get(one.commit, "") for one in found}
 
 
 def edits_by_hand(store: Store, path: str | None = None) -> bytes:

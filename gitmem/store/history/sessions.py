@@ -45,8 +45,8 @@ def sessions(store: Store, every: Sequence[CommitRecord] | None = None) -> list[
         if record.session:
             found.setdefault(record.session, []).append(record)
     files = _session_files(store)
-    told = [_session(identifier, commits[::-1], files) for identifier, commits in found.items()]
-    return sorted(told, key=lambda session: session.last, reverse=True)
+    listed = [_session(identifier, commits[::-1], files) for identifier, commits in found.items()]
+    return sorted(listed, key=lambda session: session.last, reverse=True)
 
 
 def find_session(store: Store, prefix: str) -> Session:
@@ -69,8 +69,8 @@ def find_session(store: Store, prefix: str) -> Session:
 
 def _session(identifier: str, commits: Sequence[CommitRecord], files: Sequence[str]) -> Session:
     """Return a session by its commits, the oldest first."""
-    said = [commit for commit in commits if commit.op in _SAID] or commits
-    about = said[0].subject
+    quoting = [commit for commit in commits if commit.op in _SAID] or commits
+    about = quoting[0].subject
     # A turn that goes on is committed again, with the same first entry.
     turns = {commit.entries[0] for commit in commits if commit.op == Op.TURN and commit.entries}
     return Session(

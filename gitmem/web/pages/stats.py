@@ -70,8 +70,8 @@ def _machines(view: View) -> list[dict[str, Any]]:
             if not record.machine and not record.parents:  # the first commit of every store
                 continue
             name = record.machine or record.author
-            one = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
-            one["commits"] += 1
+            machine = last.setdefault(name, {"name": name, "last": moment(record.committed), "commits": 0})
+            machine["commits"] += 1
         return list(last.values())
 
     found: list[dict[str, Any]] = view.kept.get_or_make("machines", store.tip, make)

@@ -148,8 +148,8 @@ def _leaning(sentence: str, before: _Before) -> Iterator[Statement]:
     joined = f"{before.statement.text if before.statement else before.text} {sentence}"
     if len(joined) > _LONGEST or before.text.endswith(("?", *_COLONS)):
         return
-    told = before.statement is not None and before.statement.kind is FactKind.CORE_LOGIC and _DOES.match(masked)
-    if before.statement is not None and (told or _MODAL.search(masked)):
+    describes = before.statement is not None and before.statement.kind is FactKind.CORE_LOGIC and _DOES.match(masked)
+    if before.statement is not None and (describes or _MODAL.search(masked)):
         yield before.statement._replace(text=joined)
     elif (kind := _form(masked)) and not _re(cues.NOT_A_FACT).search(masked) and _stands_alone(before.text):
         yield Statement(kind, joined, confidence=SURE[kind])

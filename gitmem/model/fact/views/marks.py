@@ -56,8 +56,8 @@ class Marks(Value):
         """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
         words = normalized(text)
         learned = (one for one in self.sources.get(tail_of(memory), ()) if self._is_other(one, text))
-        told = (one for one, said in self.words.items() if said in words)
-        return tuple(one for one in dict.fromkeys((*learned, *told)) if one not in text)
+        stated = (one for one, statement in self.words.items() if statement in words)
+        return tuple(one for one in dict.fromkeys((*learned, *stated)) if one not in text)
 
     def mark(self, identifier: str) -> str:
         """Return the status of a fact in words, "" if it is in force and nothing contradicts it."""
