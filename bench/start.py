@@ -23,6 +23,11 @@ import subprocess
 open("note.md", "a").write("- a line of a note\\n")
 subprocess.run(["git", "add", "note.md"], check=True); subprocess.run(["git", "commit", "-qm", "note"], check=True)
 """
+STATUS, AGAIN = "gitmem status, after a save", "gitmem status, again"
+MILLISECONDS = {
+    STATUS: 100.0,
+    AGAIN: 100.0,
+}  # idle; beside `git status`
 TARGETS = {"gitmem --version": ("python -c pass", 3.0), "gitmem save": ("script: write, git add, git commit", 1.6)}
 
 
@@ -36,7 +41,10 @@ def commands(folder: Path) -> dict[str, tuple[list[str], Path]]:
         "script: write, git add, git commit": ([python, str(folder / "script.py")], plain),
         "gitmem --version": ([gitmem, "--version"], project),
         "gitmem path": ([gitmem, "path"], project),
-        "gitmem status": ([gitmem, "status"], project),
+        "git status": (["git", "status"], project / ".gitmem"),
+        "python -c 'import json'": ([python, "-c", "import json"], folder),
+        STATUS: ([gitmem, "status"], project),
+        AGAIN: ([gitmem, "status"], project),
         "gitmem save": ([gitmem, "save", "a line of a note"], project),
     }
 
@@ -78,6 +86,9 @@ def report(medians: dict[str, float]) -> None:
         verdict = (
             f"   {ratio:.2f}x {yardstick}, target {target:g}: {'ok' if ratio <= target else 'MISSED'}" if target else ""
         )
+        if most := MILLISECONDS.get(name):
+            verdict = f"   {value / medians['git status']:.1f}x git status, target {most:g} ms: "
+            verdict += "ok" if value <= most else "MISSED"
         print(f"  {name:38} {value:8.1f}  {value / bare:6.2f}x{verdict}")
 
 
