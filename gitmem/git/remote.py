@@ -70,13 +70,26 @@ class PushRacedError(Exception):
     """The remote's ref is not where it was expected: another machine pushed first."""
 
 
+_PARTIAL = "lacks these prerequisite commits"  # git of a bundle
+
+
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """A remote: its name, and its URLs for fetch and push."""
+    """A remote: its name, and its URLs for fetch and push; `backup`: a file that is read once."""
 
     name: str
     url: str
     push_url: str
+    backup: bool = False
+
+    @property
+    def called(self) -> str:
+        """The name that a person knows it by."""
+        return self.shown if self.backup else self.name
+
+    def to_accept(self, what: str) -> str:
+        """Return the command that takes what was refused."""
+        return f"'gitmem restore FILE --accept {what}'" if self.backup else f"'gitmem sync --accept {what}'"
 
     @property
     def shown(self) -> str:
@@ -231,9 +244,20 @@ def check_url(url: str) -> str:
     return url
 
 
+def _explained_file(error: GitFailedError, file: str) -> GitmemError:
+    if _PARTIAL in error.stderr:
+        return GitmemError(
+            f"{file} is a part of a history: it builds on commits that are not here.",
+            "'gitmem backup FILE' makes a whole one.",
+        )
+    return GitmemError(f"{file} cannot be read: {_last_line(error)}", "It may be damaged: take another backup.")
+
+
 def _explained(error: GitFailedError, remote: Remote, what: str) -> GitmemError:
     output = f"{error.message}\n{error.stderr}"
-    name = f"{remote.name} ({remote.shown})"
+    if remote.backup and not any(words in output for words in _UNSAFE):
+        return _explained_file(error, remote.shown)
+    name = remote.shown if remote.backup else f"{remote.name} ({remote.shown})"
     if any(words in output for words in _UNSAFE):
         return RefusedError(
             f"What {name} has was not taken: git finds it unsafe or damaged. {_last_line(error)}",

@@ -20,6 +20,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem restore`."""
     parser.add_argument("file", help="a file that 'gitmem backup' wrote")
     add_places(parser)
+    parser.add_argument(
+        "--accept",
+        action="append",
+        default=[],
+        choices=("deletions", "unrelated"),
+        help="merge although most of the memory here would be removed, or has another first commit",
+    )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
@@ -34,10 +41,12 @@ def run(args: argparse.Namespace, door: Door) -> int:
     Examples:
       gitmem restore ~/memory.bundle
       gitmem restore ~/memory.bundle --home
+      gitmem restore ~/memory.bundle --accept deletions
 
     """
     from gitmem.cli.terminal import Progress
     from gitmem.store.sync.backup import merge_in, restore_into
+    from gitmem.store.sync.guard import Accept
     from gitmem.store.sync.retry import Options
 
     commit: str | None
@@ -45,7 +54,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     review: tuple[str, ...]
     file = os.path.abspath(os.path.join(door.cwd, os.path.expanduser(args.file)))
     with Progress(door.err) as progress:
-        options = Options(progress=progress.step)
+        options = Options(tuple(map(Accept, args.accept)), progress.step)
         try:
             store = door.settled(args)
         except StoreNotFoundError:

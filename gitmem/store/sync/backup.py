@@ -7,12 +7,13 @@ Tested through `tests/cli/commands/test_backup.py` and `tests/cli/commands/test_
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.errors import NotFoundError, NotSavedError, UsageError
+from gitmem.errors import GitFailedError, NotFoundError, NotSavedError, UsageError
 from gitmem.git.refs import read_refs
 from gitmem.git.remote import Connection, Remote
 from gitmem.git.upkeep.bundle import is_bundle, write_bundle
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from gitmem.store.sync.memory import Synced
     from gitmem.store.sync.retry import Options
 
+_FULL = "No space left"  # git of a full disk, before what it says of its own failure
 SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the person's settings
 
 
@@ -62,25 +64,46 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         GitmemError: it does not hold what it should.
 
     """
-    if os.path.exists(file):
-        raise UsageError(f"{file} exists already.", "Name a new file.")
+    settings = _settings_beside(store, file)
+    taken = next((path for path in (file, settings) if path and os.path.lexists(path)), "")
+    if taken:
+        raise UsageError(f"{taken} exists already.", "Name a new file.")
     transact(store, lambda _: None, purpose="backup", scan=True)
     git, branch = store.repository.git, store.repository.branch()
     refs = [branch, *(read_refs(git, REF) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"
+    made = [unfinished]
     try:
         os.makedirs(os.path.dirname(file), exist_ok=True)
         held = write_bundle(git, unfinished, refs, store.context.environ)
+        if settings:
+            made.append(settings)
+            shutil.copyfile(_own_settings(store), settings)
+        for path in made:
+            _write_through(path)
         os.replace(unfinished, file)
-        settings = _settings_beside(store, file)
-    except OSError as error:
+    except (OSError, GitFailedError) as error:
+        for path in made:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
         raise NotSavedError(
-            f"{file} could not be written: {error.strerror}.", "Name a file in a folder that can be written."
+            f"{file} could not be written: {_reason(error)}.", "Name a file in a folder with room that can be written."
         ) from error
-    finally:
-        if os.path.exists(unfinished):
-            os.unlink(unfinished)
     return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), settings)
+
+
+def _write_through(path: str) -> None:
+    """Wait until a file is on its disk, which may be taken out now."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _reason(error: OSError | GitFailedError) -> str:
+    if isinstance(error, OSError):
+        return str(error.strerror)
+    lines = [line for line in error.stderr.splitlines() if line.strip()]
+    lines += [line for line in lines if _FULL in line]
+    return lines[-1].removeprefix("fatal: ").removeprefix("error: ") if lines else error.message
 
 
 def restore_into(start: str, context: Context, place: Place, file: str, options: Options) -> Store:
@@ -95,7 +118,7 @@ def merge_in(store: Store, file: str, options: Options) -> Synced:
     """Merge a backup into a store. Raises as `gitmem.store.sync.memory.sync`."""
     _check(file)
     try:
-        done = sync(store, Remote(ONCE, file, file), _reader(store), options)
+        done = sync(store, Remote(ONCE, file, file, backup=True), _reader(store), options)
     finally:
         forget(store, ONCE)
     _restore_transcripts(store, file, options)
@@ -104,7 +127,7 @@ def merge_in(store: Store, file: str, options: Options) -> Synced:
 
 def _restore_transcripts(store: Store, file: str, options: Options) -> None:
     try:
-        sync_transcripts(store, Remote(ONCE, file, file), _reader(store), options, ref=REF)
+        sync_transcripts(store, Remote(ONCE, file, file, backup=True), _reader(store), options, ref=REF)
     finally:
         forget(store, ONCE)
 
@@ -129,10 +152,10 @@ def _check(file: str) -> None:
         )
 
 
+def _own_settings(store: Store) -> str:
+    return os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
+
+
 def _settings_beside(store: Store, file: str) -> str:
-    """Copy the person's settings beside a backup, and return the copy's path; "" where there are none."""
-    settings = os.path.join(personal_folder(store.context.environ, store.context.home), CONFIG)
-    if not os.path.isfile(settings):
-        return ""
-    shutil.copyfile(settings, file + SETTINGS_SUFFIX)
-    return file + SETTINGS_SUFFIX
+    """Return the path of the copy of the person's settings beside a backup, "" where there are none."""
+    return file + SETTINGS_SUFFIX if os.path.isfile(_own_settings(store)) else ""

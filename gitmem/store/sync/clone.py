@@ -49,7 +49,7 @@ def clone_store(
             f"'gitmem remote add {mask_urls(url)}' and 'gitmem sync' merge the two.",
         )
     try:
-        remote = Remote(ONCE, url, url) if once else add_remote(store, DEFAULT, url)
+        remote = Remote(ONCE, url, url, backup=True) if once else add_remote(store, DEFAULT, url)
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         held = _fetched(remote, connection, options)
         check_extent(store, remote, held, {root})
@@ -77,6 +77,7 @@ def _fetched(remote: Remote, connection: Connection, options: Options) -> str:
     theirs = fetch_memory(remote, connection, options)
     if theirs is None:
         remedy = "'gitmem init', 'gitmem remote add URL' and 'gitmem sync' make one."
+        remedy = "'gitmem backup FILE' makes one that does." if remote.backup else remedy
         raise NotFoundError(f"{remote.shown} holds no memory.", remedy)
     return theirs
 

@@ -84,17 +84,17 @@ def check_incoming(
 
     """
     changes = arrivals_of(store.repository, local, theirs)
-    check_version(store.repository, remote.name, changes)
+    check_version(store.repository, remote.called, changes)
     if not shared:
         if store.repository.read(theirs, FORMAT) is None:
-            raise RefusedError(f"The branch 'gitmem' of {remote.name} is not a memory.", "Use another remote.")
+            raise RefusedError(f"The branch 'gitmem' of {remote.called} is not a memory.", "Use another one.")
         if Accept.UNRELATED not in accept:
             raise RefusedError(
-                f"The memory at {remote.name} is unrelated to this one: they share no history.",
-                "To merge them: 'gitmem sync --accept unrelated'.",
+                f"The memory at {remote.called} is unrelated to this one: they share no history.",
+                f"To merge them: {remote.to_accept('unrelated')}.",
             )
     reserved = reserved_folders(store.root, store.context.home)
-    check_files(store.repository, remote.name, changes, reserved=reserved)
+    check_files(store.repository, remote.called, changes, reserved=reserved)
 
 
 def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:
@@ -107,7 +107,7 @@ def check_extent(store: Store, remote: Remote, commit: str | None, known: Collec
     if commit is None or commit in known:
         return
     try:
-        incoming.check_extent(store.repository, remote.name, commit, {*filter(None, known)})
+        incoming.check_extent(store.repository, remote.called, commit, {*filter(None, known)})
     except RefusedError:
         git = store.repository.git
         for ref, oid in read_refs(git, f"{FETCHED}/{remote.name}/").items():
@@ -128,17 +128,17 @@ def check_losses(store: Store, remote: Remote, local: str, target: str, accept: 
     lost = losses(store, local, target)
     if lost is None:
         return
-    remedy = f"'git log {target[:10]}' shows who did it. To accept: 'gitmem sync --accept deletions'."
+    remedy = f"'git log {target[:10]}' shows who did it. To accept: {remote.to_accept('deletions')}."
     if lost.records:
         raise RefusedError(
-            f"{remote.name} has commits that remove or change the record of a purge, {lost.records[0]}. "
+            f"{remote.called} has commits that remove or change the record of a purge, {lost.records[0]}. "
             "Nothing was merged.",
             remedy,
         )
     names = ", ".join(lost.files[:_NAMED]) + (", …" if len(lost.files) > _NAMED else "")
     named = f" ({names})" if names else ""
     raise RefusedError(
-        f"{remote.name} has commits that would remove much of this memory: {lost.percent} % of its text; "
+        f"{remote.called} has commits that would remove much of this memory: {lost.percent} % of its text; "
         f"{len(lost.files)} of {lost.of} files lose most of theirs{named}. Nothing was merged.",
         remedy,
     )

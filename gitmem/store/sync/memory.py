@@ -103,7 +103,7 @@ class _Sync:
         with self._store.repository.reading() as objects:
             objects.start()
             try:
-                return in_rounds(self._round, self._options, self._remote.name)
+                return in_rounds(self._round, self._options, self._remote.called)
             finally:
                 move_refs(self._git, self._held)
 

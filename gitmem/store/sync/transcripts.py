@@ -36,7 +36,7 @@ def sync_transcripts(
 ) -> None:
     """Sync the transcripts with a remote's `ref`. Raises as `gitmem.store.sync.memory.sync` does."""
     migrate_branch(store)
-    in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.name)
+    in_rounds(lambda _: _round(store, remote, connection, options, ref) or None, options, remote.called)
 
 
 def _round(store: Store, remote: Remote, connection: Connection, options: Options, ref: str) -> bool:
@@ -82,6 +82,6 @@ def _check(store: Store, remote: Remote, both: Fork | None, theirs: str) -> None
     """Refuse a branch that is not one of transcripts of this memory."""
     if other_files(store, theirs) or (both is not None and not both.bases):
         raise RefusedError(
-            f"The branch 'gitmem-l1' of {remote.name} holds other files than transcripts, or those of another memory.",
+            f"The transcripts of {remote.called} are none, or those of another memory.",
             "Use another remote, or 'gitmem config sync.transcripts false'.",
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import ExitCode
+from tests.as_root import root_needed, small_disk
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,3 +52,25 @@ def test_a_place_that_cannot_be_written_is_named(desk: Desk, tmp_path: Path):
     assert "could not be written" in failed.err
     (tmp_path / "folder").mkdir()
     assert desk.ran("backup", str(tmp_path / "folder")).code == ExitCode.USAGE
+
+
+def test_settings_that_stand_there_are_not_overwritten_and_nothing_is_left(desk: Desk, tmp_path: Path):
+    desk.run("config", "--user", "save.interval", "7")
+    (tmp_path / "b.settings.yaml").write_text("mine")
+    assert desk.ran("backup", str(tmp_path / "b")).code == ExitCode.USAGE
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert desk.ran("backup", str(tmp_path / "link")).code == ExitCode.USAGE
+    assert (tmp_path / "b.settings.yaml").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name[:4] in {"b", "b.se", "link", "gitm"}) == [
+        "b.settings.yaml",
+        "link",
+    ]
+
+
+@root_needed
+def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk: Desk, tmp_path: Path):
+    with small_disk(tmp_path / "작은 disk", "24k") as disk:
+        failed = desk.ran("backup", str(disk / "b"))
+        assert failed.code == ExitCode.NOT_SAVED
+        assert "could not be written" in failed.err
+        assert list(disk.iterdir()) == []

@@ -85,3 +85,49 @@ def test_what_is_no_backup_is_refused(first: Path, tmp_path: Path, run_in: Calla
     (tmp_path / "new").mkdir()
     assert run_in(tmp_path / "new", "restore", str(tmp_path / "cut"), ok=False).err
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_what_is_wrong_with_a_file_is_said_of_the_file(
+    first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "cut").write_bytes((tmp_path / "b").read_bytes()[:-40])
+    bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "part"), "HEAD~1..gitmem")
+    bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "none"), "HEAD")
+    (tmp_path / "새 곳").mkdir()
+    wrong = {"cut": "cannot be read", "part": "builds on commits that are not here", "none": "holds no memory"}
+    for name, words in wrong.items():
+        failed = run_in(tmp_path / "새 곳", "restore", str(tmp_path / name), ok=False)
+        assert f"{tmp_path / name} {words}" in failed.err.replace("is a part of a history: it ", "")
+        assert "_once" not in failed.err
+        assert not {"sync", "remote"} & set(failed.err.split())
+    assert list((tmp_path / "새 곳").iterdir()) == []
+
+
+def test_a_backup_is_trusted_no_more_than_a_remote(
+    first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
+    for number in range(9):
+        run_in(first, "save", f"The loader reads part {number} of the settings first", "--type", "decision")
+    run_in(first, "backup", str(tmp_path / "b"))
+    (tmp_path / "evil").mkdir()
+    run_in(tmp_path / "evil", "restore", str(tmp_path / "b"))
+    store = tmp_path / "evil" / ".gitmem"
+    (store / "config.yaml").write_text("summary:\n  provider: openai\n  base_url: http://127.0.0.1:9\n")
+    bare_git(store, "rm", "-rq", "facts", "daily")
+    bare_git(store, "commit", "-qam", "evil")
+    bare_git(store, "bundle", "create", "-q", str(tmp_path / "evil.bundle"), "gitmem")
+    refused = run_in(first, "restore", str(tmp_path / "evil.bundle"), ok=False)
+    assert f"{tmp_path / 'evil.bundle'} has commits that would remove much of this memory" in refused.err
+    assert "'gitmem restore FILE --accept deletions'" in refused.err
+    assert (first / ".gitmem" / "facts").is_dir()
+    run_in(first, "restore", str(tmp_path / "evil.bundle"), "--accept", "deletions")
+    status = run_in(first, "status", "--json").json
+    assert [finding["check"] for finding in status["attention"]] == ["trust"]
+    assert status["models"] is None
+    (store / "facts").mkdir()
+    (store / "facts" / "a.md").symlink_to("/etc/passwd")
+    bare_git(store, "add", "-A")
+    bare_git(store, "commit", "-qm", "link")
+    bare_git(store, "bundle", "create", "-q", str(tmp_path / "link.bundle"), "gitmem")
+    assert "which is a link" in run_in(first, "restore", str(tmp_path / "link.bundle"), ok=False).err
