@@ -35,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Show on one screen whether sessions are recorded, what is known and used, what waits, and what needs you.
+    """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
 
     Events that wait in the spool are committed first. Files that you edited are listed; the next save commits them.
     The exit code is 0 also where something needs you ('gitmem doctor' has one for problems), 3 without a store.

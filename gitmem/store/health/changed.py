@@ -31,7 +31,7 @@ _MAX_BYTES = 1 << 20
 
 
 class Looked(Value):
-    """What was found in the documents that changed, and which documents of the tip wait for review."""
+    """The findings in changed documents, and the documents of the tip that wait for review."""
 
     findings: tuple[Finding, ...]
     review: tuple[ToReview, ...]

@@ -157,7 +157,7 @@ def _recent(store: Store, tip: str) -> Sequence[Commit]:
 
 
 def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
-    """Return when a session was last heard of: by an event that waits, or by what was committed of one."""
+    """Return the time of the last event of a session, waiting or committed."""
     from gitmem.machine.moment import UTC, datetime, local
 
     times = [commit.authored for commit in recent if commit.value(_SESSION)]
