@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 FOLDER = "tasks"
 _SUFFIX = ".json"
+_PATIENCE = 10.0  # seconds, for a process that writes a working memory
 _KEPT = timedelta(days=30)  # of a session that never ended
 
 
@@ -124,13 +125,16 @@ def forget_working(store: Store, session: str) -> None:
     """Remove the working memory of a finished session, and working memories unchanged for 30 days."""
     oldest = (store.context.clock() - _KEPT).timestamp()
     folder = os.path.join(store.private, FOLDER)
-    names = os.listdir(folder) if os.path.isdir(folder) else []
+    if not os.path.isdir(folder):
+        return
     own = _path(store, session)
-    for name in names:
-        path = os.path.join(folder, name)
-        # A writer that was killed leaves its temporary file.
-        if path == own or path.startswith(f"{own}.") or (_SUFFIX in name and os.path.getmtime(path) < oldest):
-            os.unlink(path)
+    # Under the lock, as another process could be about to rename what is removed here.
+    with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
+        for name in os.listdir(folder):
+            path = os.path.join(folder, name)
+            # A writer that was killed leaves its temporary file.
+            if path == own or path.startswith(f"{own}.") or (_SUFFIX in name and os.path.getmtime(path) < oldest):
+                os.unlink(path)
 
 
 def _followed(
@@ -152,7 +156,7 @@ def _change(
     path = _path(store, session)
     folder = os.path.dirname(path)
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    with store.folder_lock(folder, "working memory"):
+    with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
         memory, seen = _read(path) or (None, frozenset())
         changed, known = change(memory, seen)
         if changed != memory or known != seen:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, TextIO
 
@@ -135,6 +136,23 @@ def test_it_is_private_and_gone_with_its_session(store: Store) -> None:
     assert not store.files.edited()
     forget_working(store, "s1")
     assert [memory.session for memory in running(store)] == ["s2"]
+
+
+def test_a_session_that_ends_leaves_a_writer_its_temporary_file(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    change_working(store, "s1", lambda memory: note(memory, "found"))
+    ending = threading.Thread(target=forget_working, args=(store, "s1"))
+    rename = os.replace
+
+    def ends_meanwhile(source: str, target: str) -> None:
+        if source.endswith(".new") and ending.ident is None:
+            ending.start()
+            ending.join(0.2)
+        rename(source, target)
+
+    monkeypatch.setattr(os, "replace", ends_meanwhile)
+    change_working(store, "s1", lambda memory: note(memory, "more"))
+    ending.join()
+    assert running(store) == []
 
 
 def test_a_session_is_found_by_its_prefix(store: Store) -> None:
