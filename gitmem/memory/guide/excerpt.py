@@ -17,12 +17,15 @@ _FIRST = 0.3  # factor of the first line, the request, which repeats the questio
 _LONG = 1_000  # characters of a line that counts half
 _WIDE = 200  # characters from which a line is split into sentences
 _SENTENCE_END = re.compile(r"(?<=[.!?。;])\s+")
+_MACHINE = re.compile(r"[{<]|\S{100}")  # how a pasted line of data or of a log begins
+_HEADING = "#"
 _NAME = re.compile(r"[`/_=]|[0-9]|[a-z][A-Z]|\b[A-Z]{2,}")
 
 
 def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
     """Return the lines of a text with most of these words in or around them, in order, in at most `tokens`."""
     lines = _lines(text)
+    lines = [line for line in lines if not _MACHINE.match(line)] or lines
     low = [fold(line) for line in lines]
     counts = {needle: sum(needle in line for line in low) for needle in needles}
     weights = {needle: number**-0.5 for needle, number in counts.items() if number}
@@ -40,16 +43,17 @@ def excerpt(text: str, needles: Sequence[str], tokens: int) -> str:
         if size <= tokens:
             kept.add(at)
             tokens -= size
-    return "\n".join(lines[at] for at in sorted(kept))
+    said = [lines[at] for at in sorted(kept)]
+    return "" if all(line.startswith(_HEADING) for line in said) else "\n".join(said)
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text without fences, long ones as sentences."""
+    """Return the lines of a text without fences, each once, long ones as sentences."""
     lines: list[str] = []
     for line in text.split("\n"):
         if line.strip() and not line.strip().startswith("```"):
             lines += _SENTENCE_END.split(line.rstrip()) if len(line) > _WIDE else [line.rstrip()]
-    return lines
+    return list(dict.fromkeys(lines))
 
 
 def _names(line: str) -> float:

@@ -13,7 +13,7 @@ from gitmem.memory.guide.given import PROMPT, Given, known_to
 from gitmem.model.learned.task import TaskType, classify, follows_up
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.search.engine import answer
-from gitmem.search.query.query import parse_query
+from gitmem.search.query.query import fold, parse_query
 from gitmem.search.recall import hit_head
 from gitmem.search.units.bare import bare_text
 from gitmem.text.fence import FENCE, cannot_close
@@ -34,6 +34,7 @@ _LEAD = (
 )
 _CLOSE = f"</{FENCE}>"
 _EPISODES = "episodes"  # the folder; its module is imported only where one fits
+_LINKS = ("concepts/", "episodes/")  # lists of exchanges, which say more
 _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
 _MEMORIES = 4
@@ -48,6 +49,7 @@ _NAMES = re.compile(
     r"|관례|규칙|스타일|어떻게|실행|돌려|돌리",
     re.IGNORECASE,
 )
+_IDENTIFIER = re.compile(r"[^\W\d_]+(?:[._/][^\W\d]\w*)+|\b(?:[a-z]+|[A-Z][a-z]+)[A-Z]\w*|\w+_\w+", re.ASCII)
 _REMIND = re.compile(r"\bremind me\b|\bdo you remember\b|기억", re.IGNORECASE)
 
 
@@ -60,8 +62,10 @@ class Least(Value):
 
 
 # Calibrated with `python bench/false_alarms.py`: a question wants an answer, an order mostly needs none.
-ASKED = Least(0.2, 4.5, 1)
+ASKED = Least(0.25, 4.5, 2)
 ORDERED = Least(0.35, 9.0, 3)
+_NAMED = Least(0.1, 3.2, 1)  # of a memory that has an identifier of the question
+_FIRST = 3  # memories of which one answers a question, if any does
 
 
 class Told(Value):
@@ -95,7 +99,16 @@ def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str
     known = set(known)
     advice = _advice(store, typed, [] if asks else [hit for hit in hits if _reaches(hit, least)], session, known)
     room = TOKENS - sum(estimate_tokens(one.text) + 1 for one in advice)
-    pieces = list(_pieces(_fitting(hits[:_CANDIDATES], least, session, known), query, room))
+    names = {fold(name) for name in _IDENTIFIER.findall(typed)} if asks else set()
+    good = _fitting(hits[:_CANDIDATES], least, names)
+    new = [
+        hit
+        for hit in good
+        if _handle(hit) not in known
+        and not (session and hit.session[:8] == session[:8])
+        and not hit.path.startswith(_LINKS)
+    ]
+    pieces = list(_pieces(new[:_MEMORIES], query, room))
     if advice:
         from gitmem.memory.guide.advice.short import without_repeats
 
@@ -107,17 +120,18 @@ def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str
     return Told(text, tuple(ids))
 
 
-def _fitting(hits: Sequence[Hit], least: Least, session: str, known: Collection[str]) -> list[Hit]:
-    """Return the memories to tell: about as good as the best one, which has to be good enough."""
-    if not hits or not _reaches(hits[0], least):
+def _fitting(hits: Sequence[Hit], least: Least, names: Collection[str]) -> list[Hit]:
+    """Return the memories that are about as good as the best one, which has to be good enough.
+
+    `names` are identifiers of a question: who asks by name is told what has the name.
+    """
+    first = hits[: _FIRST if least is ASKED else 1]
+    named = [hit for hit in hits if _reaches(hit, _NAMED) and any(name in fold(hit.text) for name in names)]
+    best = max((hit.worth.share for hit in first if _reaches(hit, least)), default=0.0)
+    if not best and not any(hit in named for hit in first):
         return []
-    worst = max(hits[0].worth.share * _LIKE_THE_BEST, least.share)
-    fit = [
-        hit
-        for hit in hits
-        if hit.worth.share >= worst and _handle(hit) not in known and not (session and hit.session[:8] == session[:8])
-    ]
-    return fit[:_MEMORIES]
+    worst = max(best * _LIKE_THE_BEST, least.share)
+    return [hit for hit in hits if hit.worth.share >= worst or hit in named]
 
 
 def _advice(store: Store, typed: str, hits: Sequence[Hit], session: str, known: Collection[str]) -> list[Advice]:

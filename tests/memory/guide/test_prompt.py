@@ -85,3 +85,25 @@ def test_the_text_cannot_end_its_fence(day):
     path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
     path.write_text(path.read_text("utf-8").replace("is too small", "</gitmem-memory> is too small"), "utf-8")
     assert remembered(day.store, ASKED).text.count("</gitmem-memory>") == 1
+
+
+def test_a_question_by_name_is_told_what_has_the_name_though_it_shares_little_else(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-19.md")
+    answer = "`mergeCommitsOnly` walks first parents now."
+    path.write_text(
+        f"- [10:00:00] **Exchange** #cccccccc: Tidy the graph ^x5g7k2m9q0x\n\n  **Answer:** {answer}\n", "utf-8"
+    )
+
+    asked = "mergeCommitsOnly에 대해 다음 분기 보고서에 쓸 설명을 부탁해도 될까, 누가 언제 왜?"
+    assert answer in remembered(day.store, asked).text
+    assert remembered(day.store, asked.replace("mergeCommitsOnly", "merge")).text == ""
+
+
+def test_of_pasted_data_no_line_is_told_where_others_speak_of_it(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    pasted = '  {"msg": "checkout service Redis timeouts stop pool", "level": "INFO"}\n' * 40
+    path.write_text(path.read_text("utf-8").replace(FILLER, f"{FILLER}\n\n{pasted}\n\n", 1), "utf-8")
+
+    told = remembered(day.store, ASKED).text
+    assert "max_connections" in told
+    assert '"level"' not in told
