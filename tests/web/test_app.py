@@ -21,6 +21,7 @@ from tests.web.conftest import NOW, Viewer
 def test_every_page_of_an_empty_store_opens(viewer):
     for name in ("", *MENU):
         assert "<main" in viewer.get(f"/{name}")
+        assert viewer.json(f"/{name or 'home'}.json")
     assert viewer.json("/home.json")["parts"] == []
     viewer.get("/nothing", 404)
     viewer.get("/fact/dzzzzzzzzzz", 404)
@@ -109,6 +110,9 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
     assert fact["id"] in {one["id"] for one in session["facts"]}
     assert session["exchanges"][0]["outcome"] == "success"
     assert demo.get(f"/session/{page['session']}")
+    commit = page["life"][0]["commit"]
+    assert f"+id: {fact['id']}" in demo.json(f"/commit/{commit}.json")["diff"]
+    assert f"<ins>id: {fact['id']}</ins>" in demo.get(f"/commit/{commit}")  # the style draws the sign
     assert demo.json("/concepts.json")["total"] == 4
     concept = demo.json("/concepts.json")["concepts"][0]
     page = demo.json(f"/concept/{concept['id']}.json")
