@@ -315,6 +315,7 @@ def test_pictures(site, tmp_path):
     folder = Path(PICTURES or tmp_path)
     folder.mkdir(exist_ok=True)
     fact = site.fact("argon2id")
+    subprocess.run(["git", "-C", site.store.root, "config", "user.name", "Ada"], check=True)
     with site.tab() as page:
         page.set_viewport_size({"width": 1000, "height": 640})
         page.goto(f"{site.base}/fact/{fact.id}")
