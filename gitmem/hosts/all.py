@@ -27,7 +27,7 @@ _FILES = {
     "droid": ("droid", "/.factory/sessions/", '"type":"session_start"'),
     "pi": ("pi", "/.pi/agent/sessions/", '"type":"session","version":'),
     "cline": ("cline", ".messages.json", ""),
-    "cursor": ("cursor", "", ""),
+    "cursor": ("cursor", "/.cursor/projects/", ""),
     "amp": ("amp", "", ""),
     "opencode": ("opencode", "", ""),
     "kilo": ("kilo", "", ""),
@@ -62,6 +62,8 @@ def caller(payload: Mapping[str, object], named: str) -> str:
         return named if named in _FILES else CLAUDE
     if "turn_id" in payload:
         return "codex"
+    if "generation_id" in payload:
+        return "cursor"
     if "timestamp" in payload and "transcript_path" not in payload:
         return "copilot"
     return _writer(text_of(payload, "transcript_path"))

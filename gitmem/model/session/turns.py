@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _TWICE_SECONDS = 5.0  # within which a repeated prompt without an id is a second delivery
+_AGAIN_SECONDS = 1.0  # within which the same tool call without an id is a second delivery
 _MAX_FAILURES = 20  # of a turn, listed one by one
 _MAX_SAID = 200  # texts of a turn between its tool calls
 _MAX_RUNS = 50  # of a turn that are read, the last ones
@@ -120,7 +121,7 @@ class _Session:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._seen: set[str] = set()
+        self._calls: dict[object, datetime] = {}  # of tools, by id or what they are, and when they were last seen
         self._current = ""
         self.turns: dict[str, Turn] = {}
 
@@ -133,12 +134,21 @@ class _Session:
             self._break_off(event)
             turn = Turn(self._name, event.host, key, event.at, event.at, cwd=event.cwd)
         turn = turn._replace(ended=max(turn.ended, event.at), sources=(*turn.sources, event.source))
-        if not event.tool_id or event.tool_id not in self._seen:
+        if not self._is_again(event):
             turn = _CHANGES[event.kind](turn, event)
-            self._seen.add(event.tool_id)
         self.turns[key] = turn
         if not event.agent:
             self._current = key
+
+    def _is_again(self, event: HookEvent) -> bool:
+        """Say whether this is a second delivery of a tool call: of the same id, or without one the same at once."""
+        if event.kind not in {HookKind.TOOL, HookKind.TOOL_FAILED}:
+            return False
+        told = (event.turn, event.agent, event.tool, event.command, event.target, event.files, event.text)
+        call = event.tool_id or told
+        before = self._calls.get(call)
+        self._calls[call] = event.at
+        return before is not None and (bool(event.tool_id) or (event.at - before).total_seconds() < _AGAIN_SECONDS)
 
     def _break_off(self, event: HookEvent) -> None:
         """End the turn before a new one of the main agent: the person typed again, so no answer came."""

@@ -65,6 +65,8 @@ def test_a_projects_files_are_in_the_project(host):
     [
         ({"transcript_path": "/h/.claude/projects/-p/x.jsonl"}, "claude"),
         ({"turn_id": "t"}, "codex"),
+        ({"generation_id": "g"}, "cursor"),
+        ({"transcript_path": "/h/.cursor/projects/p/agent-transcripts/x.jsonl"}, "cursor"),
         ({"transcript_path": "/h/.codex/sessions/2026/11/22/rollout-x.jsonl"}, "codex"),
         ({"transcript_path": "C:\\h\\.gemini\\tmp\\p\\chats\\x.jsonl"}, "gemini"),
         ({}, "claude"),

@@ -54,6 +54,15 @@ def test_recorded_payloads_become_the_turn_that_was(recorded_payloads, host):
     assert "CONTEXT-MARK" not in turn.prompt + turn.answer
 
 
+@pytest.mark.parametrize("host", HOSTS)
+def test_delivered_twice_it_is_the_same_turn(recorded_payloads, host):
+    """As hooks of the project and of the person, or a plugin beside them, deliver it."""
+    events = list(events_of(recorded_payloads(FOLDERS.get(host, host)), host))
+    again = [event._replace(at=event.at + timedelta(seconds=0.2)) for event in events]
+    (once,), (twice,) = fold(events), fold([*events, *again])
+    assert twice._replace(ended=once.ended, sources=once.sources) == once
+
+
 @pytest.mark.parametrize("host", [*HOSTS[1:], "pi"])  # whose payloads its extension makes
 @pytest.mark.parametrize("named", [True, False])
 def test_a_recorded_transcript_becomes_the_turn_that_was(recorded_transcript, host, named, tmp_path):
