@@ -285,7 +285,12 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def _reads_better(item: Ranked, other: Ranked) -> bool:
-    """Return whether a view tells clearly more than another, or as much in a layer before it or a file of the tree."""
+    """Return whether a view tells clearly more than another, or as much in a layer before it or a file of the tree.
+
+    Of the sections of an episode or a concept the first ranked one stays: a longer one says something else.
+    """
+    if item.units is other.units and item.units.is_links:
+        return False
     more = item.units.length(item.index) - other.units.length(other.index)
     return more > FRAME or (more >= -FRAME and _place(item) < _place(other))
 

@@ -15,9 +15,9 @@ from gitmem.memory.guide.advice.project import of_project
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import GUIDE, Given
-from gitmem.memory.guide.logged import logged_errors
+from gitmem.memory.guide.logged import NAMES_A_FILE, logged_errors
 from gitmem.memory.guide.mend import mend_line
-from gitmem.memory.guide.prompt import ASKED, plain_query
+from gitmem.memory.guide.prompt import ASKED, LIKE_THE_BEST, Least, needles_of, plain_query, reaches
 from gitmem.memory.learned.known import match, read_pattern
 from gitmem.memory.learned.similar import ranked_episodes, similar
 from gitmem.memory.task.working import running
@@ -25,11 +25,10 @@ from gitmem.model.learned.episode_file import FOLDER as EPISODES_FOLDER
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_errors
 from gitmem.model.learned.pattern import BUGS
 from gitmem.model.learned.pattern import FOLDER as PATTERNS
-from gitmem.model.learned.task import TaskStatus
+from gitmem.model.learned.task import TaskStatus, TaskType, classify
 from gitmem.model.session.fields import MENDED, split_fields
 from gitmem.search.engine import Answer, answer
 from gitmem.search.own import with_own
-from gitmem.search.query.query import parse_query
 from gitmem.search.units.bare import bare_text
 from gitmem.values import Value
 
@@ -49,6 +48,9 @@ _FEW_FILES, _MANY_FILES = 3, 6  # changed files from which complexity is medium,
 _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
 _BREAKS = "breaks often"
+_CONVENTION, _HOW_TO = "convention", "how_to"
+_ORDERED = Least(0.3, 6.0, 2)  # as for an order that is given to an agent, less strictly, as somebody asks
+_RULE = re.compile(r"(?m)^\s*\|[-| :]*\|\s*$")  # of a table
 _FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마|금지", re.IGNORECASE)
 
 
@@ -69,16 +71,14 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     hits = _fitting(store, task) if task.strip() else []
     episodes = ranked_episodes(store, hits)[:EPISODES]
     files = episodes[0].episode.files if episodes else ()
-    lines = _kept(
-        [
-            *_of_work(work, error),
-            *(_of_error(store, error, session) if error else ()),
-            *_of_past(hits, episodes, task),
-            *_of_hits(store, hits, episodes, task),
-            *(_of_person(store, task) if task.strip() else ()),
-            *(of_project(store, task, kind, files) if task.strip() else ()),
-        ]
-    )
+    project = list(of_project(store, task, kind, files)) if task.strip() else []
+    person = list(_of_person(store, task)) if task.strip() else []
+    past = [*_of_past(hits, episodes, task), *_of_hits(store, hits, episodes, task)]
+    if kind == _CONVENTION:
+        past = [line for line in past if line.part is Part.APPROACH]
+    # Who asks how to do something or what the custom is asks what is known in general, before single cases.
+    learned = [*person, *project, *past] if kind in {_CONVENTION, _HOW_TO} else [*past, *person, *project]
+    lines = _kept([*_of_work(work, error), *(_of_error(store, error, session) if error else ()), *learned])
     breaks = any(line.text.partition(" (")[0].endswith(_BREAKS) for line in lines)
     complexity = "high" if breaks else complexity_of([one.episode for one in episodes]) or _complexity(hits)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
@@ -98,11 +98,13 @@ def _kept(lines: Iterable[Line]) -> tuple[Line, ...]:
 
 
 def _fitting(store: Store, task: str) -> list[Hit]:
-    """Return the memories that clearly match a task."""
+    """Return the memories that clearly match a task, about as well as the best one."""
     hits = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
-    if not hits or hits[0].worth.share < ASKED.share or hits[0].worth.weight < ASKED.weight:
+    least = ASKED if classify(task) is TaskType.QUESTION or kind_of(task) != "general" else _ORDERED
+    if not hits or not reaches(hits[0], least):
         return []
-    return [hit for hit in hits if hit.worth.share >= ASKED.share and not hit.weak]
+    worst = max(hits[0].worth.share * LIKE_THE_BEST, least.share)
+    return [hit for hit in hits if hit.worth.share >= worst and not hit.weak]
 
 
 def _running(store: Store, session: str) -> WorkingMemory | None:
@@ -155,20 +157,20 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
 
 def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
     """Yield the advice of episodes like a task, in the words of their exchanges where these are hits, too."""
-    needles = _needles(task)
-    excerpts = {hit.entry: _excerpt(hit, needles) for hit in hits if hit.entry and not hit.fact}
+    needles = needles_of(plain_query(task))
+    said = {hit.entry: _excerpt(hit, needles) for hit in hits if hit.entry and not hit.fact}
     shares: dict[str, float] = {}
     for hit in hits:
         shares.setdefault(hit.path, hit.worth.share)
-    yield from of_episodes(episodes, shares, excerpts)
+    yield from of_episodes(episodes, shares, said, needles)
 
 
 def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:
     """Yield what exchanges and facts say: approaches, failures, open issues; then bug patterns."""
-    needles = _needles(task)
-    covered = {exchange for one in episodes for exchange in one.episode.exchanges}
+    needles = needles_of(plain_query(task))
+    told = {exchange for one in episodes for exchange in one.episode.exchanges}
     for hit in hits:
-        if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in covered:
+        if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in told:
             continue
         yield from _of_hit(hit, _excerpt(hit, needles))
     for hit in hits:
@@ -192,9 +194,11 @@ def _of_hit(hit: Hit, text: str) -> Iterator[Line]:
         return  # a list of exchanges, and a request that nothing came of
     yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
     for error in fields.errors:
-        line = " ".join(error.split())
-        mended = MENDED.strip() in line
-        yield Line(Part.TRY if mended else Part.CHALLENGE, line[: _TOKENS * 4], sources, sure)
+        said = " ".join(error.split())
+        if NAMES_A_FILE.search(said):
+            continue
+        mended = MENDED.strip() in said
+        yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
 
 
 def _of_person(store: Store, task: str) -> Iterator[Line]:
@@ -206,12 +210,12 @@ def _of_person(store: Store, task: str) -> Iterator[Line]:
             yield Line(part, text[: _TOKENS * 4], (hit.entry,), round(min(hit.worth.share, 1.0), 2))
 
 
-def _needles(task: str) -> list[str]:
-    return [needle.text for term in parse_query(plain_query(task)).terms for needle in term.needles]
-
-
 def _excerpt(hit: Hit, needles: Sequence[str]) -> str:
-    return " ".join(excerpt(bare_text(hit.text), needles, _TOKENS).split())
+    """Return the lines of a memory that say most of a task; of an exchange those of its answer."""
+    text = bare_text(hit.text)
+    fields = split_fields(text)
+    said = "\n".join(filter(None, (fields.answer, *fields.noted)))
+    return " ".join(excerpt(_RULE.sub("", said or text), needles, _TOKENS).split())
 
 
 def _complexity(hits: Sequence[Hit]) -> str:

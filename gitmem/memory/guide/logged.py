@@ -25,7 +25,7 @@ _MAX_MEND = 600  # characters
 _MAX_SEEN_SHOWN = 3
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
 _COMMAND = re.compile(r"^(?P<code>`[^`\n]{1,400}`): ")  # before the error in an exchange's line
-_PLACE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed file alone
+NAMES_A_FILE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed file alone
 
 
 class LoggedError(Value):
@@ -74,4 +74,4 @@ def _mend(line: str, mend: str) -> str:
     """Return the mend of an error; "" if only the same command worked again, or only a file is named."""
     command = _COMMAND.match(line)
     same = command is not None and mend.endswith(f": {command['code']}")
-    return "" if same or _PLACE.search(mend) else " ".join(mend.split())
+    return "" if same or NAMES_A_FILE.search(mend) else " ".join(mend.split())

@@ -11,6 +11,7 @@ from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import PROMPT, Given, known_to
 from gitmem.model.learned.task import TaskType, classify, follows_up
+from gitmem.model.session.fields import OUTCOME, split_fields
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.search.engine import answer
 from gitmem.search.query.query import fold, parse_query
@@ -38,7 +39,7 @@ _LINKS = ("concepts/", "episodes/")  # lists of exchanges, which say more
 _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
 _MEMORIES = 4
-_LIKE_THE_BEST = 0.6  # of the best memory's share of words
+LIKE_THE_BEST = 0.6  # of the best memory's share of words
 _SHARES = (0.6, 0.6, 1.0, 1.0)  # of the remaining room, for each memory
 _LEAST_ROOM = 25  # tokens
 _FILTER = re.compile(r"\b(path|type|tag|since|until|session):", re.IGNORECASE)
@@ -50,7 +51,7 @@ _NAMES = re.compile(
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"[^\W\d_]+(?:[._/][^\W\d]\w*)+|\b(?:[a-z]+|[A-Z][a-z]+)[A-Z]\w*|\w+_\w+", re.ASCII)
-_REMIND = re.compile(r"\bremind me\b|\bdo you remember\b|기억", re.IGNORECASE)
+_REMIND = re.compile(r"\bremind me\b|\bdo you remember\b|^(?:did|have|had) we\b|기억", re.IGNORECASE)
 
 
 class Least(Value):
@@ -97,7 +98,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str
     asks = classify(typed) is TaskType.QUESTION or _REMIND.search(typed) is not None
     least = ASKED if asks else ORDERED
     known = set(known)
-    advice = _advice(store, typed, [] if asks else [hit for hit in hits if _reaches(hit, least)], session, known)
+    advice = _advice(store, typed, [] if asks else [hit for hit in hits if reaches(hit, least)], session, known)
     room = TOKENS - sum(estimate_tokens(one.text) + 1 for one in advice)
     names = {fold(name) for name in _IDENTIFIER.findall(typed)} if asks else set()
     good = _fitting(hits[:_CANDIDATES], least, names)
@@ -107,6 +108,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str
         if _handle(hit) not in known
         and not (session and hit.session[:8] == session[:8])
         and not hit.path.startswith(_LINKS)
+        and not _came_to_nothing(hit)
     ]
     pieces = list(_pieces(new[:_MEMORIES], query, room))
     if advice:
@@ -126,12 +128,20 @@ def _fitting(hits: Sequence[Hit], least: Least, names: Collection[str]) -> list[
     `names` are identifiers of a question: who asks by name is told what has the name.
     """
     first = hits[: _FIRST if least is ASKED else 1]
-    named = [hit for hit in hits if _reaches(hit, _NAMED) and any(name in fold(hit.text) for name in names)]
-    best = max((hit.worth.share for hit in first if _reaches(hit, least)), default=0.0)
+    named = [hit for hit in hits if reaches(hit, _NAMED) and any(name in fold(hit.text) for name in names)]
+    best = max((hit.worth.share for hit in first if reaches(hit, least)), default=0.0)
     if not best and not any(hit in named for hit in first):
         return []
-    worst = max(best * _LIKE_THE_BEST, least.share)
+    worst = max(best * LIKE_THE_BEST, least.share)
     return [hit for hit in hits if hit.worth.share >= worst or hit in named]
+
+
+def _came_to_nothing(hit: Hit) -> bool:
+    """Return whether a memory is a request without an answer."""
+    if hit.fact or OUTCOME not in hit.text:
+        return False
+    fields = split_fields(bare_text(hit.text))
+    return bool(fields.outcome) and not (fields.answer or fields.noted or fields.errors)
 
 
 def _advice(store: Store, typed: str, hits: Sequence[Hit], session: str, known: Collection[str]) -> list[Advice]:
@@ -141,6 +151,11 @@ def _advice(store: Store, typed: str, hits: Sequence[Hit], session: str, known: 
     from gitmem.memory.guide.advice.short import advise
 
     return advise(store, typed, hits, session, known)
+
+
+def needles_of(query: str) -> list[str]:
+    """Return the texts that the words of a query are looked for by."""
+    return [needle.text for term in parse_query(query).terms for needle in term.needles]
 
 
 def _typed(prompt: str) -> str:
@@ -154,7 +169,8 @@ def plain_query(text: str) -> str:
     return _MINUS.sub("", _FILTER.sub(r"\1 ", text[:_MAX_READ].replace('"', " ")))
 
 
-def _reaches(hit: Hit, least: Least) -> bool:
+def reaches(hit: Hit, least: Least) -> bool:
+    """Return whether a hit shares enough with what was said."""
     worth = hit.worth
     return worth.share >= least.share and worth.weight >= least.weight and worth.words >= least.words
 
@@ -165,7 +181,7 @@ def _handle(hit: Hit) -> str:
 
 def _pieces(hits: Iterable[Hit], query: str, tokens: int) -> Iterator[tuple[Hit, str]]:
     """Yield each memory with its heading and text, as long as there is room."""
-    needles = [needle.text for term in parse_query(query).terms for needle in term.needles]
+    needles = needles_of(query)
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
     for hit, share in zip(hits, _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"

@@ -245,3 +245,18 @@ def test_the_persons_own_preferences_are_told_where_they_fit(desk):
     assert "Never squash commits" in told[Part.AVOID]
     assert "imperative mood" in told[Part.APPROACH]
     assert guide(desk.store, "Paint the garden fence").lines == ()
+
+
+def test_a_tip_that_names_a_file_alone_and_one_that_is_far_from_the_task_are_left_out(desk):
+    exchanges(desk)
+    tips = ("KeyError: change `src/a.py` mended it", "The importer needs `--strict`", "The moon is full")
+    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries.", tips=tips))
+    found = guide(desk.store, "Add retries to the CSV importer of prices")
+    told = [line.text for line in found.lines if line.sources[0][0] == "e" and line.part is Part.TRY]
+    assert told == ["The importer needs `--strict`"]
+
+
+def test_one_common_word_is_no_match(desk):
+    exchanges(desk)
+    remember(desk, episode(2, Outcome.SUCCESS, solution="It retries."))
+    assert guide(desk.store, "Paint the importer of hats").lines == ()

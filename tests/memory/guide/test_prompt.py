@@ -107,3 +107,15 @@ def test_of_pasted_data_no_line_is_told_where_others_speak_of_it(day):
     told = remembered(day.store, ASKED).text
     assert "max_connections" in told
     assert '"level"' not in told
+
+
+def test_a_request_that_nothing_came_of_is_not_told(day):
+    path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    head = "- [10:00:00] **Exchange** #1b4e51f0: Stop the Redis timeouts of the checkout service ^x4f7k2m9q0x\n\n"
+    for end, is_told in (("  **Answer:** The pool is larger now.\n", True), ("  **Outcome:** failed\n", False)):
+        path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + head + end, "utf-8")
+        assert ("^x4f7k2m9q0x" in remembered(day.store, ASKED).text) is is_told
+
+
+def test_who_asks_whether_something_was_done_asks(day):
+    assert "max_connections" in remembered(day.store, "Did we fix the Redis timeouts of checkout?").text

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.model.learned.counts import BEGINS, USELESS
+from gitmem.model.learned.mend import PLACE
 from gitmem.model.message import one_line
 from gitmem.model.session.outcome import Outcome
+from gitmem.search.query.query import fold
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -16,19 +18,23 @@ if TYPE_CHECKING:
 
 EPISODES = 3
 _LINES = 2  # of a kind from one episode
-_LONGEST = 400  # characters of a line
+_LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
+_MUCH_ALIKE = 0.5  # confidence
+_CHANGED = f": {PLACE}"  # a tip that says no more than which file was changed
 _DID_NOT_HELP = ("did not help", "Did not do: ")
 
 
-def of_episodes(found: Iterable[Ranked], shares: Mapping[str, float], said: Mapping[str, str]) -> Iterator[Line]:
+def of_episodes(
+    found: Iterable[Ranked], shares: Mapping[str, float], said: Mapping[str, str], needles: Sequence[str] = ()
+) -> Iterator[Line]:
     """Yield the advice of episodes, by how much of the task they share (`shares`, by path).
 
-    `said` has, by id of an exchange, its lines that say most of the task; they tell more than a summary.
+    `said` has, by id of an exchange, its lines that say most of the task; `needles` are the words of the task.
     """
     for one in found:
         # An episode that helped before is surer than its words; one that did not is told only if asked for.
         sure = round(min(shares.get(one.path, 0.0) * one.count.usefulness / BEGINS, 1.0), 2)
-        yield from _lines(one.episode, sure, said)
+        yield from _lines(one.episode, sure, said, needles)
 
 
 def useful(found: Iterable[Ranked]) -> list[Ranked]:
@@ -36,25 +42,30 @@ def useful(found: Iterable[Ranked]) -> list[Ranked]:
     return [one for one in found if one.count.usefulness >= USELESS]
 
 
-def _lines(episode: Episode, sure: float, said: Mapping[str, str]) -> Iterator[Line]:
+def _lines(episode: Episode, sure: float, said: Mapping[str, str], needles: Sequence[str]) -> Iterator[Line]:
     source = (episode.id,)
     failed = episode.outcome is Outcome.FAILED
     exchange = next((one for one in episode.exchanges if one in said), "")
     how = said.get(exchange) or episode.solution
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if how or plan:
-        text = f"{episode.task} ({episode.outcome}): {how}" + (f" Steps: {plan}" if plan else "")
+        text = f"{one_line(episode.task, _TASK)} ({episode.outcome}): {how}" + (f" Steps: {plan}" if plan else "")
         part = Part.AVOID if failed else Part.APPROACH
         yield Line(part, one_line(text, _LONGEST), (*source, exchange) if exchange else source, sure)
-    for tip in episode.tips[:_LINES] if not failed else ():
-        yield Line(Part.TRY, tip, source, sure)
+    tips = [] if failed else [tip for tip in episode.tips if _CHANGED not in tip]
     tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
-    for gotcha in tried[:_LINES]:
-        yield Line(Part.AVOID, gotcha, source, sure)
-    for gotcha in [one for one in episode.gotchas if one not in tried][:_LINES]:
-        yield Line(Part.CHALLENGE, gotcha, source, sure)
+    others = [one for one in episode.gotchas if one not in tried]
+    for part, lines in ((Part.TRY, tips), (Part.AVOID, tried), (Part.CHALLENGE, others)):
+        for text in _nearest(lines, needles, sure):
+            yield Line(part, text, source, sure)
     for change in episode.changes[:1]:
         yield Line(Part.CHALLENGE, f"The person then turned the work: {change}", source, sure)
+
+
+def _nearest(lines: Sequence[str], needles: Sequence[str], sure: float) -> list[str]:
+    """Return the lines that share words with the task; of an episode much like it the first, if none does."""
+    near = [line for line in lines if any(needle in fold(line) for needle in needles)]
+    return (near or (list(lines[:1]) if sure >= _MUCH_ALIKE else []))[:_LINES]
 
 
 def complexity_of(episodes: Sequence[Episode]) -> str:

@@ -6,6 +6,7 @@ from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
 from gitmem.memory.guide.advice.past import EPISODES, of_episodes, useful
 from gitmem.memory.guide.advice.project import names_project, of_project
 from gitmem.memory.learned.similar import ranked_episodes
+from gitmem.search.query.query import parse_query
 from gitmem.text.fence import cannot_close
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
@@ -42,7 +43,8 @@ def advise(store: Store, task: str, hits: Sequence[Hit], session: str, known: Co
     shares: dict[str, float] = {}
     for hit in hits:
         shares.setdefault(hit.path, hit.worth.share)
-    lines = [line for line in of_episodes(episodes[:EPISODES], shares, {}) if line.part is not Part.APPROACH]
+    needles = [needle.text for term in parse_query(task).terms for needle in term.needles]
+    lines = [line for line in of_episodes(episodes[:EPISODES], shares, {}, needles) if line.part is not Part.APPROACH]
     kind = kind_of(task)
     if names_project(task, kind):
         lines += [line for line in of_project(store, task, kind) if line.sources[0] not in known]
