@@ -1,6 +1,8 @@
 """Answer a prompt with memories of its subject, and an error with the fix that once mended it (spec M4).
 
 Where this is slow or fails it prints nothing, and the host goes on without it.
+
+Tested through `tests/cli/commands/test_hook.py` and `tests/memory/guide/test_feedback.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """What serves this machine only: the loopback address, tokens, and whom a request asked for.
 
 `gitmem mcp --http` and `gitmem web` share it.
+
+Tested through `tests/mcp/test_http.py` and `tests/web/test_guard.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Read a project's files, which are not trusted: within bounds, without following links or waiting on pipes."""
+"""Read a project's files, which are not trusted: within bounds, without following links or waiting on pipes.
+
+Tested through `tests/project/test_past.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Compute the coordinates of a chart or a graph, for a template that draws it as SVG."""
+"""Compute the coordinates of a chart or a graph, for a template that draws it as SVG.
+
+Tested through `tests/web/test_app.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Write the pages as files that a browser opens from the disk, for reading only."""
+"""Write the pages as files that a browser opens from the disk, for reading only.
+
+Tested through `tests/web/test_app.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The life of a fact: the change of its file in each commit."""
+"""The life of a fact: the change of its file in each commit.
+
+Tested through `tests/web/test_app.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Find the page of an address, and render it as HTML or JSON."""
+"""Find the page of an address, and render it as HTML or JSON.
+
+Tested through `tests/web/test_app.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""`gitmem web`: look at the memory in a browser, and correct it."""
+"""`gitmem web`: look at the memory in a browser, and correct it.
+
+Tested through `tests/web/test_app.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Add tables to the text of a TOML file and remove them; the rest of the text stays."""
+"""Add tables to the text of a TOML file and remove them; the rest of the text stays.
+
+Tested through `tests/hosts/agents/test_codex.py`.
+"""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 `gitmem.memory.facts.learn` compares what it learns in its own commit. All other new facts are compared once, in the
 background, on each machine. A pair of which a person said that both hold is left alone, whichever machine it was on.
+
+Tested through `tests/memory/facts/test_contradictions.py`.
 """
 
 from __future__ import annotations

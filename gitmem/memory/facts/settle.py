@@ -1,4 +1,7 @@
-"""Settle a contradiction between two facts as a person says: the newer holds, the older, or both (spec V6)."""
+"""Settle a contradiction between two facts as a person says: the newer holds, the older, or both (spec V6).
+
+Tested through `tests/memory/facts/test_contradictions.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Record questions to memory, with the answers' tokens and time (spec M7)."""
+"""Record questions to memory, with the answers' tokens and time (spec M7).
+
+Tested through `tests/memory/guide/test_measure.py`.
+"""
 
 from __future__ import annotations
 

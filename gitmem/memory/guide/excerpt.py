@@ -1,4 +1,7 @@
-"""Choose the lines of a memory that share most words with a question, within a budget of tokens. Pure."""
+"""Choose the lines of a memory that share most words with a question, within a budget of tokens. Pure.
+
+Tested through `tests/memory/guide/test_prompt.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Find the files and commands that a text for an agent names, so that their use can be seen afterwards. Pure."""
+"""Find the files and commands that a text for an agent names, so that their use can be seen afterwards. Pure.
+
+Tested through `tests/memory/guide/test_measure.py`.
+"""
 
 from __future__ import annotations
 

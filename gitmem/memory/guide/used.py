@@ -1,4 +1,7 @@
-"""Judge whether a session used a given text: a file or command in it occurs in the session afterwards. Pure."""
+"""Judge whether a session used a given text: a file or command in it occurs in the session afterwards. Pure.
+
+Tested through `tests/memory/guide/test_measure.py`.
+"""
 
 from __future__ import annotations
 

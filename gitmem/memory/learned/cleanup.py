@@ -1,4 +1,7 @@
-"""Remove old, useless episodes and bug patterns from the tree (spec M5), in one commit."""
+"""Remove old, useless episodes and bug patterns from the tree (spec M5), in one commit.
+
+Tested through `tests/memory/learned/test_kept.py`.
+"""
 
 from __future__ import annotations
 

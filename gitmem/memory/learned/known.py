@@ -1,4 +1,7 @@
-"""Read the bug patterns of the work tree and match errors against them (spec M3). Light, as hooks wait for it."""
+"""Read the bug patterns of the work tree and match errors against them (spec M3). Light, as hooks wait for it.
+
+Tested through `tests/memory/learned/test_bugs.py`.
+"""
 
 from __future__ import annotations
 

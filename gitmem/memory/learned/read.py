@@ -1,4 +1,7 @@
-"""Read counts, episodes and project knowledge. Light, as a prompt waits for it."""
+"""Read counts, episodes and project knowledge. Light, as a prompt waits for it.
+
+Tested through `tests/memory/learned/test_counts.py` and `tests/memory/learned/test_knowledge.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Find episodes like a task, or with the same error (spec M2): by the search's one pass over the files, no index."""
+"""Find episodes like a task, or with the same error (spec M2): by the search's one pass over the files, no index.
+
+Tested through `tests/memory/learned/test_counts.py`.
+"""
 
 from __future__ import annotations
 

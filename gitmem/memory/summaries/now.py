@@ -1,4 +1,7 @@
-"""The summary of an archive as of now, with marks on ended decisions and resolved issues."""
+"""The summary of an archive as of now, with marks on ended decisions and resolved issues.
+
+Tested through `tests/memory/summaries/test_offline.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What a person does to a fact, as a change of its value: end it, reword it, bring it back (spec V6)."""
+"""What a person does to a fact, as a change of its value: end it, reword it, bring it back (spec V6).
+
+Tested through `tests/model/fact/views/test_lines.py`.
+"""
 
 from __future__ import annotations
 

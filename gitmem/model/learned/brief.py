@@ -1,4 +1,7 @@
-"""Sum up the working memory of a session in a few lines (docs/spec.md, M1). Pure."""
+"""Sum up the working memory of a session in a few lines (docs/spec.md, M1). Pure.
+
+Tested through `tests/model/learned/test_working.py`.
+"""
 
 from __future__ import annotations
 

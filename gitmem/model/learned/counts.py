@@ -2,6 +2,8 @@
 
 Each machine writes a file of its own, with a time for each row, so that joining the files of all machines gives the
 same counts in any order and however often.
+
+Tested through `tests/memory/learned/test_counts.py`.
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 It is a view of its exchanges: it names them, and sums up problem, solution and lessons in short lines.
 `gitmem.model.learned.finished` makes it.
+
+Tested through `tests/model/learned/test_finished.py`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The file of an episode: front matter for programs, sections for people (docs/format.md, "Episodes"). Pure.
 
 A person may correct the sections; what they say is what is read.
+
+Tested through `tests/model/learned/test_finished.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Recognize mends that only name a changed file. Pure, and light: a hook waits for it."""
+"""Recognize mends that only name a changed file. Pure, and light: a hook waits for it.
+
+Tested through `tests/model/learned/test_sight.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The weeks and months that days belong to, and their documents. Pure."""
+"""The weeks and months that days belong to, and their documents. Pure.
+
+Tested through `tests/model/tiers/test_consolidation.py`.
+"""
 
 from __future__ import annotations
 

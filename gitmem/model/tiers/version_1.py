@@ -3,6 +3,8 @@
 Version 1 held a turn in the daily log as up to four kinds of entries, each with an id of its own. The turn's exchange,
 in `memory.md`, its archives and `sessions/`, has an id with the time at which the prompt came, and shows when the
 answer did: by both times the entries of a turn are known as its own. What cannot be told apart stays as it is.
+
+Tested through `tests/store/transaction/test_upgrade.py`.
 """
 
 from __future__ import annotations

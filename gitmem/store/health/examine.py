@@ -1,4 +1,7 @@
-"""Run checks of a store (spec R12, P9); one that fails does not stop the others."""
+"""Run checks of a store (spec R12, P9); one that fails does not stop the others.
+
+Tested through `tests/store/health/test_doctor.py`.
+"""
 
 from __future__ import annotations
 

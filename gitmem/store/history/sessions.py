@@ -1,4 +1,7 @@
-"""The sessions of which a store keeps something, from the trailers of its commits."""
+"""The sessions of which a store keeps something, from the trailers of its commits.
+
+Tested through `tests/cli/commands/test_sessions.py`.
+"""
 
 from __future__ import annotations
 

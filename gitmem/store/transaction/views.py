@@ -2,6 +2,8 @@
 
 A commit that changes facts changes their lines, and an edit of a line by hand is an edit of the fact. Loaded only where
 there are facts to look at, so that a note is saved without it.
+
+Tested through `tests/memory/facts/test_edit.py`.
 """
 
 from __future__ import annotations

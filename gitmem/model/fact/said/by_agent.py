@@ -1,6 +1,8 @@
 """Find the facts that an agent saved itself in a turn, and guesses of the rules that repeat them. Pure.
 
 The agent knows what was decided, so its words replace those that the rules find in the same turn.
+
+Tested through `tests/cli/commands/test_saved_by_agent.py`.
 """
 
 from __future__ import annotations
