@@ -140,7 +140,7 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
         return ""
     lasting = Lasting(store, transaction)
     remembered, by_agent = lasting.keep_saved(clean, remembered)
-    days = new_by_day(transaction, store, remembered.daily, goes_on=not turn.prompt)
+    days = new_by_day(transaction, store, remembered.daily, turn.session, goes_on=not turn.prompt)
     if turn.closed and not days:
         return ""  # captured before: delivered twice, or killed before the events were removed
     archive = rotate_if_full(transaction, store)
@@ -201,7 +201,7 @@ def save_entries(
     session: str,
 ) -> bool:
     """Add a commit of the entries that are not in their daily logs yet, and their facts; False if there are none."""
-    days = new_by_day(transaction, store, daily)
+    days = new_by_day(transaction, store, daily, session)
     new = {placed.entry.id for _, news in days.values() for placed in news}
     if not new:
         return False
