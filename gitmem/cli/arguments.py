@@ -6,10 +6,10 @@ Tested through `tests/cli/test_main.py`.
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from gitmem.errors import UsageError
 
+TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.store.history.dates import DateSpan
     from gitmem.store.setup.init import Place

@@ -19,7 +19,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitmem.model.fact.views.marks import Marks
     from gitmem.search.order.rank import Ranked
@@ -29,15 +29,20 @@ _COPIED = 0.8  # of the words of a copy are in the other hit
 _LEAST_COPIED = 4  # words
 _SHARED = 0.4, 0.15  # of the words of the shorter and the longer of two hits on a subject, without those of the query
 _LEAST_SHARED = 6  # words
-_LEFT = re.compile(  # what a memory leaves
-    r"\b(?:(?:switch|mov|migrat|chang)(?:e|ed|es|ing)? (?:away |over )?from|replac(?:e|ed|es|ing)|instead of"
-    r"|rather than|no longer (?:use|uses|using|on|with)|dropp(?:ed|ing)) (?:the )?[`*\"']*([^\W\d_][\w.-]*\w)"
+# What a memory says before the name of what it leaves; in Korean after it, by a verb within some characters.
+_LEAVES = (
+    *(
+        f"{verb} from "
+        for verb in ("switch", "switched", "switching", "moved", "moving", "migrate", "migrated", "migrating")
+    ),
+    *("away from ", "changed from ", "replace ", "replaced ", "replaces ", "replacing ", "instead of ", "rather than "),
+    *("no longer use ", "no longer uses ", "dropped "),
 )
-_LEFT_KOREAN = re.compile(r"(?<!\w)([^\W\d_][\w.-]*?\w)(?:을|를)? ?(?:대신|에서 \S{1,40}로 (?:바|전환|이전|옮))")
-_KOREAN_MARKS = ("대신", "에서")
+_LEAVES_KOREAN = {"대신": ("",), "에서 ": ("로 바", "로 전환", "로 이전", "로 옮")}
+_WITHIN = 40
 _ABOUT_AS_GOOD = 0.5  # of the score of an older hit, in the newer one that takes its place
 _WORD = re.compile(r"(?<![\^#\w])[^\W_](?:[\w.-]*\w)?")  # neither an id nor a tag
-_FROM_HERE = re.compile(r"[\w.-]*\w")
+_FROM_HERE = re.compile(r"(?:the )?[`*\"']*([\w.-]*\w)?")
 _LABELS = frozenset({"answer", "asked", "done", "error", "files", "keywords", "outcome", "success"})  # of an exchange
 _VIEWS = ("concepts/", "episodes/", "patterns/")  # of exchanges; these have a date of their own
 _SYLLABLES = 2  # of a Korean word, which end before its particles
@@ -68,10 +73,10 @@ def in_order_of_news(hits: Sequence[Ranked], era: Era, marks: Marks, most: int =
     copies = {at for at, one in told.items() if any(_copies(one, told[other]) for other in told if other < at)}
     order = sorted(range(len(first)), key=copies.__contains__)
     asked = frozenset(
-        _form(word[0])
+        _form(word[1])
         for hit in first
         for place, _ in hit.found.places
-        if (word := _FROM_HERE.match(hit.units.low, place))
+        if (word := _FROM_HERE.match(hit.units.low, place)) and word[1]
     )
     before: dict[int, int] = {}
     for newest, *others in _subjects([at for at in told if at not in copies], first, told, asked):
@@ -106,12 +111,25 @@ def _told(hit: Ranked, marks: Marks) -> _Told:
     return _Told(words, forms, left, facts.date, session[:8], own, not marks.has_ended(handle))
 
 
-def _left(text: str, start: int, end: int) -> Iterable[str]:
-    """Return the names of things that a text gives up."""
-    left = _LEFT.findall(text, start, end)
-    if any(text.find(mark, start, end) >= 0 for mark in _KOREAN_MARKS):
-        left += _LEFT_KOREAN.findall(text, start, end)
-    return left
+def _left(text: str, start: int, end: int) -> Iterator[str]:
+    """Yield the names of what a text says that it leaves."""
+    for cue in _LEAVES:
+        for place in _places(text, cue, start, end):
+            word = _FROM_HERE.match(text, place + len(cue), end)
+            if word and word[1]:
+                yield word[1]
+    for cue, verbs in _LEAVES_KOREAN.items():
+        for place in _places(text, cue, start, end):
+            before = text[max(start, place - _WITHIN) : place].split()
+            if before and any(verb in text[place : place + _WITHIN] for verb in verbs):
+                yield before[-1].strip("`'\"*").rstrip("을를")
+
+
+def _places(text: str, cue: str, start: int, end: int) -> Iterator[int]:
+    place = text.find(cue, start, end)
+    while place >= 0:
+        yield place
+        place = text.find(cue, place + 1, end)
 
 
 def _form(word: str) -> str:
