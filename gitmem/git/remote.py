@@ -84,11 +84,11 @@ class Remote:
 
     @property
     def called(self) -> str:
-        """The name that a person knows it by."""
+        """The name that a person knows the remote by."""
         return self.shown if self.backup else self.name
 
     def to_accept(self, what: str) -> str:
-        """Return the command that takes what was refused."""
+        """Return the command that accepts a refused change; `what` names the kind of refusal."""
         return f"'gitmem restore FILE --accept {what}'" if self.backup else f"'gitmem sync --accept {what}'"
 
     @property

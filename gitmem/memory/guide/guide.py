@@ -76,7 +76,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     past = [*_of_past(hits, episodes, task), *_of_hits(store, hits, episodes, task)]
     if kind == _CONVENTION:
         past = [line for line in past if line.part is Part.APPROACH]
-    # Who asks how to do something or what the custom is asks what is known in general, before single cases.
+    # Questions for a way or a convention want general knowledge before single cases.
     learned = [*person, *project, *past] if kind in {_CONVENTION, _HOW_TO} else [*past, *person, *project]
     lines = _kept([*_of_work(work, error), *(_of_error(store, error, session) if error else ()), *learned])
     breaks = any(line.text.partition(" (")[0].endswith(_BREAKS) for line in lines)

@@ -170,7 +170,7 @@ def plain_query(text: str) -> str:
 
 
 def reaches(hit: Hit, least: Least) -> bool:
-    """Return whether a hit shares enough with what was said."""
+    """Return whether a hit shares enough words with the prompt."""
     worth = hit.worth
     return worth.share >= least.share and worth.weight >= least.weight and worth.words >= least.words
 

@@ -128,7 +128,7 @@ def forget_working(store: Store, session: str) -> None:
     if not os.path.isdir(folder):
         return
     own = _path(store, session)
-    # Under the lock, as another process could be about to rename what is removed here.
+    # Under the lock, as another process could be about to rename a file into this place.
     with store.folder_lock(folder, "working memory").acquire(_PATIENCE):
         for name in os.listdir(folder):
             path = os.path.join(folder, name)
