@@ -69,10 +69,11 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
         agents = ", ".join(f"{agent} {many:,}" for agent, many in number.items()) if name == "agents" else ""
         if name != "agents" or agents:
             yield _row(name, agents or f"{number:>10,}")
-    yield "Learned a week"
+    yield f"Learned a week, since {next(iter(figures['tokens']['start']))}"
     yield from (_row(name, _weeks(weeks.values(), bars=bars)) for name, weeks in figures["learning"].items())
     yield "Answers found"
-    yield from (_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"])
+    asked = [_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"]]
+    yield from asked or ["  nothing was asked yet"]
     yield "Told and then used"
     yield from _used(figures["effectiveness"])
     yield from _tokens(figures["tokens"], bars=bars)

@@ -140,7 +140,7 @@ def _usage(found: Sequence[CommitRecord]) -> dict[str, Any]:
 def _learning(store: Store, found: Sequence[CommitRecord], facts: Sequence[Fact], weeks: list[str]) -> dict[str, Weeks]:
     ops = {"exchanges": Op.TURN.value, "saves": Op.SAVE.value}
     times: dict[str, Iterable[datetime]] = {
-        **{name: [one.committed for one in found if one.op == op] for name, op in ops.items()},
+        **{name: [one.date for one in found if one.op == op] for name, op in ops.items()},
         "facts": [fact.created for fact in facts],
         "patterns": [datetime.fromisoformat(header.key[1]) for header in pattern_headers(store)],
         "episodes": _episodes(store, weeks[0]),
@@ -167,7 +167,7 @@ def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Ite
         for other in fact.review:
             if other in known and fact.id < other:  # each names the other
                 yield max(fact.created, known[other].created)
-    yield from (one.committed for one in found if one.subject.startswith(BOTH_HOLD))
+    yield from (one.date for one in found if one.subject.startswith(BOTH_HOLD))
 
 
 def _retrieval(asked: Sequence[Given]) -> dict[str, Any]:
