@@ -51,11 +51,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem status --json
 
     """
-    from gitmem.store.health.status import read_status
+    from gitmem.store.health.status import StatusReader
 
     store = door.settled(args)
-    status = read_status(store)
-    more = _More(_recorded(args, door), _used(store), _pending(store, status), _vectors(store), _models(store))
+    with StatusReader(store) as reader:  # git looks meanwhile
+        agents, used = _recorded(args, door), _used(store)
+        status = reader.read()
+    more = _More(agents, used, _pending(store, status), _vectors(store), _models(store))
     value = {**status._asdict(), **more.as_value()}
     value["knows"] = status.knows._asdict()
     value["remotes"] = [state.as_value() for state in status.remotes]

@@ -13,7 +13,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from gitmem.git.process.run import Git
+    from gitmem.git.process.spawn import Running
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
 _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))
@@ -301,6 +304,40 @@ def show(git: Git, commit: str) -> bytes:
 def empty_tree(git: Git) -> str:
     """Return the id of the empty tree."""
     return git.run("hash-object", "-t", "tree", "--stdin", stdin=b"").decode().strip()
+
+
+class EarlyLog:
+    """The newest commits of a revision, read by a git that runs until they are asked for.
+
+    The context manager ends it.
+    """
+
+    def __init__(self, git: Git, revision: str, limit: int) -> None:
+        """Start git."""
+        self._command = ("log", *_FORMAT, f"--max-count={limit}", "--end-of-options", revision, "--")
+        self._running: Running = git.spawn(*self._command)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if self._running.returncode is None:
+            self._running.kill()
+            self._running.communicate()
+
+    def commits(self) -> list[Commit]:
+        """Return the commits, newest first.
+
+        Raises:
+            GitFailedError: git failed; there is no such commit.
+
+        """
+        from gitmem.git.process.run import failure
+
+        stdout, stderr = self._running.communicate()
+        if self._running.returncode:
+            raise failure(self._command, self._running.wait(), stderr)
+        return list(_commits(stdout))
 
 
 def _commits(output: bytes) -> Iterator[Commit]:

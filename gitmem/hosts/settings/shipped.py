@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 from gitmem.hosts.settings.edits import COMMANDS, HOOKS, SKILL, Shipped
 from gitmem.machine.resources import resource
@@ -57,12 +58,15 @@ def event_files(folder: str, lines: Mapping[str, str]) -> Iterator[Shipped]:
         yield Shipped(HOOKS, os.path.join(folder, event), text.encode(), executable=True)
 
 
-def _files(kind: str) -> Iterator[tuple[list[str], bytes]]:
-    """Yield the shipped files of a kind with their paths below its folder."""
+@cache
+def _files(kind: str) -> tuple[tuple[list[str], bytes], ...]:
+    """Return the shipped files of a kind with their paths below its folder, read once a process."""
     top = resource("templates", "claude", kind)
+    found = []
     for folder, folders, names in os.walk(top):
         folders.sort()
         for name in sorted(names):
             path = os.path.join(folder, name)
             with open(path, "rb") as file:
-                yield os.path.relpath(path, top).split(os.sep), file.read()
+                found.append((os.path.relpath(path, top).split(os.sep), file.read()))
+    return tuple(found)

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.config import shown, value_of
-from gitmem.store.rewrite.progress import read_state
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.upkeep.due import is_due
 from gitmem.store.upkeep.failures import FailureLog
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from gitmem.config import Config
     from gitmem.store.store import Store
 
+STATE = "purged.json"  # as in gitmem.store.rewrite.progress
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
 _SHOWN = 5
@@ -129,6 +129,11 @@ def check_maintenance(store: Store) -> Iterator[Finding]:
 
 def check_purges(store: Store) -> Iterator[Finding]:
     """Report purges that wait for an answer, and invalid files in the folder of their records."""
+    if not os.path.exists(os.path.join(store.private, STATE)):
+        yield Finding("purges", Level.OK, "No purge waits for an answer.")
+        return
+    from gitmem.store.rewrite.progress import read_state
+
     state = read_state(store.private)
     waiting = state.waiting
     if waiting:

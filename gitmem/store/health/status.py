@@ -6,6 +6,7 @@ Tested through `tests/cli/commands/test_status.py`.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
@@ -15,8 +16,9 @@ from gitmem.values import Value
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
+    from typing import Self
 
-    from gitmem.git.history.commits import Commit
+    from gitmem.git.history.commits import Commit, EarlyLog
     from gitmem.store.health.examine import Check
     from gitmem.store.review.waiting import ToReview
     from gitmem.store.store import Store
@@ -75,21 +77,42 @@ class StoreStatus(Value):
     bytes: int
 
 
-def read_status(store: Store) -> StoreStatus:
-    """Return the state of a store; change nothing of the memory."""
-    tip = _tip(store)
-    with store.files.look(tip) as look:
-        look.start()
+class StatusReader:
+    """Reads the state of a store, while git looks for edits and the last commits since the context was entered.
+
+    It changes nothing of the memory.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        store, tip = self._store, _tip(self._store)
+        self._look = self._open.enter_context(store.files.look(tip))
+        self._look.start()
+        from gitmem.git.history.commits import EarlyLog
+
+        self._log = self._open.enter_context(EarlyLog(store.repository.git, tip or "HEAD", _RECENT))
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._open.close()
+
+    def read(self) -> StoreStatus:
+        """Return the state."""
         from gitmem.model.tiers.limits import Limits
         from gitmem.store.health.tree import bytes_below, files_below
         from gitmem.text.tokens import tokens_of_size
 
+        store = self._store
         names = [path for path, _ in files_below(store.root)]
         days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
         rotation, hooks, memory = store.config.rotation, HookSpool(store.private), _memory(store)
-        recent = _recent(store, tip)
-        edited = _edited(look.edited)
+        contradictions = _contradictions(store, names)
+        edited = _edited(self._look.edited)
         attention, review = _attention(store, names if edited is None else edited)
+        recent = _recent(self._log)
         return StoreStatus(
             store=store.root,
             branch=_branch(store),
@@ -106,11 +129,17 @@ def read_status(store: Store) -> StoreStatus:
             edited=edited or (),
             remotes=_remotes(store) if recent else (),
             review=review,
-            contradictions=_contradictions(store, names),
+            contradictions=contradictions,
             attention=attention,
             knows=_known(names, memory),
             bytes=bytes_below(store.root) + (0 if store.own_repository else bytes_below(store.private)),
         )
+
+
+def read_status(store: Store) -> StoreStatus:
+    """Return the state of a store."""
+    with StatusReader(store) as reader:
+        return reader.read()
 
 
 def _tip(store: Store) -> str:
@@ -145,13 +174,12 @@ def _branch(store: Store) -> str:
         return output.decode("utf-8", "replace").strip() or "none"
 
 
-def _recent(store: Store, tip: str) -> Sequence[Commit]:
+def _recent(log: EarlyLog) -> Sequence[Commit]:
     """Return the newest commits; none of a branch without a commit."""
     from gitmem.errors import GitFailedError
-    from gitmem.git.history.commits import log
 
     try:
-        return log(store.repository.git, tip or "HEAD", limit=_RECENT)
+        return log.commits()
     except GitFailedError:
         return ()
 
@@ -206,9 +234,10 @@ def _remotes(store: Store) -> tuple[RemoteState, ...]:
 def _contradictions(store: Store, names: Iterable[str]) -> int:
     if not any(name.startswith("facts/") for name in names):
         return 0
-    from gitmem.store.review.pairs import waiting_pairs
+    from gitmem.model.fact.holds import what_holds
+    from gitmem.store.headers.facts import known_facts
 
-    return len(waiting_pairs(store))
+    return sum(len(status.disputes) for status in what_holds(known_facts(store)).values()) // 2  # each names the other
 
 
 def _attention(store: Store, edited: Iterable[str]) -> tuple[tuple[Finding, ...], tuple[ToReview, ...]]:
