@@ -13,6 +13,7 @@ from gitmem.store.review.purges import waiting_purges
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.sync.attempts import failures
 from gitmem.store.upkeep.failures import FailureLog
+from gitmem.text.quantities import count
 from gitmem.text.tokens import estimate_tokens
 from gitmem.web.pages.view import View, moment
 
@@ -62,17 +63,16 @@ def _needs(view: View) -> list[dict[str, Any]]:
     stale = code.changed_since([fact for fact in view.facts if statuses[fact.id].holds]) if code else {}
     disputes = sum(len(status.disputes) for status in statuses.values()) // 2  # each side names the other
     spool, hooks = store.spool, HookSpool(store.private)
+    found = (
+        (disputes, "pair", "of facts that contradict each other", "/review"),
+        (len(view.documents_to_review()), "document", "that two machines changed", "/review"),
+        (len(stale), "fact", "whose code has changed since", "/facts?show=stale"),
+        (len(waiting_purges(store)), "purge", "of other machines to answer", "/review"),
+        (len(failures(store.private)), "remote", "that could not be reached", "/sync"),
+        (len(spool.aside()) + len(hooks.aside()), "event", "that could not be read", "/sync"),
+    )
     return [
-        {
-            "what": "facts that contradict each other",
-            "count": disputes,
-            "href": "/review",
-        },
-        {"what": "documents that two machines changed", "count": len(view.documents_to_review()), "href": "/review"},
-        {"what": "facts whose code has changed since", "count": len(stale), "href": "/facts?show=stale"},
-        {"what": "purges of other machines", "count": len(waiting_purges(store)), "href": "/review"},
-        {"what": "remotes that could not be reached", "count": len(failures(store.private)), "href": "/sync"},
-        {"what": "events that could not be read", "count": len(spool.aside()) + len(hooks.aside()), "href": "/sync"},
+        {"what": f"{count(number, noun)} {rest}", "count": number, "href": href} for number, noun, rest, href in found
     ]
 
 
