@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 FILES = {"gitmem.css": "text/css", "gitmem.js": "text/javascript", "gitmem.svg": "image/svg+xml"}
 _MAX_FORM = 256_000  # bytes
 _MAX_FIELDS = 20
+_PATIENCE = 5.0  # seconds that reading the history waits for the first page
 DONE = "done"  # the parameter with the commit that an act made
 
 
@@ -60,19 +61,31 @@ class _Pages:
         self._open = open_store
         self._kept = Kept()
         self._forms = forms
+        self._reading = threading.Lock()  # while the facts are read for the first time
+        self._shown = threading.Event()  # the first page
 
     def warm(self) -> None:
-        """Read history and facts before the first request."""
+        """Read the facts before the first page, which waits for them, and the history after it."""
         with contextlib.suppress(GitmemError, OSError):  # a page that needs them reports the error
-            view = View(self._open(), {}, self._kept)
+            with self._reading:
+                view = View(self._open(), {}, self._kept)
+                standing_of(view.facts)
+            self._shown.wait(_PATIENCE)
             view.records()
-            standing_of(view.facts)
 
     def get(self, request: Request) -> Response:
         """Answer with a page, its JSON twin, or a static file."""
         path = str(request.path_params["path"])
         if path in FILES:
             return Response(read_resource("templates", "web", path), media_type=FILES[path])
+        with self._reading:  # else the first page would read them, too
+            pass
+        try:
+            return self._page(request, path)
+        finally:
+            self._shown.set()
+
+    def _page(self, request: Request, path: str) -> Response:
         twin = path.endswith(TWIN)
         try:
             view = View(self._open(), dict(request.query_params), self._kept)
