@@ -27,7 +27,7 @@ def arrives(host: Host, project: str, spool: str, environ: Mapping[str, str]) ->
 
     The event is of a kind that memory passes over, and is removed again.
     """
-    line = next((line for event, line in host.commands().items() if host.events[event] == _EVENT), "")
+    line = next((line for event, line in host.commands().items() if host.events[event].partition(".")[0] == _EVENT), "")
     shell = find_program("bash", environ) if sys.platform == "win32" else "/bin/sh"
     if not line or shell is None:
         return None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.hosts.shim import LATE, command, is_current, is_ours, script, script_path
+from gitmem.hosts.shim import DUE, LATE, command, is_current, is_ours, script, script_path
 from gitmem.store.config.locate import find_store
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="POSIX shells")
@@ -465,6 +465,18 @@ def test_a_host_that_is_told_later_is_answered_at_its_next_prompt_only(host, pro
     assert host.run(project, "UserPromptSubmit", host="gemini") == b""
     assert len(host.called()) == 1
     assert len(list(spool.glob("*.json")) + list(spool.glob("tell-*"))) == 4
+
+
+def test_a_host_that_hears_no_answer_at_prompts_is_answered_with_the_next_event_that_is_due(host, project, spool):
+    host.install_gitmem()
+    assert host.run(project, f"SessionStart{LATE}", host="cline") == b""
+    assert host.run(project, f"PostToolUse{DUE}", host="cline") == b"answered\n"
+    (spool / f"tell-{os.getpid()}").unlink()  # as gitmem does
+    assert host.run(project, f"PostToolUse{DUE}", host="cline") == b""
+    assert [name.name.partition("-")[0] for name in sorted(spool.iterdir())] == [
+        "PostToolUse.cline",
+        "SessionStart.cline",
+    ]
 
 
 def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started(host, project, spool):

@@ -130,18 +130,18 @@ def test_what_one_agent_was_told_another_knows_at_its_start(run):
     assert "uv instead of pip" in json.loads(told)["hookSpecificOutput"]["additionalContext"]
 
 
-@pytest.mark.parametrize("name", ["claude", "codex", "copilot", "droid", "pi"])
+@pytest.mark.parametrize("name", ["claude", "cline", "codex", "copilot", "droid", "pi"])
 def test_sessions_are_imported_from_where_the_agent_keeps_them(run, project, home, name):
     if not (RECORDED / name).is_dir():
         pytest.skip(f"no recorded transcript of {name} at {RECORDED}")
     shutil.copytree(RECORDED / name, home, dirs_exist_ok=True)
-    (path,) = home.rglob("*.jsonl")
-    text = path.read_text(encoding="utf-8").replace("/W/project", project.as_posix())
     slug = "".join(one if one.isascii() and one.isalnum() else "-" for one in str(project))
-    own = path.parent.parent / slug if name in {"claude", "droid"} else path.parent
-    path.unlink()
-    own.mkdir(exist_ok=True)
-    (own / path.name).write_text(text, encoding="utf-8")
+    for path in [*home.rglob("*.jsonl"), *home.rglob("*.json")]:  # one, or two of Cline
+        text = path.read_text(encoding="utf-8").replace("/W/project", project.as_posix())
+        own = path.parent.parent / slug if name in {"claude", "droid"} else path.parent
+        path.unlink()
+        own.mkdir(exist_ok=True)
+        (own / path.name).write_text(text, encoding="utf-8")
     assert json.loads(run("replay", "--from", name, "--since", "2030-01-01", "--json")[1])["turns"] == 0
     found = json.loads(run("replay", "--from", name, "--since", "2026-11-01", "--json")[1])
     assert found["saved"] == found["turns"] >= 1
