@@ -15,7 +15,7 @@ from gitmem.model.fact.commands import command_facts
 from gitmem.model.fact.compare import stems_of
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.said import cues as factwords
-from gitmem.model.fact.said.picks import picks_of
+from gitmem.model.fact.said.picks import is_pick, picks_of
 from gitmem.model.fact.said.proposals import accepted_proposals
 from gitmem.model.fact.said.reason import with_reason
 from gitmem.model.fact.said.statements import points_elsewhere, statements_of
@@ -24,7 +24,7 @@ from gitmem.model.session.cues.cues import MENDED, find_cues, is_resolved
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import human_text, is_restated
 from gitmem.text.keywords import keywords
-from gitmem.text.sentences import Kind, blocks, mask_code, sentences_of, shorten
+from gitmem.text.sentences import Kind, blocks, is_korean, mask_code, sentences_of, shorten
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -135,7 +135,8 @@ def as_statement(text: str) -> str:
     """Return a sentence normalised as a fact's text, so that variants of its writing make one fact."""
     text = _re(f"^{factwords.OPENING}").sub("", " ".join(text.split()), count=1)
     text = text.rstrip(" .,;:!…")
-    text = text[:1].upper() + text[1:]
+    if not is_korean(text):  # whose first word in Latin letters is a name
+        text = text[:1].upper() + text[1:]
     return text if text.endswith(("?", "。")) else f"{text}."
 
 
@@ -162,6 +163,8 @@ def facts_of_prompt(turn: Turn, answer_before: str, files: Sequence[str]) -> Ite
         text = with_reason(as_statement(picked.text), as_statement(picked.why) if picked.why else "")
         yield Finding(FactKind.DECISION, text, _PICKED, turn.started, entry, files_named(text, files))
     for said in statements_of(prompt, turn.answer):
+        if is_pick(said.text) and is_korean(said.text):
+            continue
         text = with_reason(as_statement(said.text), as_statement(said.why) if said.why else "")
         yield Finding(said.kind, text, said.confidence, turn.started, entry, files_named(text, files))
 

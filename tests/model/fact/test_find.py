@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gitmem.model.fact.fact import FactKind
-from gitmem.model.fact.find import as_statement, fact_keywords, files_named, find_facts, find_fixes
+from gitmem.model.fact.find import as_statement, fact_keywords, facts_of_prompt, files_named, find_facts, find_fixes
 from gitmem.model.session.turns import Run, Turn
 
 WHEN = datetime(2026, 1, 11, 10, 11, tzinfo=UTC)
@@ -164,7 +164,7 @@ def test_a_statement_is_written_one_way():
     said = ("use uv, not pnpm", "Use uv,  not pnpm.", "please use uv, not pnpm!", "And use uv, not pnpm …")
     assert {as_statement(one) for one in said} == {"Use uv, not pnpm."}
     assert found("brews is phased out, check https://x.y for more info") == [("core-logic", "Brews is phased out.")]
-    assert as_statement("uv를 쓴다。") == "Uv를 쓴다。"
+    assert as_statement("uv를 쓴다。") == "uv를 쓴다。"
 
 
 @pytest.mark.parametrize(
@@ -210,3 +210,14 @@ def test_steps_grow_with_the_length_of_hostile_turns(grows_linearly, piece):
 
     lines = piece * 20 + ".\n"
     assert grows_linearly(read, lambda size: lines * (size // len(lines)))
+
+
+def test_a_pick_whose_options_are_not_known_is_no_fact_and_a_name_keeps_its_case():
+    now = datetime(2026, 11, 21, tzinfo=UTC)
+
+    def said(prompt: str) -> list[str]:
+        turn = Turn("s", "claude-code", "t", now, now, prompt, "알겠습니다.", closed=True)
+        return [found.text for found in facts_of_prompt(turn, "", ())]
+
+    assert said("2번으로 하자") == []
+    assert said("main 브랜치에 직접 푸시하지 마") == ["main 브랜치에 직접 푸시하지 마."]

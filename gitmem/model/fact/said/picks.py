@@ -19,6 +19,7 @@ _MOST_LINES = 400
 _LONGEST_PROMPT = 300  # characters
 _OPTION = 240  # characters of an option that are kept
 _FEWEST_WORDS = 4  # of an option that is understood without the question
+_FEWEST_WORDS_KO = 3
 _MOST = 9  # options picked at once
 _NAMED = r"(?:option|approach|number|no\.|choice|alternative|plan|variant|옵션|방안|방법|선택지)"
 _NUMBER = r"#?(?:[0-9]{1,2}|[0-9]{6,12})"
@@ -58,7 +59,8 @@ _LEFT_OUT = (
 _AGAIN = r"^(?:{verb}\s+)?(?P<key>[0-9]{{1,2}})[.)]\s+(?P<text>.{{8,300}})$"
 _LISTED = r"^\W*[0-9]{1,2}[.)]\s"  # the first line of a list of the person's own
 _OFFERS = (
-    r"\?|\b(?:options?|approach(?:es)?|alternatives?|choices?|choose|pick|questionable|skip)\b|옵션|방안|방법|선택|할까"
+    r"\?|\b(?:options?|approach(?:es)?|alternatives?|choices?|choose|pick|questionable|skip)\b|옵션|방안|방법|선택"
+    r"|[할쓸갈]까|고르|골라|어느\s|어떤\s"
 )
 _JOINERS = re.compile(r"^(?:or better|or|alternatively|better|또는|아니면)[,:]?\s+", re.IGNORECASE)
 _MARKS = re.compile(r"\*\*|__")
@@ -78,11 +80,7 @@ def picks_of(prompt: str, answer: str) -> list[Picked]:
         return []
     first = next((line.strip() for line in prompt.splitlines() if line.strip()), "")
     said, why = split_reason(first, fewest=1)
-    left_out = (
-        []
-        if said.endswith("?")
-        else [key for form in _LEFT_OUT for found in _re(form).finditer(said) for key in _keys(found["keys"])]
-    )
+    left_out = [] if said.endswith("?") else _left_out(said)
     chosen = [] if left_out else _chosen(said)
     if not left_out and not chosen:
         return []
@@ -91,6 +89,11 @@ def picks_of(prompt: str, answer: str) -> list[Picked]:
     picked = [Picked(_as_pick(options[key], question), why) for key in chosen if key in options]
     out = [Picked(_as_left_out(options[key]), why) for key in left_out if key in options]
     return [one for one in (*picked, *out)[:_MOST] if one.text]
+
+
+def is_pick(said: str) -> bool:
+    """Return whether a sentence does nothing but pick or leave out numbered options, and means nothing without them."""
+    return bool(_left_out(said) or _chosen(said))
 
 
 def options_of(answer: str) -> dict[str, str]:
@@ -152,7 +155,7 @@ def _question_before(answer: str) -> str:
 
 def _as_pick(option: str, question: str) -> str:
     text = shorten(option, _OPTION)
-    if len(text.split()) >= _FEWEST_WORDS:
+    if len(text.split()) >= (_FEWEST_WORDS_KO if is_korean(text) else _FEWEST_WORDS):
         return text
     return f"{shorten(question, _OPTION)} {text}" if question else ""
 

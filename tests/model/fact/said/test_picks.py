@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from gitmem.model.fact.said.picks import options_of, picks_of
+from gitmem.model.fact.said.picks import is_pick, options_of, picks_of
 
 OPTIONS = """There are three ways:
 
@@ -77,3 +77,15 @@ def test_no_options_no_pick():
     assert picks_of("option 2", "") == []
     assert picks_of("let's do 1", "I fixed it.\n1. Built\n2. Tested\n") == []
     assert options_of("1. only one") == {}
+
+
+def test_options_that_are_offered_in_korean_without_a_question():
+    answer = "다음 중에서 고르실 수 있습니다:\n1. SQLite: 설정이 필요 없습니다.\n2. PostgreSQL: 동시 쓰기가 좋습니다.\n"
+    assert [one.text for one in picks_of("2번으로 하자", answer)] == ["PostgreSQL: 동시 쓰기가 좋습니다."]
+
+
+@pytest.mark.parametrize(
+    "said, pick", [("2번으로 하자", True), ("let's do 1", True), ("3번은 빼자", True), ("PostgreSQL로 하자", False)]
+)
+def test_a_pick_is_known_without_its_options(said, pick):
+    assert is_pick(said) is pick
