@@ -245,9 +245,11 @@ RULES = {
     "save.mode": Rule("who writes memory.md: gitmem, or the agent when asked", choices=("auto", "ask")),
     "save.interval": Rule("tool uses between two saves within a long turn", minimum=1, maximum=10_000, tracked=(1, 50)),
     "save.context_percent": Rule(
-        "save what was learned when this much of the context is used, 0 never", maximum=100, tracked=(20, 90)
+        "save lessons when this much of the context is used, 0 never", maximum=100, tracked=(20, 90)
     ),
-    "session.budget_tokens": Rule("what a session is told at its start, at most", maximum=2_400, tracked=(500, 2_400)),
+    "session.budget_tokens": Rule(
+        "tokens of the text at a session's start, at most", maximum=2_400, tracked=(500, 2_400)
+    ),
     "session.facts_percent": Rule(
         "how much of that facts may take at most, in hundredths, 0 none", maximum=100, tracked=(5, 60)
     ),
@@ -291,17 +293,17 @@ RULES = {
     "summary.seconds_per_day": Rule("how long a model may work for a store in a day, 0 for any time"),
     "summary.tokens_per_day": Rule("tokens it may read and write for a store in a day, 0 for any"),
     "summary.cents_per_day": Rule("US cents it may cost for a store in a day, 0 for any"),
-    "prompts.summary": Rule("what a model that sums up an archive is told; empty: the text that ships with gitmem"),
-    "prompts.exchanges": Rule("what one that retells the exchanges of a session is told"),
-    "prompts.concept": Rule("what one that names a concept is told"),
-    "prompts.contradiction": Rule("what one that weighs two facts is told"),
+    "prompts.summary": Rule("instructions for a model that sums up an archive; empty: those that ship with gitmem"),
+    "prompts.exchanges": Rule("instructions for one that rewords the exchanges of a session"),
+    "prompts.concept": Rule("instructions for one that names a concept"),
+    "prompts.contradiction": Rule("instructions for one that compares two facts"),
     "capture.answer_chars": Rule(
         "how much of an answer the day's log keeps", minimum=500, maximum=100_000, tracked=(1_000, 20_000)
     ),
-    "knowledge.automatic": Rule("learn once a day what the project's files and history say of it"),
-    "knowledge.people": Rule("learn from git which authors changed which folders most"),
-    "recall.prompt": Rule("tell an agent what is remembered of its prompt, where that is clear"),
-    "recall.error": Rule("tell an agent what mended an error that came before"),
+    "knowledge.automatic": Rule("read the project's files and history once a day"),
+    "knowledge.people": Rule("learn from git the folders that each author changed most"),
+    "recall.prompt": Rule("answer a prompt with memories that clearly match it"),
+    "recall.error": Rule("answer a known error with its mend"),
     "cleanup.max_age_days": Rule("days after which an episode of no use may go, 0 never", maximum=36_500),
     "cleanup.min_usage_count": Rule("uses below which a bug pattern goes after 90 days without one"),
     "transcripts.enabled": Rule("keep the transcripts of sessions, on a branch of their own"),

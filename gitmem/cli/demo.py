@@ -79,7 +79,7 @@ class _Tour:
 
     def next_session(self) -> None:
         """Print the text for the start of the agent's next session."""
-        print("\n# what the next session of the agent starts with:", flush=True)
+        print("\n# the text for the start of the agent's next session:", flush=True)
         payload = json.dumps({**_START, "cwd": str(self._project)})
         answer = self._run(*own_command("hook", "claude"), text=payload)
         print(json.loads(answer)["hookSpecificOutput"]["additionalContext"])

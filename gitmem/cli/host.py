@@ -38,7 +38,7 @@ def add_host_arguments(parser: argparse.ArgumentParser) -> None:
     scope.add_argument("--local", action="store_true", help="this project, only you (Claude Code)")
     # No default, so that `gitmem --user install claude` means the same.
     scope.add_argument("--user", action="store_true", default=argparse.SUPPRESS, help="your own: all projects")
-    parser.add_argument("-n", "--dry-run", action="store_true", help="print what would change, and change nothing")
+    parser.add_argument("-n", "--dry-run", action="store_true", help="print the changes without making them")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 

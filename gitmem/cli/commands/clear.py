@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem clear`."""
     parser.add_argument("what", choices=("old", "all"), help="old: logs, archives and sessions; all: the whole memory")
     parser.add_argument("--days", type=int, metavar="N", help="with 'old': more than N days ago (default: 30)")
-    parser.add_argument("--dry-run", action="store_true", help="only list what would be removed")
+    parser.add_argument("--dry-run", action="store_true", help="only list the files to remove")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

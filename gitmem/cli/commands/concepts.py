@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     split = actions.add_parser("split", help="move some exchanges of a concept to a new one")
     split.add_argument("concept", metavar="CONCEPT")
     split.add_argument("exchanges", metavar="EXCHANGE", nargs="+", help="ids, or unambiguous prefixes of them")
-    split.add_argument("--name", required=True, help="what the new concept is about")
+    split.add_argument("--name", required=True, help="the subject of the new concept")
     for parts in (listing, show, merge, split):
         parts.add_argument("--json", action="store_true", help="print the result as JSON")
 

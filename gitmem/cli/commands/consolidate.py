@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem consolidate`."""
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be consolidated")
+    parser.add_argument("--dry-run", action="store_true", help="only list the files to consolidate")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 

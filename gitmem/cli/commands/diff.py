@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what", nargs="*", metavar="A B PATH", help="from A to B (or A..B), only this file; all optional"
     )
-    parser.add_argument("--stat", action="store_true", help="only how many lines of which files changed")
+    parser.add_argument("--stat", action="store_true", help="only the number of changed lines of each file")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 

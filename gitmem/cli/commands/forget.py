@@ -19,10 +19,8 @@ if TYPE_CHECKING:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem forget`."""
     parser.add_argument("--transcripts", action="store_true", required=True, help="the raw transcripts of sessions")
-    parser.add_argument(
-        "--before", metavar="DATE", help="only those of sessions that began before this date (default: all)"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be deleted")
+    parser.add_argument("--before", metavar="DATE", help="only sessions that began before this date (default: all)")
+    parser.add_argument("--dry-run", action="store_true", help="only list the transcripts to delete")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

@@ -83,7 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask before writing")
     parser.add_argument("--init", action="store_true", help="make a store for the project if there is none")
     parser.add_argument("--trust", action="store_true", help="Codex: trust the hooks, too, as /hooks does")
-    parser.add_argument("--summaries", action="store_true", help="Claude Code: have it sum up what was rotated away")
+    parser.add_argument("--summaries", action="store_true", help="Claude Code: have it sum up archives")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:

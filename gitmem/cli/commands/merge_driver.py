@@ -17,7 +17,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem merge-driver`."""
     for name in ("base", "ours", "theirs"):
         parser.add_argument(name, help="the file git has put this version into")
-    parser.add_argument("path", help="what it is called in the store")
+    parser.add_argument("path", help="its path in the store")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem migrate`."""
     parser.add_argument("source", nargs="?", metavar="SOURCE", help="a folder (default: all known ones of the project)")
     parser.add_argument("--from", dest="kind", choices=_KINDS, help="its layout (default: recognized by its files)")
-    parser.add_argument("--dry-run", action="store_true", help="only list what would go where")
+    parser.add_argument("--dry-run", action="store_true", help="only list the files and their new places")
     parser.add_argument("--json", action="store_true", help="print the report as JSON")
 
 

@@ -24,11 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem purge`."""
     which = parser.add_mutually_exclusive_group(required=True)
     which.add_argument("text", nargs="?", metavar="TEXT", help="the exact text; '-' reads it from standard input")
-    which.add_argument(
-        "--regex", metavar="PATTERN", help="whatever this pattern (Python's syntax) matches within a line"
-    )
+    which.add_argument("--regex", metavar="PATTERN", help="every match of this pattern (Python's syntax) within a line")
     which.add_argument("--secret", action="store_true", help="every secret that redaction finds in history")
-    parser.add_argument("--dry-run", action="store_true", help="only list what would be purged")
+    parser.add_argument("--dry-run", action="store_true", help="only list the matches to purge")
     parser.add_argument("--yes", action="store_true", help="do not ask")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

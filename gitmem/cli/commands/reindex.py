@@ -30,7 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     from gitmem.llm.embedders import PROVIDERS
 
     parser.add_argument("--afresh", action="store_true", help="delete all vectors and make them again")
-    parser.add_argument("--provider", choices=PROVIDERS, help="use this provider, whatever the settings say")
+    parser.add_argument("--provider", choices=PROVIDERS, help="use this provider in place of the one in the settings")
     parser.add_argument(
         "--seconds",
         type=count,

@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     waiting = _read(store)
     if args.what is None:
         if args.take:
-            raise UsageError("--take needs what it decides.", "'gitmem review' lists by number what waits.")
+            raise UsageError("--take needs an item to decide.", "'gitmem review' lists by number what waits.")
         values = _values(store, waiting)
         text = "\n".join(f"{value['number']}. {_line(value)}" for value in values)
         door.answer(args, values, plain(text or "Nothing waits for your review."))

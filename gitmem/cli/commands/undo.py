@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     about = "a commit, the id of an entry, or a session (default: what you did last)"
     which.add_argument("what", nargs="?", metavar="COMMIT|^ENTRY|SESSION", help=about)
     which.add_argument("--session", help="undo a whole session: its id, or a prefix of it")
-    parser.add_argument("--dry-run", action="store_true", help="only list what would be undone")
+    parser.add_argument("--dry-run", action="store_true", help="only list the changes to undo")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 

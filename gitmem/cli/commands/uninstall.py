@@ -47,7 +47,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """
     chosen, hosts = chosen_scope(args), chosen_hosts(args, door)
     if not hosts:
-        raise UsageError("Say of which agent's settings.", "For example: gitmem uninstall claude")
+        raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
     changes: list[tuple[Scope, Change]] = []
     lines: list[str] = []
     for host in hosts:

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--read-only", action="store_true", help="show everything, change nothing")
     parser.add_argument("--open", action="store_true", help="open the browser")
     parser.add_argument("--export", metavar="FOLDER", help="write the pages as files into a new folder, and end")
-    parser.add_argument("--json", action="store_true", help="print the address, or what was written, as JSON")
+    parser.add_argument("--json", action="store_true", help="print the address, or the written files, as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
