@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import StoreNotFoundError, UsageError
 from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Host, Place, Scope
-from gitmem.hosts.install import Manifest, is_present
+from gitmem.hosts.install import Manifest, is_present, plan_edits
 from gitmem.hosts.settings.edits import HOOKS, Edit
 from gitmem.machine.programs import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import plain
@@ -108,14 +108,24 @@ def hooked_file(host: Host, place: Place) -> str:
     return next((item.path for item in items if _is_there(item)), "")
 
 
-def _is_there(item: Edit | Shipped) -> bool:
+def is_of_other_version(item: Edit | Shipped) -> bool:
+    """Say whether this version of gitmem would write the hooks otherwise."""
     if isinstance(item, Edit):
-        return is_present(item)
+        return plan_edits(item.path, [item], None).changes
+    return _is_there(item) and _content(item.path) != item.data
+
+
+def _is_there(item: Edit | Shipped) -> bool:
+    # Another's hook may have the name of a file.
+    return is_present(item) if isinstance(item, Edit) else b"gitmem" in _content(item.path)
+
+
+def _content(path: str) -> bytes:
     try:
-        with open(item.path, "rb") as file:  # another's hook may have this name, too
-            return b"gitmem" in file.read(_MOST_BYTES)
+        with open(path, "rb") as file:
+            return file.read(_MOST_BYTES)
     except OSError:
-        return False
+        return b""
 
 
 def project_top(start: str) -> str:

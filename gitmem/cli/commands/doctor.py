@@ -6,11 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.cli.findings import finding_lines
-from gitmem.cli.host import hooked_file, own_program, place_of
+from gitmem.cli.host import hooked_file, is_of_other_version, own_program, place_of
 from gitmem.cli.terminal import Progress
 from gitmem.errors import ExitCode
 from gitmem.hosts.all import NAMES, find_host
-from gitmem.hosts.install import is_present, plan_edits
+from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script
 from gitmem.hosts.settings.edits import HOOKS, MCP, Edit
 from gitmem.hosts.shim import script_path
@@ -83,9 +83,9 @@ def _examine_host(args: argparse.Namespace, door: Door, host: Host) -> Finding |
         message = f"{script_path(door.home())}, which the hooks read, is missing or of another version."
         return Finding("host", Level.WARNING, message, renew, details)
     for place in places:
-        for edit in (item for item in host.edits(place) if isinstance(item, Edit) and item.part == HOOKS):
-            if place.scope in hooked and plan_edits(edit.path, [edit], None).changes:
-                message = f"Another version of gitmem wrote the hooks in {edit.path}."
+        for item in (item for item in host.edits(place) if item.part == HOOKS):
+            if place.scope in hooked and is_of_other_version(item):
+                message = f"Another version of gitmem wrote the hooks in {item.path}."
                 remedy = f"'gitmem install {host.name} --{place.scope.value}' renews them."
                 return Finding("host", Level.WARNING, message, remedy)
     if len(hooked) > 1:

@@ -117,6 +117,14 @@ def test_a_hook_whose_event_does_not_arrive_is_said_and_fails(run, monkeypatch):
     assert "its event did not arrive" in complaint
 
 
+def test_doctor_notices_files_of_hooks_that_another_version_wrote(run, home):
+    assert run("install", "opencode", "--user", "--yes")[0] == 0
+    assert "Another version" not in run("doctor")[1]
+    plugin = home / ".config" / "opencode" / "plugins" / "gitmem.js"
+    plugin.write_bytes(b"// gitmem of last year")
+    assert f"Another version of gitmem wrote the hooks in {plugin}" in " ".join(run("doctor")[1].split())
+
+
 def test_what_one_agent_was_told_another_knows_at_its_start(run):
     def deliver(host: str, event: str, **more: object) -> str:
         payload = {"hook_event_name": event, "session_id": "s-codex", **more}

@@ -91,6 +91,27 @@ def test_a_decision_that_the_agent_saves_is_one_fact_with_its_exchange(desk, sav
         assert fact.id in told
 
 
+KOREAN = "로그 보관 기간은 30일이다, 디스크가 부족하기 때문에."
+
+
+def test_korean_words_with_other_endings_are_the_same_statement(desk):
+    desk.deliver("claude", "UserPromptSubmit", prompt="앞으로 로그는 30일만 보관합시다. 설정을 바꿔 주세요.")
+    desk.run(
+        "save",
+        "--type",
+        "decision",
+        "로그 보관 기간은 30일이다, 디스크가 부족하기 때문에.",
+        CLAUDE_CODE_SESSION_ID="s-1",
+    )
+    desk.deliver("claude", "PostToolUse", tool_name="Bash", tool_use_id="1", tool_input={"command": "gitmem save …"})
+    answer = "결정: 로그는 30일만 보관합니다.\n\n설정을 바꾸고 테스트했습니다."
+    desk.deliver("claude", "Stop", last_assistant_message=answer)
+    desk.deliver("claude", "SessionEnd", reason="other")
+    settle(desk.store())
+    [fact] = known_facts(desk.store())
+    assert fact.origin["exchange"] == exchange_id("s-1", "t-1")
+
+
 def test_what_it_did_not_save_is_still_found_and_what_a_person_saves_beside_it_is_not_its_own(desk):
     desk.deliver("claude", "UserPromptSubmit", prompt="Please set up the tools.")
     by_shell(desk, "claude", "s-1")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import timedelta
 
-from gitmem.model.fact.compare import contradict, overlap, says_the_same, stems_of
+from gitmem.model.fact.compare import contradict, says_the_same, stems_of
 from gitmem.model.ids import is_timed, milliseconds_of
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -25,6 +25,7 @@ _COMMAND = re.compile(r"\bgitmem\b[^\n;|&]{0,200}\ssave\b")
 _SHELL = "cli"  # the origin of a save that was typed
 _QUOTED = 0.8  # share of a fact's words in the command that saved it
 _AROUND = timedelta(seconds=2)  # a turn, as its events have times of their own
+_NUMBER = re.compile(r"[0-9]+")
 _SAME = 0.6  # share of the fewer keywords; within one turn little else shares so many
 _FEWEST = 2
 
@@ -69,6 +70,16 @@ def repeated(saved: Iterable[Fact], text: str) -> Fact | None:
 def _repeats(one: str, other: str) -> bool:
     if says_the_same(one, other):
         return True
-    first, second = stems_of(one), stems_of(other)
-    related = overlap(first, second) >= _SAME and len(first & second) >= _FEWEST
-    return related and not contradict(one, other)
+    fewer, more = sorted((_words(one), _words(other)), key=len)
+    shared = sum(any(_is_same(word, known) for known in more) for word in fewer)
+    return shared >= max(_FEWEST, _SAME * len(fewer)) and not contradict(one, other)
+
+
+def _words(text: str) -> frozenset[str]:
+    return stems_of(text) | frozenset(_NUMBER.findall(text))
+
+
+def _is_same(one: str, other: str) -> bool:
+    """Say whether two words are the same; of Korean ones, one may go on with an ending that no stem is cut from."""
+    shorter, longer = sorted((one, other), key=len)
+    return one == other or (len(shorter) > 1 and "가" <= shorter[0] <= "힣" and longer.startswith(shorter))
