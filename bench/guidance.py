@@ -170,6 +170,7 @@ def main() -> None:
                 ("search, an error", partial(answer, store, plain_query(output), limit=12)),
                 ("guide, an error", partial(guide, store, "", error=output)),
                 ("error", partial(tell_error, store, f"s-{count}", output)),
+                ("error, unknown", partial(tell_error, store, f"s-{count}", output.replace("ValueError", "KeyError"))),
             ]
             # What comes second finds the files in the cache of the process, so each comes first in its turn.
             for name, call in calls if count % 2 else reversed(calls):

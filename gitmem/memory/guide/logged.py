@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _HITS = 20
-_MAX_WORDS = 30
+_MAX_WORDS = 6  # of an error that are searched for
+_LOGS = "daily/"  # exchanges stand there with their errors, also those of days that history holds
 _MAX_MEND = 600  # characters
 _MAX_SEEN_SHOWN = 3
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
@@ -46,9 +47,8 @@ class LoggedError(Value):
 
 def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str = "") -> list[LoggedError]:
     """Return those of the errors that exchanges of other sessions name, by one search."""
-    words = dict.fromkeys(_WORD.findall(" ".join(f"{error.type} {error.message}" for error in errors)))
-    query = " ".join(word for word in list(words)[:_MAX_WORDS] if word != "n")
-    hits = answer(store, query, limit=_HITS, vectors=False).hits if query else []
+    query = " ".join(dict.fromkeys(word for error in errors for word in _telling(error)))
+    hits = answer(store, f"{query} path:{_LOGS}", limit=_HITS, vectors=False).hits if query else []
     others = [hit for hit in hits if hit.entry and not hit.fact and not (session and hit.session[:8] == session[:8])]
     told = [one for hit in others for one in _told(hit)]
     found = []
@@ -58,6 +58,14 @@ def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str =
             seen = tuple(dict.fromkeys(entry for _, entry, _ in same))
             found.append(LoggedError(error, seen, next((mend for _, _, mend in same if mend), ""), same[0][0]))
     return found
+
+
+def _telling(error: ErrorSignature) -> list[str]:
+    """Return the words that tell an error from others: its type, its names, its longest words."""
+    words = sorted(
+        {*_WORD.findall(error.message), *error.names}, key=lambda word: (word not in error.names, -len(word))
+    )
+    return [error.type, *words[:_MAX_WORDS]] if error.type else words[:_MAX_WORDS]
 
 
 def _told(hit: Hit) -> Iterator[tuple[str, str, str, ErrorSignature]]:
