@@ -80,6 +80,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         now = text if ":" in args.what else marked(store, text)
         value = {"path": path, "text": now.encode("utf-8", "surrogateescape").decode("utf-8", "replace")}
         print_document(args, door, value, now.encode("utf-8", "surrogateescape"))
+    elif name != args.what:
+        raise NotFoundError(f"Nothing was saved on {name[-len('2026-11-21.md') : -len('.md')]}.", "See 'gitmem log'.")
     else:
         _show_named(args, door, store, name)
     return ExitCode.OK

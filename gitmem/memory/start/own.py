@@ -49,10 +49,9 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
     near = [fact for fact in project if not words.isdisjoint(fact.keywords)]
     if not near:
         return None
-    from gitmem.model.fact.rivals import rivals_of  # 10 ms, and most share no word
+    from gitmem.model.fact.rivals import winner_over  # 10 ms, and most share no word
 
-    rivals = rivals_of(own, near)
-    return next(iter((*rivals.disputed, *rivals.ended, *rivals.ended_by)), None)
+    return winner_over(own, near)
 
 
 def _line(own: Fact, winner: Fact | None) -> str:

@@ -31,6 +31,12 @@ def is_weighed(fact: Fact) -> bool:
     return FactKind(fact.kind) in WEIGHED
 
 
+def winner_over(own: Fact, project: Iterable[Fact]) -> Fact | None:
+    """Return the fact of a project that goes before a contradicting fact of the person's own store, None if none."""
+    rivals = rivals_of(own, project)
+    return next(iter((*rivals.disputed, *rivals.ended, *rivals.ended_by)), None)
+
+
 def rivals_of(new: Fact, facts: Iterable[Fact]) -> Rivals:
     """Return the rivals of a new fact among facts in force.
 

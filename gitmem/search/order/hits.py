@@ -75,9 +75,9 @@ class Hit(Value):
     @property
     def standing(self) -> str:
         """What to say of a hit that is the person's own, does not hold, is in dispute or older than another, or ""."""
-        if self.own:
-            return "your own, in every project"
         links = " and ".join(f"^{other}" for other in self.others)
+        if self.own:
+            return f"your own; in this project {links} goes before it" if links else "your own, in every project"
         return f"{self.status}{' with' if self.status == 'disputed' else ', now'} {links}" if links else self.status
 
 

@@ -75,6 +75,13 @@ def test_what_history_holds_can_be_found_and_printed(filled):
     assert filled("get", f"{hit['path']}:3-3", "--at", hit["commit"])[1] == "an old zebra\n"
 
 
+def test_an_own_rule_that_contradicts_the_project_s_says_which_goes_before_it(gitmem):
+    gitmem("init", "--user")
+    gitmem("--user", "save", "Always use tabs for indentation.", "--type", "rule")
+    rule = gitmem.json("save", "Always use spaces for indentation.", "--type", "rule")
+    assert f"your own; in this project ^{rule['id']} goes before it" in gitmem("search", "indentation")[1]
+
+
 def test_own_rules_and_preferences_are_found_after_the_project_s_and_marked(gitmem):
     gitmem("init", "--user")
     gitmem("--user", "save", "Zebra stripes go left", "--type", "preference")

@@ -332,7 +332,9 @@ def test_a_reader_that_goes_away(desk: Desk, argv: tuple[str, ...]):
 def test_show_takes_names_of_days_and_a_file_as_it_was(desk: Desk):
     desk.save("of today")
     assert "of today" in desk.run("show", "today").out
-    assert desk.ran("show", "yesterday").code == ExitCode.NOT_FOUND
+    missing = desk.ran("show", "yesterday")
+    assert missing.code == ExitCode.NOT_FOUND
+    assert "Nothing was saved on 20" in missing.err
     desk.write("a b.md", b"one\n", "first")
     desk.write("a b.md", b"two\n", "second")
     assert desk.run("show", "HEAD~1:a b.md").data == b"one\n"
