@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _SUFFIX = ".jsonl"
+_ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
 _NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
 
 
@@ -54,7 +55,7 @@ def find_transcripts(path: str) -> list[str]:
     paths = []
     for folder, folders, names in os.walk(path):
         folders[:] = [name for name in folders if name not in _NOT_SESSIONS]
-        paths += [os.path.join(folder, name) for name in names if name.endswith(_SUFFIX) and name[:6] != "agent-"]
+        paths += [os.path.join(folder, name) for name in names if name.endswith(_ENDINGS) and name[:6] != "agent-"]
     return sorted(paths, key=lambda path: (os.path.getmtime(path), path))
 
 

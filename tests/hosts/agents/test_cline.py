@@ -18,6 +18,7 @@ from gitmem.hosts.jsonitems import session_lines
 from gitmem.hosts.settings.edits import HOOKS
 from gitmem.memory.capture.session_end import read_lines
 from gitmem.memory.capture.tail import recorded_turn
+from gitmem.memory.sessions.replay import find_transcripts
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Unread
 from gitmem.model.session.turns import Turn, fold
@@ -46,6 +47,7 @@ def test_a_projects_sessions_are_found_and_a_payload_leads_to_its_own(recorded_t
     shutil.copytree(path.parents[3], tmp_path / ".cline")
     (found,) = HOST.sessions(Place(Scope.PROJECT, "/W/project", str(tmp_path), {}))
     assert Path(found).name == path.name
+    assert find_transcripts(str(tmp_path / ".cline" / "data")) == [found]
     assert HOST.sessions(Place(Scope.PROJECT, "/W/other", str(tmp_path), {})) == []
     payload = {"sessionContext": {"rootSessionId": path.parent.name}, "turn": {"outputText": ANSWER}}
     assert read_payload(payload, "cline", "Stop", ({}, str(tmp_path)))[1]["transcript_path"] == found
