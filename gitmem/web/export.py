@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.machine.resources import read_resource
 from gitmem.web.app import FILES
+from gitmem.web.pages.sessions import WHOLE
 from gitmem.web.pages.view import Kept, View
 from gitmem.web.render import MENU, page_of, to_html
 
@@ -62,7 +63,7 @@ def _addresses(store: Store, kept: Kept) -> Iterator[tuple[str, dict[str, str]]]
             page = page_of(View(store, asked, kept), name)[1]
             for item in page.get(name, ()) if name in _ITEMS else ():
                 if _SAFE.fullmatch(item["id"]):
-                    yield f"{_ITEMS[name]}/{item['id']}", {}
+                    yield f"{_ITEMS[name]}/{item['id']}", {WHOLE: "1"}
             if not page.get("next"):
                 break
             asked["after"] = page["next"]

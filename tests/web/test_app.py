@@ -121,6 +121,17 @@ def test_a_fact_tells_its_life_and_where_it_comes_from(demo):
     assert sum(sum(column["values"]) for column in page["chart"]["columns"]) == concept["exchanges"]
 
 
+def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
+    monkeypatch.setattr("gitmem.web.pages.sessions._EXCHANGES", 2)
+    session = demo.json("/sessions.json")["sessions"][0]
+    whole = demo.json(f"/session/{session['id']}.json?whole=1")
+    first = demo.json(f"/session/{session['id']}.json")
+    rest = demo.json(f"/session/{session['id']}.json?after={first['next']}")
+    assert (len(first["exchanges"]), whole["next"], rest["next"]) == (2, None, None)
+    assert first["exchanges"] + rest["exchanges"] == whole["exchanges"]
+    assert f"?after={first['next']}" in demo.get(f"/session/{session['id']}")
+
+
 def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
     private = demo.open().private

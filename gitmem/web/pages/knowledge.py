@@ -8,7 +8,7 @@ from gitmem.memory.learned.known import known_patterns
 from gitmem.memory.learned.read import known_knowledge
 from gitmem.model.fact.fact import FactKind
 from gitmem.web.pages.facts import fact_value
-from gitmem.web.pages.view import LENGTH, moment
+from gitmem.web.pages.view import moment
 
 if TYPE_CHECKING:
     from gitmem.model.learned.pattern import BugPattern
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _KINDS = (FactKind.PATTERN, FactKind.CORE_LOGIC, FactKind.SOLUTION, FactKind.ISSUE)
 _MAX_LINES = 15
-_MAX_GROUP = 20
+_MAX_GROUP, _MAX_ERRORS = 10, 30
 
 
 def show_knowledge(view: View) -> dict[str, Any]:
@@ -38,9 +38,11 @@ def show_knowledge(view: View) -> dict[str, Any]:
         }
         for known, _ in known_knowledge(view.store)
     ]
+    patterns = known_patterns(view.store)
     return {
         "documents": documents,
-        "bugs": [_bug(one) for one in known_patterns(view.store)[:LENGTH]],
+        "bugs": [_bug(one) for one in patterns[:_MAX_ERRORS]],
+        "errors": len(patterns),
         "groups": groups,
     }
 

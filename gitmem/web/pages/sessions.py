@@ -14,8 +14,9 @@ from gitmem.web.pages.view import LENGTH, View, commit_value, moment
 if TYPE_CHECKING:
     from gitmem.store.history.sessions import Session
 
-_COMMITS = 200
-_MOST_TOLD = 100  # texts that a session was told, the newest
+_EXCHANGES = 20  # on one page
+_MOST = 30  # commits, and texts that it was told: the newest
+WHOLE = "whole"  # the parameter for all exchanges on one page, as in an export
 _ASKED_FOR = {GUIDE, SEARCH, RECALL, GET}
 
 
@@ -36,8 +37,11 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     store = view.store
     found = next((one for one in _known(view) if one.id == identifier), None) or find_session(store, identifier)
     text = (store.read(found.file) or b"").decode("utf-8", "replace") if found.file else ""
+    entries = list(find_entries(text))
+    first = next((place + 1 for place, one in enumerate(entries) if one.entry.id == view.word("after")), 0)
+    last = len(entries) if view.word(WHOLE) else first + _EXCHANGES
     exchanges: list[dict[str, Any]] = []
-    for one in find_entries(text):
+    for one in entries[first:last]:
         exchange = parse(one.entry)
         if exchange is None:
             exchanges.append({"id": one.entry.id, "time": one.entry.time, "text": one.entry.text})
@@ -58,9 +62,10 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     return {
         **_value(found),
         "exchanges": exchanges,
+        "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
         "facts": [fact_value(fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
-        "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_COMMITS],
+        "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_MOST],
         "count": found.commits,
     }
 
@@ -76,7 +81,7 @@ def _told(view: View, session: str) -> dict[str, Any]:
             "tokens": one.tokens,
             "memories": [{"id": name, "fact": facts.get(name)} for name in one.ids],
         }
-        for one in given[-_MOST_TOLD:]
+        for one in given[-_MOST:]
     ]
     recalled = sum(one.tokens for one in given if one.how in _ASKED_FOR)
     injected = sum(one.tokens for one in given) - recalled
