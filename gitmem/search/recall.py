@@ -62,7 +62,7 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
 def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
     """Return the facts that fit into `room` tokens, then the other hits, each in order.
 
-    A fact that tells what was before a newer memory follows that.
+    A fact that is older than a memory on its subject follows that memory.
     """
     first: list[Hit] = []
     rest: list[Hit] = []

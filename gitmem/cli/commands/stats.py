@@ -38,9 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, door: Door) -> int:
     """Show the size and growth of the memory, how often it had an answer, and how often agents used it.
 
-    A text that an agent was told counts as used if a file or command that it names occurs in what was done or said
-    after it in that session, and not before. Answers and tokens are those of this machine, of the last 90 days (of
-    models, 60). On a terminal, the last eight weeks are small bars. Nothing leaves this machine.
+    A text given to an agent counts as used if the session goes on to work with or mention a file or command in it, and
+    did not before. Answers and tokens are this machine's, of the last 90 days (of models, 60). On a terminal, the last
+    eight weeks are small bars. Nothing leaves this machine.
 
     With --json: {storage, usage, learning, retrieval, told, effectiveness, tokens}. storage is {NAME: {files, bytes}};
     usage {commits, saves, exchanges, sessions, agents}; learning {exchanges, saves, facts, patterns, episodes,

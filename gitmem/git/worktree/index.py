@@ -2,10 +2,9 @@
 
 With a stale entry the user's next plain `git commit` would revert what gitmem committed.
 
-If gitmem let git take `index.lock`, a killed git would leave one that nobody can tell from that of the user's
-`git commit` whose editor is open. So gitmem takes the lock itself, with a text that names it, has git write a copy of
-the index under a second name, and renames that into place. Whoever holds the store's lock and meets a lock with that
-text knows that it is stale.
+The `index.lock` of a killed git looks like the lock of the user's own `git commit` with its editor open. So gitmem
+takes the lock itself, with a text that names it, has git write a copy of the index under a second name, and renames
+that into place. A process with the store's lock then knows that an `index.lock` with that text is stale.
 
 Tested through `tests/git/worktree/test_files.py`.
 """

@@ -9,20 +9,20 @@ oldest first; HOW is one of `given.HOWS`.
     storage        {NAME: {files, bytes}}: folders of the store, `other` files, `history` (a store's own repository),
                    `private` (notes, caches and the spool)
     usage          {commits, saves, exchanges, sessions, agents: {NAME: sessions}}
-    learning       {exchanges, saves, facts, patterns, episodes, contradictions: WEEKS}: what was made in the week; of
-                   contradictions those that were found, or decided at once by a change of mind
+    learning       {exchanges, saves, facts, patterns, episodes, contradictions: WEEKS}: new ones in the week;
+                   contradictions are those found, or decided at once by a statement of change
     retrieval      {HOW: {asked, found, rate, ms, slowest}}: how often memory was asked and had an answer, the median
                    and the longest time in milliseconds, without the start of a process; rate is null if none asked
-    told           {HOW: number}: texts that were given
-    effectiveness  {named, used, rate, by: {HOW: {named, used}}, errors}: of the texts that finished sessions were told
-                   and that name files or commands, those of which one occurs in what was done or said after it and not
-                   before; `errors` is {mended, again, faster, slower, first, later}: errors that were mended, those of
-                   them that had been mended before, how many of these took fewer or more commands than the first time,
-                   and how many commands these took on average, then and now (null if there are none)
+    told           {HOW: number}: given texts
+    effectiveness  {named, used, rate, by: {HOW: {named, used}}, errors}: texts with names of files or commands that
+                   finished sessions were given, and those with a name that occurs in the session only afterwards;
+                   `errors` is {mended, again, faster, slower, first, later}: mended errors, those mended before as
+                   well, how many of these took fewer or more commands than the first time, and the average number of
+                   commands, then and now (null without any)
     tokens         {start, injected, recalled, models: WEEKS, sessions: WEEKS, total: {start, injected, recalled,
-                   models, sessions}, session: {start, injected, recalled, models}}: what sessions were told at their
-                   start, at prompts and errors, what they asked for, what models read and wrote; `sessions` counts the
-                   sessions that were told something, `session` is the average of one
+                   models, sessions}, session: {start, injected, recalled, models}}: tokens of texts at the start, at
+                   prompts and errors, and in answers to questions, and tokens of models; `sessions` counts the
+                   sessions that were given any, `session` is the average of one
 """
 
 from __future__ import annotations

@@ -42,9 +42,8 @@ _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 class ChosenFacts(Value):
     """Lines for the start text; `texts` are their descriptions after `normalized`.
 
-    `told` and `settled` are digests of the entries in `memory.md` that are lines of these facts, or what they were made
-    of, and of facts that no longer hold. `current` are those in force, of which the lines tell the most useful;
-    `marks` are for what else tells any of them.
+    `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
+    facts. `current` are all facts in force; `marks` mark other texts about any fact.
     """
 
     lines: tuple[str, ...]

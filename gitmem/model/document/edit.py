@@ -1,8 +1,8 @@
 """Change one value of a YAML mapping and leave every other byte of its text as it is.
 
 Both a document's header and a config.yaml with comments are edited here. Dumping a header again would sort its keys,
-drop its comments and turn `007` into 7, so an edit finds where a value stands,
-puts the new one there, and loads the result to see that it says what was asked for and nothing else.
+drop its comments and turn `007` into 7. So an edit replaces the text of one value, and loads the result to check that
+nothing else changed.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Facts in a session (spec V4): rules, preferences, decisions, core logic, fixes, commands.
 
-Without a model, and with precision before recall: most sessions say nothing of the kind, and junk is worse than
-nothing. Taken are what a person states to the agent as standing, what an answer states as decided or open, fixes that
-say what was wrong and were carried out, and commands for tests and the like that worked more than once.
+Without a model, and with precision before recall: most sessions have no facts, and a wrong one is worse than none.
+Sources are a person's lasting statements, decisions and open issues of answers, fixes with their problem, and commands
+for tests and the like that worked more than once.
 """
 
 from __future__ import annotations

@@ -11,9 +11,9 @@ Scenarios (tests/model/merge/test_documents.py has one for each):
 - appends on both sides: all entries, by time
 - entry removed here, untouched there: removed; changed there: kept; changed on both: both kept, to be reviewed
 - entry moved to another section here, untouched or changed there: moved, with the change
-- rotation here, appends there: the carryover with what was appended; the archive as it is
-- rotation on both sides: both archives; of what they carried over what both did, and everything that is new
-- log removed here (consolidated, rotated away), appends there: a log of what was appended alone
+- rotation here, appends there: the carryover with the appended entries; the archive as it is
+- rotation on both sides: both archives; the common part of their carryovers, and all new entries
+- log removed here (consolidated, rotated away), appends there: a log of the appended entries alone
 - document removed here, changed there: kept; untouched there: removed
 - document renamed here, changed there: the changed document under the new name; renamed on both: under the lesser name
 - two files made under one name: one document, with the entries, fields and lines of both
@@ -21,7 +21,7 @@ Scenarios (tests/model/merge/test_documents.py has one for each):
 - a file here, a folder of that name there: the file beside it
 - fields: each for itself (`created` the older, `updated` the newer, lists as sets, counters add up)
 - a header that cannot be read: by line; where both changed the same lines, both files kept
-- files of an unknown kind: by line; where both changed the same lines, and for what is no text, both files kept
+- files of an unknown kind: by line; if both changed the same lines, or for binary files, both files kept
 - markers left by a plain git merge: taken apart first
 """
 

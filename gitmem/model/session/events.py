@@ -46,11 +46,11 @@ class HookKind(StrEnum):
 class HookEvent(Value):
     """One event of a session.
 
-    `turn` is the host's id of the turn ("" where it has none); `text` is the prompt, the last answer, the error, the
-    source of a start or the reason of an end; `command` is what a tool ran, `target` what else it was called for (a
-    file it read, an address), `files` what it changed; `agent` is the subagent it happened in ("" for the main one);
-    `source` is the name under which it was delivered; `steps` is the plan that a tool wrote down, each step with its
-    status (`pending`, `in_progress`, `completed`).
+    `turn` is the host's id of the turn ("" if it has none); `text` is the prompt, the last answer, the error, the
+    source of a start or the reason of an end; `command` is the command that a tool ran, `target` another argument (a
+    file it read, an address), and `files` are the files it changed; `agent` is the subagent ("" for the main one);
+    `source` is the name of the event in the spool; `steps` are the steps of a plan with their statuses (`pending`,
+    `in_progress`, `completed`).
     """
 
     kind: HookKind

@@ -16,10 +16,9 @@ _TELLING = (
 
 
 def told_error(text: str) -> str:
-    """Return the most telling line of an error; "" where nothing failed.
+    """Return the most telling line of an error; "" for no failure.
 
-    Nothing failed where an exit code means "no", as with grep, where a person refused, and where the host
-    refused a call that the agent then made otherwise.
+    An exit code for "no", as of grep, is no failure, nor is a call that the person or the host refused.
     """
     lines = [line for line in (line.strip() for line in text.split("\n")) if line]
     if lines and lines[0].casefold().startswith("exit code"):

@@ -26,8 +26,8 @@ _MAX_RUNS = 50  # of a turn that are read, the last ones
 class Failure(Value):
     """A failed tool call: its command, its error, and the command that then worked ("" if none).
 
-    `meanwhile` is what was last changed or run in between: where the same command worked then, that is what mended it.
-    `explained` is what the answer says of its end.
+    `meanwhile` is the last file changed or command run in between, which mended it if the same command then worked.
+    `explained` is the answer's sentence about its mend.
     """
 
     at: datetime

@@ -65,10 +65,10 @@ class Issue(Value):
 
 
 class Summary(Value):
-    """The summary of the archive at path `archive`; `date_range` is its first and last day, "" where not known.
+    """The summary of the archive at path `archive`; `date_range` is its first and last day, "" if unknown.
 
-    `method` says what made it: `offline`, the name of a model or an agent, or "" where a document does not say;
-    `provider` through which it was asked (`gitmem.llm.protocol`), `cost` what that cost in US dollars, where known.
+    `method` is its author: `offline`, the name of a model or an agent, or "" if unknown; `provider` is the model's
+    provider (`gitmem.llm.protocol`), and `cost` its price in US dollars, if known.
     """
 
     archive: str

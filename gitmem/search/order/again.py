@@ -29,7 +29,7 @@ _COPIED = 0.8  # of the words of a copy are in the other hit
 _LEAST_COPIED = 4  # words
 _SHARED = 0.4, 0.15  # of the words of the shorter and the longer of two hits on a subject, without those of the query
 _LEAST_SHARED = 6  # words
-# What a memory says before the name of what it leaves; in Korean after it, by a verb within some characters.
+# Words before the name of something given up; in Korean behind it, by a verb within some characters.
 _LEAVES = (
     *(
         f"{verb} from "
@@ -112,7 +112,7 @@ def _told(hit: Ranked, marks: Marks) -> _Told:
 
 
 def _left(text: str, start: int, end: int) -> Iterator[str]:
-    """Yield the names of what a text says that it leaves."""
+    """Yield the names of things that a text gives up."""
     for cue in _LEAVES:
         for place in _places(text, cue, start, end):
             word = _FROM_HERE.match(text, place + len(cue), end)

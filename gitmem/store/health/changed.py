@@ -1,7 +1,7 @@
 """Check the documents that changed since the last check, cheaply enough for `gitmem status`.
 
-`examined.json` in the private folder names the commit that was checked, the documents to check again, which had
-findings or uncommitted edits, and those of the commit that wait for review. Without it all documents are checked.
+`examined.json` in the private folder names the checked commit, documents to check again (with findings or uncommitted
+edits), and documents of the commit that wait for review. Without it all documents are checked.
 """
 
 from __future__ import annotations

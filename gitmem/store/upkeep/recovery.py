@@ -1,8 +1,8 @@
 """Recovery after a crash: bring the work tree up to the branch without losing an edit.
 
 docs/format.md, "Order of writes", lists the states that a crash can leave. `checkout` names the commit that the work
-tree last held. A file that still equals that commit is replaced, one that equals the tip stays, and one that a person
-edited meanwhile is merged, or kept under another name.
+tree last held. A file that equals that commit is replaced, and a file that equals the tip stays. Any other file was
+edited by a person: it is merged, or kept under another name.
 """
 
 from __future__ import annotations
