@@ -93,6 +93,11 @@ class Lasting:
         left = remembered.only(lambda one: one.entry.label not in _BY_LABEL or not self._is_by_agent(one.entry.text))
         return left, self._changes([*facts.values()])
 
+    def without_saved(self, placed: Iterable[Placed], session: str) -> tuple[Placed, ...]:
+        """Return the lines of a session's answers without guesses at facts that its agent saved itself."""
+        saved = [fact for fact in self._facts().values() if is_saved(fact) and fact.origin.get("session") == session]
+        return tuple(one for one in placed if one.entry.label not in _BY_LABEL or not repeated(saved, one.entry.text))
+
     def _is_by_agent(self, text: str) -> bool:
         return repeated(self._by_agent, text) is not None
 

@@ -201,7 +201,8 @@ def save_entries(
     session: str,
 ) -> bool:
     """Add a commit of the entries that are not in their daily logs yet, and their facts; False if there are none."""
-    days = new_by_day(transaction, store, daily, session)
+    lasting = Lasting(store, transaction)
+    days = new_by_day(transaction, store, lasting.without_saved(daily, session), session)
     new = {placed.entry.id for _, news in days.values() for placed in news}
     if not new:
         return False
@@ -209,7 +210,6 @@ def save_entries(
         path: _with(transaction.read(path) or empty, news) for path, (empty, news) in days.items()
     }
     known = entry_digests(memory_of(transaction).decode("utf-8", "surrogateescape"))
-    lasting = Lasting(store, transaction)
     fresh = [
         one
         for one in memory

@@ -13,6 +13,8 @@ from gitmem.cli.door import Door, now
 from gitmem.cli.main import main
 from gitmem.machine.context import Context
 from gitmem.mcp.save import keep
+from gitmem.memory.capture.pending import Session
+from gitmem.memory.capture.session_end import save_lessons
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.sessions.background import settle
 from gitmem.model.entry.kinds import MemoryType
@@ -110,6 +112,19 @@ def test_korean_words_with_other_endings_are_the_same_statement(desk):
     settle(desk.store())
     [fact] = known_facts(desk.store())
     assert fact.origin["exchange"] == exchange_id("s-1", "t-1")
+
+
+def test_before_a_compaction_the_transcript_brings_no_second_one(desk, tmp_path):
+    desk.deliver("claude", "UserPromptSubmit", prompt=PROMPT)
+    by_shell(desk, "claude", "s-1")
+    desk.deliver("claude", "Stop", last_assistant_message=ANSWER)
+    settle(desk.store())
+    path = tmp_path / "s-1.jsonl"
+    text = ANSWER + "\n\nDecision: we run ruff instead of flake8."
+    said = {"type": "assistant", "timestamp": now().isoformat(), "sessionId": "s-1", "message": {"content": text}}
+    path.write_text(json.dumps(said) + "\n", encoding="utf-8")
+    assert save_lessons(desk.store(), Session("s-1", "claude-code", False, str(path), ()), "before compaction")
+    assert {one.description for one in known_facts(desk.store())} == {SAVED, "we run ruff instead of flake8."}
 
 
 def test_what_it_did_not_save_is_still_found_and_what_a_person_saves_beside_it_is_not_its_own(desk):
