@@ -40,7 +40,7 @@ test-slow: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow --timeout 600
 
 test-e2e: $(READY)
-	$(BIN)/python -m pytest -m 'e2e and not slow and not hosts'
+	$(BIN)/python -m pytest tests/e2e -m 'e2e and not hosts'
 
 test-e2e-hosts: $(READY)
 	$(BIN)/python -m pytest -m e2e tests/e2e/test_hosts.py tests/e2e/test_plugin.py

@@ -124,8 +124,16 @@ def plan_takes(path: str, edits: Sequence[Edit], known: Record | None) -> Change
     with _named(path):
         for edit in reversed(edits):
             text = edit.take(text, known.emptied)
-    after = None if known.created and not text else _encoded(text)
+    after = None if known.created and (not text or _is_stamp(text)) else _encoded(text)
     return Change(path, before, after, None, known.folders if after is None else ())
+
+
+def _is_stamp(text: str) -> bool:
+    """Say whether settings hold only what some hosts add to a file when they read it: `$schema`, `$version`."""
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        return isinstance(value, dict) and all(key.startswith("$") for key in value)
+    return False
 
 
 def plan_whole(path: str, content: bytes) -> Change:

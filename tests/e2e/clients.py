@@ -1,6 +1,7 @@
 """The real agents: what npm brings, how one is started with a scripted model, and which settings it has before.
 
-The tenth is a row of this table. In its texts `{model}` is the model's address, `{prompt}` the prompt.
+The tenth is a row of this table. In its texts `{model}` is the model's address, `{prompt}` the prompt, `{project}` the
+folder, which the agents trust.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ class Client(NamedTuple):
     """An agent, its packages, and its program in `node_modules`, a `.js` if node has to start it.
 
     `settings` are the person's own files before gitmem is installed, in the form that the agent gives them. `shell` is
-    its tool for commands with one that fails, and `trust` what `gitmem install` needs besides. One that `seeks` names
-    no tool of an MCP server before the model has searched for it; one may be `told_by_a_tool`, with its first result.
+    its tool for commands with one that fails, and `trust` what `gitmem install` needs besides. `servers` says after
+    which installs the model is offered gitmem's tools at once; some have it search for tools first. One may be
+    `told_by_a_tool`, with its first result.
     """
 
     packages: tuple[str, ...]
@@ -35,7 +37,7 @@ class Client(NamedTuple):
     environ: Mapping[str, str] = {}
     settings: Mapping[str, str] = {}
     trust: tuple[str, ...] = ()
-    seeks: bool = False
+    servers: tuple[str, ...] = ("user", "project")
     told_by_a_tool: bool = False
     new_node: bool = False
     packed: bool = False  # npm lacks a package that it names and does without: the first package is only unpacked
@@ -106,9 +108,9 @@ CLIENTS = {
         ),
         shell=("exec_command", {"cmd": FAILS}),
         environ={"MOCK_KEY": KEY},
-        settings={".codex/config.toml": "# mine\n"},
+        settings={".codex/config.toml": '# mine\n[projects."{project}"]\ntrust_level = "trusted"\n'},
         trust=("--trust",),
-        seeks=True,
+        servers=(),
     ),
     "gemini": Client(
         packages=("@google/gemini-cli@0.61.0",),
@@ -161,7 +163,11 @@ CLIENTS = {
             "COPILOT_MODEL": "mock-model",
             "COPILOT_AUTO_UPDATE": "false",
         },
-        settings={".copilot/mcp-config.json": '{"mcpServers": {}}'},
+        settings={
+            ".copilot/mcp-config.json": '{"mcpServers": {}}',
+            ".copilot/config.json": '{"trustedFolders": ["{project}"]}',
+        },
+        servers=("user",),  # in a project it reads Claude Code's list
     ),
     "droid": Client(
         packages=("@factory/cli-linux-x64@0.225.2",),
@@ -178,12 +184,12 @@ CLIENTS = {
                 {"customModels": [DROID_MODEL], "cloudSessionSync": False, "autoUpdate": False}, indent=2
             )
         },
-        seeks=True,
+        servers=(),
     ),
     "pi": Client(
         packages=("@earendil-works/pi-coding-agent@1.5.2", "jiti@2.7.0"),
         program="@earendil-works/pi-coding-agent/dist/bundle/cli.js",
-        words=("--provider", "mock", "--model", "mock-model", "-p", "{prompt}"),
+        words=("--approve", "--provider", "mock", "--model", "mock-model", "-p", "{prompt}"),
         shell=("bash", COMMAND),
         environ={"PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
         settings={
@@ -218,6 +224,7 @@ CLIENTS = {
             ".cline/data/settings/providers.json": json.dumps(CLINE_PROVIDERS, indent=2),
             ".cline/data/settings/cline_mcp_settings.json": '{"mcpServers": {}}',
         },
+        servers=("user",),
         told_by_a_tool=True,
     ),
 }

@@ -102,6 +102,22 @@ def test_what_a_person_added_to_our_file_stays_and_so_does_the_file(path, manife
     assert read(path) == b'{\n  "model": "opus"\n}\n'
 
 
+@pytest.mark.parametrize("stamp", ['"$version": 4', '"$schema": "https://opencode.ai/config.json"'])
+def test_what_a_host_stamps_on_our_file_does_not_keep_it(path, manifest, tmp_path, stamp):
+    install(path, manifest)
+    stamped = read(path).rstrip().removesuffix(b"}").rstrip() + f",\n  {stamp}\n}}\n".encode()
+    write(path, stamped)
+    uninstall(path, manifest)
+    assert [found.name for found in tmp_path.iterdir()] == []
+
+
+def test_the_same_stamp_in_a_file_of_a_person_stays(path, manifest):
+    write(path, b'{"$version": 4}')
+    install(path, manifest)
+    uninstall(path, manifest)
+    assert read(path) == b'{"$version": 4}'
+
+
 def test_hooks_that_came_with_a_clone_are_told_without_a_record(path, manifest):
     install(path, manifest)
     document = json.loads(read(path)) | {"model": "opus"}
