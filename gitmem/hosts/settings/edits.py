@@ -58,7 +58,7 @@ def hooks_edit(path: str, hooks: Mapping[str, Mapping[str, object]], *, flat: bo
 
     def take(text: str, emptied: Emptied) -> str:
         left = without_hooks(text, emptied)
-        is_begun = "".join(left.split()) == "".join(begun.split())  # a person may have formatted it
+        is_begun = begun and "".join(left.split()) == "".join(begun.split())  # a person may have formatted it
         return "" if is_begun else left
 
     return Edit(
