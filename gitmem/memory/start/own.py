@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from gitmem.memory.start.facts import MAX_PARSED
 from gitmem.model.fact.fact import FactKind
-from gitmem.model.fact.holds import in_force
-from gitmem.model.fact.views.marks import normalized
+from gitmem.model.fact.views.marks import marks_of, normalized
 from gitmem.store.headers.cache import Bounds, never
 from gitmem.store.headers.facts import fact_headers, fact_of
 from gitmem.store.store import own_store
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gitmem.model.fact.fact import Fact
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.store.headers.cache import Late
     from gitmem.store.store import Store
 
@@ -35,12 +35,25 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     own = None if late() else own_store(store)
     if own is None:
         return ()
-    facts = in_force(map(fact_of, fact_headers(own, Bounds(MAX_PARSED, late))))
-    chosen = [fact for fact in facts if fact.kind in _KINDS]
+    marks = marks_of(map(fact_of, fact_headers(own, Bounds(MAX_PARSED, late))))
+    before = {one: _before(one, marks) for one in marks.facts}
+    older = {fact.id for facts in before.values() for fact in facts}
+    chosen = [
+        fact
+        for fact in marks.facts.values()
+        if fact.kind in _KINDS and not marks.has_ended(fact.id) and fact.id not in older
+    ]
     chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
     known = {normalized(fact.description) for fact in project}
     new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
-    return tuple(_line(fact, _winner(fact, project)) for fact in new)
+    return tuple(_line(fact, _winner(fact, project), before[fact.id]) for fact in new)
+
+
+def _before(identifier: str, marks: Marks) -> list[Fact]:
+    """Return the older facts that contradict a fact and wait for a decision."""
+    fact = marks.facts[identifier]
+    others = [marks.facts[one] for one in marks.statuses[identifier].disputes]
+    return [one for one in others if (one.when, one.id) < (fact.when, fact.id)]
 
 
 def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
@@ -54,7 +67,9 @@ def _winner(own: Fact, project: Iterable[Fact]) -> Fact | None:
     return winner_over(own, near)
 
 
-def _line(own: Fact, winner: Fact | None) -> str:
+def _line(own: Fact, winner: Fact | None, before: Sequence[Fact]) -> str:
     if winner is None:
-        return f"- {own.description} ({own.kind}, {own.when:%Y-%m-%d})"
+        said = " / ".join(one.description for one in before)
+        more = f"; before: {said}; not decided yet, see `gitmem --user review`" if before else ""
+        return f"- {own.description} ({own.kind}, {own.when:%Y-%m-%d}{more})"
     return f"- Not here: {own.description} This project's {winner.kind} goes before it: {winner.description}"

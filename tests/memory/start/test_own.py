@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from gitmem.memory.facts.edit import retire
@@ -46,6 +48,15 @@ def test_rules_and_preferences_are_told_and_nothing_else(desk, own):
     own("We chose Postgres for the shop.", MemoryType.DECISION)
     lines = own_part(told(desk))
     assert [line.partition(" (")[0] for line in lines] == ["- Never push without asking.", "- Answer in Korean."]
+
+
+def test_of_two_that_contradict_each_other_the_newer_is_told_with_the_older(desk, own):
+    own("Always use tabs for indentation.", MemoryType.RULE)
+    desk.clock.now += timedelta(days=1)
+    own("Always use spaces for indentation.", MemoryType.RULE)
+    (line,) = own_part(told(desk))
+    assert line.startswith("- Always use spaces for indentation. (rule, ")
+    assert "; before: Always use tabs for indentation.; not decided yet, see `gitmem --user review`)" in line
 
 
 def test_what_contradicts_the_project_yields_and_is_said(desk, own):

@@ -31,7 +31,7 @@ class Marks(Value):
     """The facts of a store and their statuses, by id.
 
     `sources` are, by the digest of a memory, the facts that were learned from it. `words` are the words of facts that
-    do not hold, `in_force` those of the others.
+    do not hold, `in_force` those of the others; `wordings` match what reworded facts said first, by their names.
     """
 
     facts: Mapping[str, Fact]
@@ -39,6 +39,7 @@ class Marks(Value):
     sources: Mapping[str, tuple[str, ...]] = {}  # never changed
     words: Mapping[str, str] = {}  # never changed
     in_force: frozenset[str] = frozenset()
+    wordings: Mapping[str, str] = {}  # never changed
 
     def id_of(self, entry: Entry) -> str:
         """Return the id of the fact whose line an entry is, "" if it is none."""
@@ -56,7 +57,8 @@ class Marks(Value):
         """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
         words = normalized(text)
         learned = (one for one in self.sources.get(tail_of(memory), ()) if self._is_other(one, text))
-        stated = (one for one, statement in self.words.items() if statement in words)
+        stated = [one for one, statement in self.words.items() if statement in words]
+        stated += [one for one, form in self.wordings.items() if re.search(form, words, re.IGNORECASE)]
         return tuple(one for one in dict.fromkeys((*learned, *stated)) if one not in text)
 
     def mark(self, identifier: str) -> str:
@@ -80,7 +82,7 @@ class Marks(Value):
         identifier = self.id_of(entry)
         if not identifier:
             return self.told_by(entry.id, entry.text)
-        return self.mark(identifier) or (self._now(identifier) if self.is_old_wording(identifier, entry.text) else "")
+        return self.mark(identifier) or (self.now(identifier) if self.is_old_wording(identifier, entry.text) else "")
 
     def is_old_wording(self, identifier: str, text: str) -> bool:
         """Return whether a text is a former wording of a fact in force."""
@@ -99,14 +101,15 @@ class Marks(Value):
 
     def _told_of(self, identifier: str, text: str) -> str:
         if not self.has_ended(identifier):
-            return self._now(identifier)
+            return self.now(identifier)
         words = self.facts[identifier].description
         if normalized(text.split("\n", maxsplit=1)[0]) == normalized(words):
             return self.mark(identifier)
         quoted = words if len(words) <= _QUOTED else f"{words[:_QUOTED].rstrip()}…"
         return f'"{quoted}" is {self.mark(identifier)}'
 
-    def _now(self, identifier: str) -> str:
+    def now(self, identifier: str) -> str:
+        """Return what a reworded fact says now, in words."""
         return f"now: {self.facts[identifier].description} ({identifier})"
 
 
@@ -116,15 +119,20 @@ def marks_of(facts: Iterable[Fact]) -> Marks:
     statuses = what_holds(known.values())
     in_force = frozenset(normalized(fact.description) for fact in known.values() if statuses[fact.id].holds)
     sources: dict[str, list[str]] = {}
-    words = {}
+    words, wordings = {}, {}
     for fact in known.values():
         for source in fact.sources:
             sources.setdefault(tail_of(source), []).append(fact.id)
-        if not statuses[fact.id].holds:
+        if statuses[fact.id].holds:
+            if fact.is_reworded and len(fact.name) >= SHORTEST:
+                form = r"[^\w/-]+".join(map(re.escape, fact.name.split("-")))
+                if not re.search(form, normalized(fact.description)):
+                    wordings[fact.id] = form
+        else:
             statement = normalized(fact.description)
             if len(statement) >= SHORTEST and statement not in in_force:
                 words[fact.id] = statement
-    return Marks(known, statuses, {digest: tuple(ids) for digest, ids in sources.items()}, words, in_force)
+    return Marks(known, statuses, {digest: tuple(ids) for digest, ids in sources.items()}, words, in_force, wordings)
 
 
 def normalized(text: str) -> str:
@@ -159,6 +167,9 @@ def with_marked_words(text: str, marks: Marks) -> str:
             pattern = r"\s+".join(map(re.escape, said.split())) + "[.!?…。]?"
             mark = f" [{marks.mark(identifier)}]".replace("\\", r"\\")
             text = re.sub(pattern, rf"\g<0>{mark}", text, flags=re.IGNORECASE)
+    for identifier, form in marks.wordings.items():
+        mark = f" [{marks.now(identifier)}]".replace("\\", r"\\")
+        text = re.sub(rf"{form}[^.!?\n]{{0,200}}[.!?…。]?", rf"\g<0>{mark}", text, flags=re.IGNORECASE)
     return text
 
 

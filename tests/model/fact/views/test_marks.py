@@ -86,5 +86,9 @@ def test_old_views_of_a_fact_say_its_new_wording():
     assert f"sessions. [now: Use Valkey for sessions. ({new.id})] ^" in with_marks(text, marks_of([new]))
     day = line(USE_REDIS.id, "Decision", "Use Redis for sessions.")
     assert f"sessions. [now: Use Valkey for sessions. ({new.id})] ^" in with_marks(day, marks_of([new]))
+    summary = with_marked_words("So we use Redis for sessions. And Postgres.", marks_of([new]))
+    assert summary == f"So we use Redis for sessions. [now: Use Valkey for sessions. ({new.id})] And Postgres."
+    longer = USE_REDIS._replace(status=FactStatus.ACTIVE, description="Use Redis for sessions and jobs.")
+    assert with_marked_words(longer.description, marks_of([longer])) == longer.description
     unchanged = USE_REDIS._replace(status=FactStatus.ACTIVE)
     assert with_marks(text, marks_of([unchanged])) == text
