@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 LAST_LINES = 50  # of memory.md (spec R8)
 _MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # read of a file: of a larger one, its beginning and end
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
+_MOST_EARLIER = 40  # entries before the last lines that are told by their first line
 _MAX_PENDING = 3
 _MARK = re.compile(r" \^[0-9a-z]{1,10}([0-9a-z]{10})\r?$", re.MULTILINE)  # an id's digest
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
@@ -102,6 +103,7 @@ def start_parts(
     facts = choose_facts(store, f"{without_ids(body[-_RECENT:])}\n{near}", project, late)
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
     open_issues = _entries(body, issues, facts.settled)[::-1]
+    end, earlier = _end(body, list(filter(None, (decisions, issues))), facts.marks)
     parts = [
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
@@ -112,9 +114,10 @@ def start_parts(
         *current_concept(store, body, facts.marks, late),
         Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
         Part(KNOWN_ISSUES, open_issues, share=15),
-        Part("The end of memory.md", _end(body, list(filter(None, (decisions, issues))), facts.marks), keep_last=True),
+        Part("The end of memory.md", end, keep_last=True),
         Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
+        Part("Before the end of memory.md, a line each", earlier, keep_last=True),
     ]
     if not any(part.pieces for part in (parts[0], *parts[2:])):
         return []
@@ -169,8 +172,11 @@ def _statement(entry: str) -> str:
     return normalized(_HEAD.sub("", entry, count=1))
 
 
-def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[str, ...]:
-    """Return the last lines of `memory.md` in whole entries, without these sections, with marks on ended facts."""
+def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the last lines of `memory.md` in whole entries, and of earlier entries the first line each.
+
+    Both are without these sections, with marks on ended facts.
+    """
     kept = body
     for section in sorted(without, key=lambda section: section.start, reverse=True):
         kept = kept[: section.start] + kept[section.end :]
@@ -180,7 +186,14 @@ def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[str, ...]
         first -= 1
         lines += pieces[first].count("\n") + 1
     entries = (piece for piece in pieces[first:] if not piece.startswith("#"))
-    return tuple(_brief(without_ids(with_marks(entry, marks))) for entry in entries)
+    earlier = (
+        piece.partition("\n")[0] for piece in pieces[max(first - _MOST_EARLIER, 0) : first] if _HEAD.match(piece)
+    )
+    return tuple(_shown(entry, marks) for entry in entries), tuple(_shown(line, marks) for line in earlier)
+
+
+def _shown(entry: str, marks: Marks) -> str:
+    return _brief(without_ids(with_marks(entry, marks)))
 
 
 def _unsaved(store: Store, turns: Sequence[Turn]) -> tuple[str, ...]:

@@ -292,3 +292,16 @@ def test_changed_files_are_named(desk):
 
 
 SAID = "Fix the parser.\nDone: It reads CRLF.\nKeywords: parser, CRLF\nOutcome: success"
+
+
+def test_entries_before_the_last_lines_are_told_by_their_first_line_where_there_is_room(desk):
+    fill(desk, 30, size=4)
+    text = told(desk)
+    end, earlier = "The end of memory.md", "Before the end of memory.md, a line each"
+    assert titles(text).index(earlier) > titles(text).index(end)
+    lines = text.partition(f"## {earlier}\n")[2].partition("\n\n")[0].splitlines()
+    assert lines
+    assert all(line.startswith("- [2026-11-20 10:00]") for line in lines)
+    newest = re.findall(r"Exchange (\d{4})", "\n".join(lines))
+    assert newest[-1] == f"{int(re.findall(r'Exchange ([0-9]{4})', text)[0]) - 1:04}"
+    assert estimate_tokens(text) <= 2_000
