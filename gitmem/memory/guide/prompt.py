@@ -45,10 +45,10 @@ _LEAST_ROOM = 25  # tokens
 _FILTER = re.compile(r"\b(path|type|tag|since|until|session):", re.IGNORECASE)
 _MINUS = re.compile(r"(?<!\S)-(?=\S)")
 # Prompts that may ask for project knowledge: about a file, a convention, or how to run something.
-_NAMES = re.compile(
-    r"\w[/.]\w|\b(?:how|runs?|conventions?|style|format\w*|naming|lint\w*)\b"
-    r"|관례|규칙|스타일|어떻게|실행|돌려|돌리",
-    re.IGNORECASE,
+MAY_ASK = re.compile(
+    r"\w/\w|\w\.[a-z]{1,5}\b|\b(?:conventions?|style|format\w*|naming|lint\w*)\b|관례|규칙|스타일"
+    r"|\b(?:how|runs?)\b.*(?:test|check|build|type|compile)|(?:테스트|빌드|린트|타입|포맷).*(?:어떻게|실행|돌려|돌리)",
+    re.IGNORECASE | re.DOTALL,
 )
 _IDENTIFIER = re.compile(r"[^\W\d_]+(?:[._/][^\W\d]\w*)+|\b(?:[a-z]+|[A-Z][a-z]+)[A-Z]\w*|\w+_\w+", re.ASCII)
 _REMIND = re.compile(r"\bremind me\b|\bdo you remember\b|^(?:did|have|had) we\b|기억", re.IGNORECASE)
@@ -146,7 +146,7 @@ def _came_to_nothing(hit: Hit) -> bool:
 
 def _advice(store: Store, typed: str, hits: Sequence[Hit], session: str, known: Collection[str]) -> list[Advice]:
     """Return advice for the task that a prompt begins; its module is imported only if there may be some."""
-    if not any(hit.path.startswith(f"{_EPISODES}/") for hit in hits) and not _NAMES.search(typed):
+    if not any(hit.path.startswith(f"{_EPISODES}/") for hit in hits) and not MAY_ASK.search(typed):
         return []
     from gitmem.memory.guide.advice.short import advise
 

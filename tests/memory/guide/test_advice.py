@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.memory.guide.advice.lines import kind_of
+from gitmem.memory.guide.advice.project import names_project
 from gitmem.memory.guide.advice.short import TOKENS as SHORT
 from gitmem.memory.guide.given import all_given
-from gitmem.memory.guide.prompt import TOKENS, remembered, tell_prompt
+from gitmem.memory.guide.prompt import MAY_ASK, TOKENS, remembered, tell_prompt
 from gitmem.memory.learned.counts import judge
 from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.learned.episode import Episode, episode_id
@@ -87,3 +89,23 @@ def test_advice_that_did_not_help_twice_is_not_given_again(past):
         past.clock.now += timedelta(seconds=second)
         judge(past.store, PAST.id, helped=False)
     assert "Try:" not in remembered(past.store, TASK).text
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Please clean up src/prices.py",
+        "Mend prices.py",
+        "Which naming convention do we follow?",
+        "How do I run the tests?",
+        "테스트는 어떻게 돌려?",
+        "어떤 규칙을 따라?",
+    ],
+)
+def test_what_may_ask_for_the_project_is_seen_before_anything_is_imported(prompt):
+    assert names_project(prompt, kind_of(prompt))
+    assert MAY_ASK.search(prompt)
+
+
+def test_how_something_was_done_asks_for_no_command():
+    assert not MAY_ASK.search("How did we fix the retry of the cache worker?")
