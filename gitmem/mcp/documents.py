@@ -15,6 +15,8 @@ from pydantic import ValidationError
 
 from gitmem.errors import GitmemError, NotFoundError, RefusedError, StoreNotFoundError
 from gitmem.mcp.calls import client_text
+from gitmem.memory.guide.asked import handles, note_asked
+from gitmem.memory.guide.given import RECALL, Given
 from gitmem.model.paths import MEMORY
 from gitmem.search.engine import answer
 from gitmem.search.files import list_files
@@ -113,7 +115,10 @@ def add_documents(server: DocumentServer, memory: Memory) -> None:
     def recall_prompt(topic: str) -> str:
         """Give the agent memories of a topic."""
         try:
-            recalled = recall(topic, answer(memory.open(), topic, limit=_CANDIDATES).hits, _BUDGET)
+            store = memory.open()
+            began = store.context.clock()
+            recalled = recall(topic, answer(store, topic, limit=_CANDIDATES).hits, _BUDGET)
+            note_asked(store, Given(began, memory.session, RECALL, handles(recalled.whole)), recalled.text)
         except GitmemError as error:
             raise MCPError(INTERNAL_ERROR, client_text(f"{error.message} {error.remedy}".strip())) from error
         if not recalled.text:

@@ -3,6 +3,8 @@ from __future__ import annotations
 import pytest
 from mcp import MCPError
 
+from gitmem.memory.guide.given import read_notes
+
 
 def listed(memory) -> list:
     return memory.ask(lambda client: client.list_resources()).resources
@@ -74,3 +76,12 @@ def test_the_prompt_puts_what_is_remembered_before_the_agent(memory):
     assert "We use uv." in text
     assert text.count("</gitmem-memory>") == 1
     assert recalled("zebra") == "Nothing is remembered about 'zebra' so far."
+    memory.call("memory_search", query="uv")
+    memory.call("memory_get", path="knowledge/build.md")
+    given = read_notes(memory.open().private).given
+    assert [(one.how, bool(one.ids), bool(one.tokens)) for one in given] == [
+        ("recall", True, True),
+        ("recall", False, False),
+        ("search", True, True),
+        ("get", False, True),
+    ]

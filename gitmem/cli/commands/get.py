@@ -35,10 +35,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem get ^x4f7k2m9q0x
 
     """
+    from gitmem.memory.guide.asked import note_asked
+    from gitmem.memory.guide.given import GET, Given
     from gitmem.search.units.passage import read_passage
     from gitmem.search.whole import is_handle, read_memory
 
     store = door.settled(args)
+    began = store.context.clock()
     place = re.fullmatch(r"(?P<path>.+?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
     if place is None:
         raise UsageError("A place is PATH, PATH:LINE or PATH:LINE-LINE.", "'gitmem search' prints such places.")
@@ -54,5 +57,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         "text": found.text,
         "tokens": found.tokens,
     }
-    door.answer(args, value, plain(found.text) if door.out.isatty() else found.text)
+    person = door.out.isatty()
+    door.answer(args, value, plain(found.text) if person else found.text)
+    ids = (args.where.removeprefix("^"),) if args.at is None and is_handle(args.where) else ()
+    note_asked(store, Given(began, door.session(), GET, ids), "" if person else found.text)
     return ExitCode.OK
