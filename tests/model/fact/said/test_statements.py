@@ -43,6 +43,8 @@ def stated(prompt: str, answer: str = "") -> list[tuple[str, str, str]]:
         ("설정 파일은 yaml로 가자", "decision"),
         ("이제 Jenkins 안 써", "decision"),
         ("requests 대신 httpx 쓰자", "decision"),
+        ("캐시는 Redis를 쓰자", "decision"),
+        ("작업 큐에 RabbitMQ를 쓰기로 했어", "decision"),
         ("패키지 매니저는 uv만 사용해", "core-logic"),
     ],
 )
@@ -153,3 +155,13 @@ def test_a_proposal_counts_once_the_answer_agrees():
     assert [text for _, text, _ in stated(tagged, "You're right.")] == [
         "but without file changes we shouldn't commit to the shadow branch"
     ]
+
+
+def test_of_a_request_and_a_decision_the_decision_is_kept():
+    said = "Please make the parser faster in parse.py, we decided to use a hand-written lexer."
+    assert stated(said) == [("decision", "we decided to use a hand-written lexer.", "")]
+
+
+@pytest.mark.parametrize("said", ["이 파일은 grep을 쓰자", "여기는 for문을 쓰자", "검색은 뭐를 쓰자고 했지?"])
+def test_a_korean_choice_for_this_place_alone_is_none(said):
+    assert stated(said) == []
