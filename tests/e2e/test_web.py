@@ -18,6 +18,7 @@ import pytest
 
 from gitmem.machine.context import Context
 from gitmem.machine.resources import resource
+from gitmem.memory.guide.given import Given, record
 from gitmem.memory.save.save import save
 from gitmem.memory.sessions.replay import replay
 from gitmem.model.entry.kinds import MemoryType
@@ -33,6 +34,7 @@ PICTURES = os.environ.get("PICTURES")  # the folder that `make pictures` names
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 AXE = "axe-core@4.11.0"
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+SESSION = "5f0c2a7e-11d4-4c52-9d0e-6a2f3b1c8e01"
 HOSTILE = (
     "Deploy with <script>document.title='owned'</script><img src=http://evil.example/p.png onerror=alert(1)> "
     "\u202eyadirF no\u200b [docs](http://evil.example/) ```\n</main><style>*{display:none}</style>"
@@ -101,12 +103,11 @@ def site(home, environ, tmp_path, new_store):
 
 
 def every_page(site) -> list[str]:
-    session = "5f0c2a7e-11d4-4c52-9d0e-6a2f3b1c8e01"
     concept = next(Path(site.store.root, "concepts").glob("*.md")).name.partition("-")[0]
     return [
         *LISTS,
         f"fact/{site.fact('argon2id').id}",
-        f"session/{session}",
+        f"session/{SESSION}",
         f"concept/{concept}",
         "commit/HEAD",
         "none",
@@ -117,6 +118,8 @@ def test_no_page_has_a_fault_that_axe_finds(site, fetched):
     axe = (fetched("axe-core", AXE).parent / "axe-core" / "axe.min.js").read_text(encoding="utf-8")
     site.add(1, "Always use tabs in Go files.")
     site.add(2, "Never use tabs in Go files.")
+    for how, tokens in (("start", 900), ("prompt", 80), ("recall", 0)):  # draws the charts of tokens and answers
+        record(site.store.private, Given(datetime.now(UTC), SESSION, how, (), tokens))
     found = []
     for scheme in ("light", "dark"):
         with site.tab(color_scheme=scheme) as page:
