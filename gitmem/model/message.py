@@ -10,6 +10,10 @@ from enum import StrEnum
 
 from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 SUBJECT_LENGTH = 72
 VALUE_LENGTH = 200
 
@@ -90,6 +94,19 @@ class Message(Value):
         values = [(key, one_line(value, VALUE_LENGTH)) for key, value in self.trailers]
         lines = [f"{key}: {value}" for key, value in values if value]
         return "\n".join([_subject(self.subject), *([""] if lines else []), *lines, ""])
+
+
+def session_message(
+    subject: str, op: Op, trailer: Trailer, ids: Iterable[str] = (), *, session: str = "", host: str = ""
+) -> Message:
+    """Return a message with an operation, the ids it is about, and the session and host it comes from, if any."""
+    trailers = (
+        (Trailer.OP.value, op.value),
+        *((trailer.value, identifier) for identifier in ids),
+        (Trailer.SESSION.value, session),
+        (Trailer.HOST.value, host),
+    )
+    return Message(subject, trailers)
 
 
 def _subject(text: str) -> str:

@@ -12,7 +12,7 @@ from gitmem.memory.lasting import with_fact_id
 from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import tail_of
-from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.message import Op, Trailer, session_message
 from gitmem.model.session.entries import Placed, cue_entries, memory_entries
 from gitmem.model.session.l1 import l1_lines
 from gitmem.model.session.noise import human_text
@@ -106,15 +106,9 @@ def save_lessons(store: Store, session: Session, why: str) -> str | None:
     lessons = tuple(daily.values())
     if not lessons:
         return None
-    message = Message(
-        f"Save lessons {why}: {len(lessons)} {'entry' if len(lessons) == 1 else 'entries'}",
-        (
-            (Trailer.OP.value, Op.EXTRACT.value),
-            *((Trailer.ENTRY.value, placed.entry.id) for placed in lessons),
-            (Trailer.SESSION.value, session.name),
-            (Trailer.HOST.value, session.host),
-        ),
-    )
+    subject = f"Save lessons {why}: {len(lessons)} {'entry' if len(lessons) == 1 else 'entries'}"
+    ids = (placed.entry.id for placed in lessons)
+    message = session_message(subject, Op.EXTRACT, Trailer.ENTRY, ids, session=session.name, host=session.host)
 
     def plan(transaction: Transaction) -> bool:
         rotate_if_full(transaction, store)

@@ -22,7 +22,7 @@ from gitmem.model.entry.entry import find_by_digest, find_entries
 from gitmem.model.entry.kinds import CURRENT_STATE, STATE
 from gitmem.model.entry.log import entries_in, entry_digests, put_entry, remove_entries, replace_entry
 from gitmem.model.ids import tail_of
-from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.message import Message, Op, Trailer, session_message
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.model.session.entries import (
     EXCHANGE,
@@ -157,13 +157,8 @@ def capture_turn(transaction: Transaction, store: Store, turn: Turn, boot: Colle
     changes[MEMORY] = _with_remembered(memory_of(transaction), remembered)
     placed = (*remembered.memory, *(one for _, news in days.values() for one in news))
     entries = dict.fromkeys(one.entry.id for one in placed)
-    trailers = (
-        (Trailer.OP.value, Op.TURN.value),
-        *((Trailer.ENTRY.value, identifier) for identifier in entries),
-        (Trailer.SESSION.value, turn.session),
-        (Trailer.HOST.value, turn.host),
-    )
-    transaction.commit(Message(remembered.subject, trailers), changes, when=turn.ended)
+    message = session_message(remembered.subject, Op.TURN, Trailer.ENTRY, entries, session=turn.session, host=turn.host)
+    transaction.commit(message, changes, when=turn.ended)
     return archive or ""
 
 

@@ -24,7 +24,7 @@ from gitmem.model.concept import (
 )
 from gitmem.model.document.document import Document
 from gitmem.model.ids import tail_of
-from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.message import Message, Op, Trailer, session_message
 from gitmem.store.transaction.transact import transact
 from gitmem.values import Value
 
@@ -208,10 +208,4 @@ def _message(grouped: Sequence[Grouped], new: int, session: str, host: str) -> M
 
 
 def _about(subject: str, concepts: Iterable[str], session: str = "", host: str = "") -> Message:
-    trailers = (
-        (Trailer.OP.value, Op.CONCEPT.value),
-        *((Trailer.CONCEPT.value, identifier) for identifier in concepts),
-        (Trailer.SESSION.value, session),
-        (Trailer.HOST.value, host),
-    )
-    return Message(subject, trailers)
+    return session_message(subject, Op.CONCEPT, Trailer.CONCEPT, concepts, session=session, host=host)

@@ -24,7 +24,7 @@ from gitmem.model.fact.holds import in_force
 from gitmem.model.fact.rivals import WEIGHED, rivals_of
 from gitmem.model.fact.said.by_agent import is_saved, repeated
 from gitmem.model.ids import is_timed, milliseconds_of, tail_of
-from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.message import Message, Op, Trailer, session_message
 from gitmem.model.paths import MEMORY
 from gitmem.model.session.turns import derived_id
 from gitmem.project.code import project_code
@@ -279,13 +279,7 @@ def moment_of(entry: Entry) -> datetime:
 
 def fact_message(subject: str, facts: Iterable[str], session: str = "", host: str = "") -> Message:
     """Return the message of a commit that changes facts."""
-    trailers = (
-        (Trailer.OP.value, Op.FACT.value),
-        *((Trailer.FACT.value, identifier) for identifier in facts),
-        (Trailer.SESSION.value, session),
-        (Trailer.HOST.value, host),
-    )
-    return Message(subject, trailers)
+    return session_message(subject, Op.FACT, Trailer.FACT, facts, session=session, host=host)
 
 
 def _joined(names: Sequence[str], more: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from gitmem.model.learned.pattern import (
     seen_again,
 )
 from gitmem.model.learned.sight import find_sights
-from gitmem.model.message import Message, Op, Trailer, one_line
+from gitmem.model.message import Message, Op, Trailer, one_line, session_message
 from gitmem.store.transaction.transact import transact
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -112,10 +112,5 @@ def _message(changed: dict[str, BugPattern], new: int, session: str, host: str) 
     titles = [pattern.title for pattern in changed.values()]
     number = "1 error" if len(titles) == 1 else f"{len(titles)} errors"
     subject = f"Learn {number}{f', {new} new' if new else ''}: {one_line('; '.join(titles), 60)}"
-    trailers = (
-        (Trailer.OP.value, Op.PATTERN.value),
-        *((Trailer.PATTERN.value, pattern.id) for pattern in changed.values()),
-        (Trailer.SESSION.value, session),
-        (Trailer.HOST.value, host),
-    )
-    return Message(subject, trailers)
+    ids = (pattern.id for pattern in changed.values())
+    return session_message(subject, Op.PATTERN, Trailer.PATTERN, ids, session=session, host=host)

@@ -10,7 +10,7 @@ from gitmem.memory.task.working import clean_event, read_working
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
 from gitmem.model.learned.finished import episodes_of
 from gitmem.model.learned.working import working_of
-from gitmem.model.message import Message, Op, Trailer, one_line
+from gitmem.model.message import Message, Op, Trailer, one_line, session_message
 from gitmem.model.session.replay import hook_events
 from gitmem.store.history.records import last_version
 from gitmem.store.transaction.transact import transact
@@ -77,10 +77,5 @@ def _is_new(store: Store, transaction: Transaction, episode: Episode) -> bool:
 def _message(episodes: Sequence[Episode], session: str, host: str) -> Message:
     number = "1 episode" if len(episodes) == 1 else f"{len(episodes)} episodes"
     tasks = "; ".join(f"{episode.task} ({episode.outcome})" for episode in episodes)
-    trailers = (
-        (Trailer.OP.value, Op.EPISODE.value),
-        *((Trailer.EPISODE.value, episode.id) for episode in episodes),
-        (Trailer.SESSION.value, session),
-        (Trailer.HOST.value, host),
-    )
-    return Message(f"Remember {number}: {one_line(tasks, 60)}", trailers)
+    subject, ids = f"Remember {number}: {one_line(tasks, 60)}", (episode.id for episode in episodes)
+    return session_message(subject, Op.EPISODE, Trailer.EPISODE, ids, session=session, host=host)

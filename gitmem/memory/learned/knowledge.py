@@ -29,7 +29,7 @@ from gitmem.model.knowledge.conventions import SETTINGS, convention_lines
 from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.knowledge.places import Change, change_lines, hotspot_lines, people_lines, structure_lines
 from gitmem.model.knowledge.stack import CI_FILES, CI_FOLDER, MANIFESTS, stack_lines
-from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.message import Message, Op, Trailer, session_message
 from gitmem.model.paths import daily_path
 from gitmem.model.session.entries import EXCHANGE
 from gitmem.model.session.fields import split_fields
@@ -176,5 +176,4 @@ def _commands(commands: Iterable[Command]) -> Knowledge:
 
 
 def _message(subject: str, session: str = "", host: str = "") -> Message:
-    trailers = ((Trailer.OP.value, Op.PATTERN.value), (Trailer.SESSION.value, session), (Trailer.HOST.value, host))
-    return Message(subject, trailers)
+    return session_message(subject, Op.PATTERN, Trailer.PATTERN, (), session=session, host=host)
