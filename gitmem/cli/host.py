@@ -109,7 +109,7 @@ def hooked_file(host: Host, place: Place) -> str:
 
 
 def is_of_other_version(item: Edit | Shipped) -> bool:
-    """Say whether this version of gitmem would write the hooks otherwise."""
+    """Return whether this version of gitmem would write the hooks otherwise."""
     if isinstance(item, Edit):
         return plan_edits(item.path, [item], None).changes
     return _is_there(item) and _content(item.path) != item.data

@@ -129,7 +129,7 @@ def plan_takes(path: str, edits: Sequence[Edit], known: Record | None) -> Change
 
 
 def _is_stamp(text: str) -> bool:
-    """Say whether settings hold only what some hosts add to a file when they read it: `$schema`, `$version`."""
+    """Return whether settings hold only what some hosts add to a file when they read it: `$schema`, `$version`."""
     with contextlib.suppress(ValueError, RecursionError):
         value = json.loads(text)
         return isinstance(value, dict) and all(key.startswith("$") for key in value)

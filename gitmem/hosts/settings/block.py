@@ -54,13 +54,13 @@ def without_block(text: str, name: str) -> str:
 
 
 def has_block(text: str, name: str) -> bool:
-    """Say whether the text has the block for this agent."""
+    """Return whether the text has the block for this agent."""
     found = _BLOCK.search(text)
     return found is not None and name in found["names"].split(", ")
 
 
 def is_block(text: str) -> bool:
-    """Say whether the text is nothing but the block."""
+    """Return whether the text is nothing but the block."""
     return _BLOCK.fullmatch(text.strip()) is not None
 
 

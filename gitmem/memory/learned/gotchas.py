@@ -36,7 +36,7 @@ def learn_gotchas(store: Store, session: str, host: str, turns: Sequence[Turn]) 
 
 
 def _in_several(pattern: BugPattern, own: set[str]) -> bool:
-    """Say whether exchanges of this session and of others met an error."""
+    """Return whether exchanges of this session and of others met an error."""
     seen = set(pattern.seen)
     return bool(seen & own and seen - own and (pattern.error.type or pattern.error.message))
 

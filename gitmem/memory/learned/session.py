@@ -1,4 +1,7 @@
-"""Learn errors with their mends, commands, and preferences of the person from a finished session."""
+"""Learn errors with their mends, commands, and preferences of the person from a finished session.
+
+Tested through `tests/memory/learned/test_preferences.py`.
+"""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ class _Session:
             self._current = key
 
     def _is_again(self, event: HookEvent) -> bool:
-        """Say whether this is a second delivery of a tool call: of the same id, or without one the same at once."""
+        """Return whether this is a second delivery of a tool call: of the same id, or without one the same at once."""
         if event.kind not in {HookKind.TOOL, HookKind.TOOL_FAILED}:
             return False
         told = (event.turn, event.agent, event.tool, event.command, event.target, event.files, event.text)

@@ -1,4 +1,4 @@
-"""Say whether a repository is to be packed, without what packs it."""
+"""Decide whether a repository is due for packing. Light: it imports nothing that packs."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ MAX_LOOSE = 2000
 
 
 def is_due(store: Store) -> bool:
-    """Say whether maintenance is due, by listing five folders. In a project's repository it never is."""
+    """Return whether maintenance is due, by listing five folders; never in a project's repository."""
     common = store.repository.layout.common_dir
     return store.own_repository and (store.spare_packs() > 0 or loose_estimate(common) > MAX_LOOSE)

@@ -80,6 +80,6 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _is_same(one: str, other: str) -> bool:
-    """Say whether two words are the same; of Korean ones, one may go on with an ending that no stem is cut from."""
+    """Return whether two words are the same; of Korean ones, one may go on with an ending that no stem is cut from."""
     shorter, longer = sorted((one, other), key=len)
     return one == other or (len(shorter) > 1 and "가" <= shorter[0] <= "힣" and longer.startswith(shorter))
