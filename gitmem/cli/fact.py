@@ -39,6 +39,9 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     from gitmem.text.terminal import plain
 
     fact = read_fact(store, known)
+    facts = {other.id: other for other in known_facts(store)}
+    statuses = what_holds(facts.values())
+    known, status = as_it_stands(known, statuses), statuses[known.id]
     code = project_code(project_folder(store, args, door), store.context.environ)
     stale = code.changed_since([known]).get(known.id, ()) if code else ()
     value = {**fact_value(known, stale), "text": fact.text, "origin": dict(fact.origin)}
@@ -47,8 +50,6 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
         found = find_entry(store, known.id)
     except NotFoundError:  # it has no line
         found = None
-    facts = {other.id: other for other in known_facts(store)}
-    status = what_holds(facts.values())[known.id]
     value |= {"standing": status.standing, "successor": status.successor or None}
     value["places"] = [{"path": place.path, "line": place.line} for place in found.places] if found else []
     about = (
@@ -96,6 +97,11 @@ def fact_value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:
         "superseded_by": fact.superseded_by or None,
         "path": fact.path,
     }
+
+
+def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
+    """Return a fact that names as contradictions only those that wait; an ended one may still be in its file."""
+    return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
 
 
 def fact_state(fact: Fact, stale: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from gitmem.cli.fact import fact_state, fact_value, project_folder, show_fact
+from gitmem.cli.fact import as_it_stands, fact_state, fact_value, project_folder, show_fact
 from gitmem.errors import ExitCode, RefusedError
 
 if TYPE_CHECKING:
@@ -104,13 +104,15 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 def _told(store: Store, before: Mapping[str, Fact], fact: Fact) -> str:
     """Return a report on the facts that an act changed."""
-    from gitmem.store.headers.facts import known_facts
+    from gitmem.store.headers.facts import known_facts, standing_of
     from gitmem.text.terminal import plain
 
-    lines = [f"{fact.id} is {fact_state(fact, ())} now: {fact.description}"]
+    now = known_facts(store)
+    statuses = standing_of(now)
+    lines = [f"{fact.id} is {fact_state(as_it_stands(fact, statuses), ())} now: {fact.description}"]
     if fact.description != before[fact.id].description:
         lines.append(f"  It said: {before[fact.id].description}")
-    for other in known_facts(store):
+    for other in (as_it_stands(one, statuses) for one in now):
         was = before.get(other.id)
         if was is not None and other.id != fact.id and other.status != was.status:
             lines.append(f"  {other.id} is {fact_state(other, ())} now: {other.description}")
@@ -145,13 +147,13 @@ def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.model.fact.holds import in_force
     from gitmem.project.code import project_code
-    from gitmem.store.headers.facts import known_facts
+    from gitmem.store.headers.facts import known_facts, standing_of
 
     every = known_facts(store)
+    statuses = standing_of(every)
     code = project_code(project_folder(store, args, door), store.context.environ)
-    found = every if args.all else in_force(every)
+    found = [as_it_stands(fact, statuses) for fact in every if args.all or statuses[fact.id].holds]
     found = [fact for fact in found if args.kind in (None, fact.kind)]
     stale = code.changed_since(found) if code else {}
     found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)

@@ -74,7 +74,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     others = [fact for fact in current if not (fact.adopted and fact.adopted.startswith(own))]
     ranked = sorted(((_score(fact, words, recent), fact.when, fact.id, fact) for fact in others), reverse=True)
     chosen = [fact for score, _, _, fact in ranked if score >= _MIN_SCORE][:_MAX_CHOSEN]
-    groups = _groups(chosen, others)
+    groups = _groups(chosen, others, marks)
     told = [fact for group in groups for fact in group]
     stale = _stale(store, told, project)
     over = [fact for fact in facts if marks.has_ended(fact.id)]
@@ -123,14 +123,15 @@ def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) ->
     return code.changed_since(with_code, seconds=_SECONDS) if code else {}
 
 
-def _groups(chosen: Sequence[Fact], current: Sequence[Fact]) -> list[list[Fact]]:
+def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> list[list[Fact]]:
     """Return the chosen facts, each with those in force that contradict it, the newest first."""
     by_id = {fact.id: fact for fact in current}
     groups = []
     done: set[str] = set()
     for fact in chosen:
         if fact.id not in done:
-            rivals = [other for other in fact.review if other in by_id and other not in done]
+            disputes = marks.statuses[fact.id].disputes  # the file of one of a pair may not name the other
+            rivals = [other for other in disputes if other in by_id and other not in done]
             group = sorted((fact, *map(by_id.__getitem__, rivals)), key=lambda one: (one.when, one.id), reverse=True)
             done.update(member.id for member in group)
             groups.append(group)

@@ -169,3 +169,12 @@ def test_confirm_and_edit_say_what_changed_for_whom(gitmem):
     edited = gitmem("facts", "edit", ids[1], "Use Memcached 1.6 for the session cache.")[1].splitlines()
     assert edited[0].endswith(" is active now: Use Memcached 1.6 for the session cache.")
     assert edited[1] == "  It said: Use Memcached for the session cache."
+
+
+def test_what_no_longer_holds_is_no_contradiction(gitmem):
+    texts = ("Use Redis, not Memcached, for sessions.", "Use Memcached, not Redis, for sessions.", "Deploy by CI.")
+    redis, memcached, other = (json.loads(gitmem("facts", "add", text, "--json")[1])["id"] for text in texts)
+    assert f"contradicts {redis}" in gitmem("facts", "list")[1]
+    gitmem("facts", "supersede", redis, other)
+    assert "contradicts" not in gitmem("facts", "list", "--all")[1]
+    assert "contradicts" not in gitmem("facts", "show", memcached)[1]
