@@ -542,6 +542,8 @@ def shim(host: Host, payload: dict) -> None:
 @pytest.mark.slow
 def test_ten_sessions_at_once_two_of_them_in_linked_work_trees(host, tmp_path, bare_git, environ):
     """Some deliver through the shell, some through gitmem, some both; each turn is one commit, in its project."""
+    (host.project / ".git" / "info" / "exclude").write_text("/.gitmem/\n")  # as `gitmem init` does
+    bare_git(host.project, "commit", "-q", "--allow-empty", "-m", "first")
     folders = [host.project] * 8
     for name in ("linked one", "연결"):
         bare_git(host.project, "worktree", "add", "-q", "--detach", str(tmp_path / name))
