@@ -25,7 +25,7 @@ _TIMEOUT = 10_000  # milliseconds
 _INJECTED = re.compile(r"<(hook_context|session_context)>.*?</\1>\s*", re.DOTALL)
 _WRAPPED = re.compile(r"</?untrusted_context>\n?|^Process Group PGID: [0-9]+\n?", re.MULTILINE)
 _EXIT = re.compile(r"^Exit Code: (?!0$)[0-9]+$", re.MULTILINE)
-_PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: ", re.DOTALL | re.MULTILINE)
+_PRINTED = re.compile(r"\AOutput: (?P<output>.*?)\n?^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE)
 # Gemini's tools by the names under which files and commands are looked for.
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "replace": "Edit"}
 _MOST_BYTES = 10_000_000  # of the list of projects
@@ -65,9 +65,11 @@ def _read(payload: Payload) -> Payload | None:
 
 
 def _printed(said: str) -> str:
-    """Return what a command printed, of the report on a command that failed."""
+    """Return what a command printed, of the report on a command that failed; its exit code if it printed nothing."""
     found = _PRINTED.match(said)
-    return found["output"] if found else said
+    if not found:
+        return said
+    return f"Exit code {found['code']}" if found["output"] in {"", "(empty)"} else found["output"]
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:

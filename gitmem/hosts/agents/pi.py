@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
-_EXIT = re.compile(r"\n*Command exited with code [0-9]+\s*\Z")  # after what a command printed
+_EXIT = re.compile(r"(?<=\S)\s*\nCommand exited with code [0-9]+\s*\Z")  # after what a command printed
 _MOST_CHARACTERS = 1_000_000  # of the first line of a session
 
 

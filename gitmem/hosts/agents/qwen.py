@@ -23,7 +23,9 @@ _TIMEOUT = 10  # seconds
 _INJECTED = re.compile(r"<(qwen:[a-z-]+-context)>.*?</\1>\s*", re.DOTALL)
 _TOOLS = {"run_shell_command": "Bash", "write_file": "Write", "edit": "Edit", "replace": "Edit"}
 # The report on a command that failed, which names the command and the folder first.
-_PRINTED = re.compile(r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: ", re.DOTALL | re.MULTILINE)
+_PRINTED = re.compile(
+    r"^Output: (?P<output>.*?)\n?^Error: (?P<error>.*?)\n^Exit Code: (?P<code>[0-9]+)", re.DOTALL | re.MULTILINE
+)
 _NOTHING = {"(none)", "(empty)"}
 _DEFERRED = "tool_call"  # a tool that calls another one by its name and arguments
 _EVENTS = (
@@ -65,9 +67,12 @@ def _read(payload: Payload) -> Payload | None:
 
 
 def _printed(said: str) -> str:
-    """Return what a command printed, of the report on a command that failed."""
+    """Return what a command printed, of the report on a command that failed; its exit code if it printed nothing."""
     found = _PRINTED.search(said)
-    return "\n".join(part for part in found.groups() if part not in _NOTHING) if found else said
+    if not found:
+        return said
+    printed = "\n".join(part for part in found.group("output", "error") if part not in _NOTHING)
+    return printed or f"Exit code {found['code']}"
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
