@@ -22,7 +22,8 @@ from gitmem.model.ids import make_id
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import MAX_PACKS, Store
 from gitmem.store.transaction.transact import transact
-from gitmem.store.upkeep.maintenance import ABANDONED_SECONDS, maintain, needed
+from gitmem.store.upkeep.due import is_due
+from gitmem.store.upkeep.maintenance import ABANDONED_SECONDS, maintain
 from tests.own_settings import own_file
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -173,23 +174,23 @@ def test_a_path_s_history_is_indexed(grown):
     assert len(grown.git("log", "--format=%H", "--", "memory.md").split()) == MAX_PACKS + 1
 
 
-def test_it_is_needed_with_many_packs_and_not_afterwards(grown):
+def test_it_is_due_with_many_packs_and_not_afterwards(grown):
     store = grown.open()
-    assert needed(store)
+    assert is_due(store)
     maintain(store)
-    assert not needed(store)
+    assert not is_due(store)
 
 
-def test_it_is_needed_with_many_loose_objects(grown):
+def test_it_is_due_with_many_loose_objects(grown):
     store = grown.open()
     maintain(store)
     names = "".join(f"blob\ndata {len(str(n))}\n{n}\n" for n in range(3000))
     run = ["git", "-c", "fastimport.unpackLimit=100000", "fast-import", "--quiet"]
     subprocess.run(run, cwd=grown.root, input=names.encode(), check=True)
-    assert needed(store)
+    assert is_due(store)
     ids = grown.ids()
     maintain(store)
-    assert not needed(store)
+    assert not is_due(store)
     assert (grown.loose(), grown.ids()) == ([], ids)
 
 
@@ -198,7 +199,7 @@ def test_the_repository_of_a_project_is_never_due(tmp_path, bare_git):
     store = init_store(str(tmp_path), context(), Place.BRANCH).store
     for number in range(MAX_PACKS + 1):
         (tmp_path / ".git" / "objects" / "pack" / f"pack-{number}.pack").touch()
-    assert not needed(store)
+    assert not is_due(store)
 
 
 def test_saves_go_on_meanwhile_and_stay(grown):
