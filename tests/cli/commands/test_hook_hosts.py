@@ -20,7 +20,6 @@ from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.store import Store
 
 RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "payloads"
-MUTATIONS = 1_000
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 
 
@@ -126,8 +125,11 @@ def cut(data: bytes, chance: random.Random) -> bytes:
     return chance.choice([data, data, data, data[:at], data[:at] + b"\xff\0{" + data[at:]])
 
 
+@pytest.mark.parametrize(
+    "mutations", [pytest.param(200, id="some"), pytest.param(1_000, id="thousand", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize("host", [name for name in NAMES if find_host(name).events])
-def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, host, home, environ):
+def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, host, environ, mutations):
     # The plugins of these turn events into Claude Code's payloads; of Cursor and Amp none are recorded.
     paths = sorted(
         (RECORDED / ("claude" if host in {"opencode", "kilo", "pi", "cursor", "amp"} else host)).rglob("[0-9]*.json")
@@ -139,15 +141,15 @@ def test_mutated_payloads_harm_nobody_and_leave_the_store_alone(project, run, ho
     given = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
     spool = HookSpool(str(project / ".gitmem" / ".git" / "gitmem"))
     accepted = 0
-    for number in range(MUTATIONS):
+    for number in range(mutations):
         value = mutated(chance.choice(given), chance)
         if isinstance(value, dict) and value.get("hook_event_name") == "SessionStart":
             value["hook_event_name"] = "Stop"  # a start opens the store and asks git, which takes its time
         said = run(cut(json.dumps(value).encode(), chance), host, chance.choice(events))
         assert said == "" or "gitmem-memory" in said
         if number % 100 == 99:
-            look(Store(str(project / ".gitmem"), Context(environ, str(home), "here", lambda: NOW)))
+            look(Store(str(project / ".gitmem"), Context(environ, environ["HOME"], "here", lambda: NOW)))
             accepted += len(spool.names())
             spool.remove(spool.names())
-    assert accepted > 100
+    assert accepted > mutations // 10
     assert {path for path in project.parent.rglob("*") if ".gitmem" not in path.parts} == seen

@@ -54,20 +54,21 @@ def rich(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
 
 
 @pytest.mark.parametrize(
-    "text",
+    "texts",
     [
-        "memory.md", "Gitmem-Op", "gitmem@localhost", "## Recent Context", "2026-11-21", "kind: memory", "desktop",
-        "# Build", "knowledge", "**Note**", "ada@example.org",
+        ("memory.md", "Gitmem-Op", "gitmem@localhost", "## Recent Context"),
+        ("2026-11-21", "kind: memory", "desktop", "# Build"),
+        ("knowledge", "**Note**", "ada@example.org"),
     ],
-)  # fmt: skip
-def test_what_gitmem_goes_by_is_not_purged_unasked(rich: tuple[Machine, Machine], text: str):
+)
+def test_what_gitmem_goes_by_is_not_purged_unasked(rich: tuple[Machine, Machine], texts: tuple[str, ...]):
     eve, victim = rich
-    path = plant(eve, text)
+    paths = [plant(eve, text, number=number) for number, text in enumerate(texts)]
     old = victim.tip
     done = victim.sync()
     assert victim.store.repository.is_ancestor(old, victim.tip), "no commit has another id"
-    assert [one.path for one in waiting_purges(victim.store)] == [path]
-    assert any(path in notice for notice in done.notices)
+    assert [one.path for one in waiting_purges(victim.store)] == paths
+    assert [path for path in paths if not any(path in notice for notice in done.notices)] == []
     own = victim.save("goes on as before")
     assert victim.sync().notices == (), "it is asked once"
     assert own in victim.entries()
