@@ -348,8 +348,8 @@ def test_a_power_cut_at_any_moment(project: Project, victims: Victims, cuts: int
     "command, how",
     [
         ("save", "takes gitmem along"),
-        ("save", "works and takes gitmem along"),
         ("check", "works and takes gitmem along"),
+        pytest.param("save", "works and takes gitmem along", marks=pytest.mark.slow),
         pytest.param("check", "takes gitmem along", marks=pytest.mark.slow),
     ],
 )

@@ -74,7 +74,7 @@ def _daily(clone: Project) -> str:
     return "\n".join(text for path, text in clone.files().items() if path.startswith("daily/"))
 
 
-@sampled(alone=113, slow=9)
+@sampled(alone=223, slow=9)
 def test_a_sync(clones: Callable[[int], list[Project]], victims: Victims, remote: Path, how: str, every: int):
     first, second = clones(2)
 
