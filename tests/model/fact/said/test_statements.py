@@ -36,6 +36,8 @@ def stated(prompt: str, answer: str = "") -> list[tuple[str, str, str]]:
         ("The webhook endpoint is at POST /webhooks/stripe.", "core-logic"),
         ("기억해: 배포는 금요일 오전에만 한다", "rule"),
         ("main 브랜치에 직접 푸시하지 마", "rule"),
+        ("항상 타입 힌트를 써", "rule"),
+        ("커밋하기 전에 반드시 린트를 돌려야 해", "rule"),
         ("모든 엔드포인트는 /api/v2 아래에 있어야 해", "rule"),
         ("금액은 float 쓰지 말고 Decimal로 처리해야 해", "rule"),
         ("나는 짧은 함수가 좋아", "preference"),
@@ -83,6 +85,7 @@ def test_a_statement_that_lasts(said, kind):
         "can't we just use the stdlib parser?",  # nobody agreed
         "그건 하지 마",
         "지금은 푸시하지 마",
+        "왜 항상 에러가 나야 해",
         "이번에는 리뷰 없이 머지하자",
         "아까 말한 대로 해줘",
         "Redis로 하면 뭐가 좋아?",
