@@ -54,9 +54,12 @@ class Clone:
         learn(self.store, session, "claude-code", turns)
 
     def save(self, text: str, kind: MemoryType = MemoryType.DECISION) -> Fact:
+        return find_fact(self.store, self.note(text, kind))
+
+    def note(self, text: str, kind: MemoryType = MemoryType.NOTE) -> str:
         at = self.clock()
-        what = Save(make_id(int(at.timestamp() * 1000), self.context.machine.encode().ljust(7)), at, text, kind)
-        return find_fact(self.store, save(self.store, what).id)
+        event = Save(make_id(int(at.timestamp() * 1000), self.context.machine.encode().ljust(7)), at, text, kind)
+        return save(self.store, event).id
 
     def sync(self) -> None:
         store = self.store
