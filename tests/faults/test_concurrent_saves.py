@@ -178,7 +178,7 @@ def test_killed_again_and_again(project: Project, start: Callable[..., Saver], h
     assert project.kept
 
 
-@pytest.mark.parametrize("seconds, processes", [(2, 2), pytest.param(25, 3, marks=slow)])
+@pytest.mark.parametrize("seconds, processes", [(1, 2), pytest.param(25, 3, marks=slow)])
 @pytest.mark.timeout(600)
 def test_while_a_person_edits(project: Project, start: Callable[..., Saver], seconds: int, processes: int):
     chance = random.Random(3)
@@ -201,7 +201,7 @@ def test_while_a_person_edits(project: Project, start: Callable[..., Saver], sec
     assert project.edits
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(30, marks=slow)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(30, marks=slow)])
 @pytest.mark.timeout(600)
 def test_while_the_repository_is_packed(project: Project, start: Callable[..., Saver], rounds: int):
     """Kill commands, with the git processes they started, at any moment."""

@@ -18,7 +18,7 @@ from gitmem.hosts.shim import script, script_path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are for a POSIX shell")
 ROOT = Path(__file__).resolve().parents[2]
-SESSIONS, TURNS = 6, 2
+SESSIONS, TURNS = 5, 2
 
 
 @pytest.fixture

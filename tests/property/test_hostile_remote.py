@@ -387,7 +387,7 @@ _LOOKS = st.lists(st.sampled_from(LOOKS), max_size=1)
 
 
 @given(remote=hostile(), looks=_LOOKS, how=st.sampled_from([(), (), ("--branch",)]))
-@_settings(16)
+@_settings(12)
 def test_a_sync_with_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list, how: tuple[str, ...]):
     with worlds.copy(*how) as world:
         check(world, remote, looks, world.run)
@@ -406,7 +406,7 @@ def test_a_purge_of_one_statement_is_followed_and_told_and_takes_nothing_else(wo
 
 
 @given(remote=hostile(), looks=_LOOKS)
-@_settings(8)
+@_settings(6)
 def test_a_clone_of_a_hostile_remote(worlds: Worlds, remote: Hostile, looks: list):
     with worlds.copy() as world:
         check_clone(world, remote, looks, world.run)
