@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import sys
 
 from gitmem.machine.beneath import read_regular
 from gitmem.search.files import File, read_file, stat_file
@@ -32,14 +33,19 @@ _EXCLUDES = r"(?im)^\s*excludesfile\s*=\s*\"?([^\"\n]+)"
 _WORTH_CHECKING, _WORTH_BYTES = 50, 1 << 20  # new files, and their bytes, that are checked, which reads whole folders
 
 
+_CRASHES = (3, 14)  # version 0.1.0 of the bindings ends this Python and later ones by a segmentation fault
+
+
 class BindingsMissingError(Exception):
-    """The bindings are not installed."""
+    """The bindings are not installed, or crash this Python."""
 
 
 class BindingsScanner:
     """Searches with `ripgrep-python`; the folder `private` keeps the list of files that the bindings miss."""
 
     def __init__(self, private: str, home: str) -> None:
+        if sys.version_info >= _CRASHES:
+            raise BindingsMissingError
         try:
             from pyripgrep import Grep
         except ImportError as error:

@@ -27,7 +27,13 @@ def make_bindings(tmp_path):
     try:
         return BindingsScanner(str(tmp_path), str(tmp_path / "home"))
     except BindingsMissingError:
-        pytest.skip("the ripgrep bindings have no wheel for this machine")
+        pytest.skip("the ripgrep bindings have no wheel for this machine, or crash this Python")
+
+
+def test_bindings_that_would_crash_python_are_not_loaded(monkeypatch, tmp_path):
+    monkeypatch.setattr(sys, "version_info", (3, 14, 0, "final", 0))
+    with pytest.raises(BindingsMissingError):
+        BindingsScanner(str(tmp_path), str(tmp_path / "home"))
 
 
 @pytest.fixture(params=[make_bindings, make_rg, lambda _: PythonScanner()], ids=["bindings", "rg", "re"])
