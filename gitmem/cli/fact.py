@@ -100,7 +100,7 @@ def fact_value(fact: Fact, stale: Sequence[str]) -> dict[str, object]:
 
 
 def as_it_stands(fact: Fact, statuses: Mapping[str, Status]) -> Fact:
-    """Return a fact that names as contradictions only those that wait; an ended one may still be in its file."""
+    """Return a fact without the settled contradictions that its file may still name."""
     return fact._replace(review=statuses[fact.id].disputes) if fact.id in statuses else fact
 
 
