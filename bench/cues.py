@@ -33,7 +33,7 @@ from pathlib import Path
 from gitmem.machine.context import Context
 from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.sessions.replay import find_transcripts, replay
-from gitmem.memory.start.start import session_start
+from gitmem.memory.start.start import start_parts, start_text
 from gitmem.model.session.entries import relative_files
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.replay import hook_events
@@ -73,7 +73,7 @@ def hits(store: Store, query: str) -> str:
 
 def look(store: Store, turns: list[Turn], terms: set[str], files: set[str]) -> dict[str, object]:
     """Return how many of these cues are in the start text and in the best hits."""
-    start = session_start(store, (), None, ())
+    start = start_text(store, start_parts(store, (), None, ()))
     query = " ".join(sorted(word for stem, word in keywords(first_request(turns)) if stem in terms))
     by_terms = hits(store, query)
     told = {term for term in terms if term in stems(start)} | {name for name in files if name in start}

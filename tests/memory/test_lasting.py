@@ -10,7 +10,6 @@ import pytest
 from gitmem.memory.capture.turns import capture_turn
 from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.memory.save.save import drain, save
-from gitmem.memory.start.start import session_start
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.holds import Standing, what_holds
 from gitmem.model.session.turns import Turn
@@ -18,6 +17,7 @@ from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.undo import undo
 from gitmem.store.store import Store
 from gitmem.store.transaction.transact import transact
+from tests.started import session_start
 
 LASTING = [kind for kind in MemoryType if kind.lasts]
 

@@ -16,7 +16,6 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from gitmem.errors import GitmemError
 from gitmem.memory.capture.turns import capture_turn
 from gitmem.memory.facts.edit import confirm, edit, retire, supersede_fact
-from gitmem.memory.start.start import session_start
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.holds import what_holds
@@ -26,6 +25,7 @@ from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.undo import undo
 from gitmem.store.transaction.transact import transact
 from tests.memory.facts.test_edit import Clone
+from tests.started import session_start
 
 TEXTS = ("Use alpha for caching.", "Use bravo for caching.", "Deploys go by charlie.", "The delta importer is slow.")
 SAID = ("We decided to use juliett for the queue.", "Please rename the old handler.")

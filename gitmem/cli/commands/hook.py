@@ -208,7 +208,7 @@ def _answer_start(
     folder = cwd if isinstance(cwd, str) and os.path.isabs(cwd) else door.cwd
     with ProjectQuestions(folder, door.environ) as questions:
         from gitmem.memory.capture.pending import glance, with_last_answers
-        from gitmem.memory.start.start import MARKER, session_goes_on, session_start
+        from gitmem.memory.start.start import MARKER, session_goes_on, start_parts, start_text
 
         store = _open(door, root)
         found = glance(store)
@@ -216,13 +216,15 @@ def _answer_start(
         kept = payload.get("source") in _STILL_KNOWN or payload.get("hook_event_name") != _ANSWERED
         known = kept and isinstance(transcript, str) and _knows(transcript, MARKER)
         stands = _stands(store, payload, found)
+        ids: tuple[str, ...] = ()
         if known:
             text = session_goes_on(stands)
         else:
             turns = with_last_answers(found) if found and not late() else ()
             pending, offer = _pending(store) if found and not late() else ((), "")
             state = None if late() else questions.answer()
-            text = session_start(store, turns, state, pending, late, stands=stands, offer=offer)
+            shown = start_parts(store, turns, state, pending, late, stands=stands, offer=offer)
+            text, ids = start_text(store, shown), tuple(one for part in shown for one in part.ids)
             if late() or not found:
                 _log(
                     door,
@@ -230,20 +232,20 @@ def _answer_start(
                 )
         if text:
             print(json.dumps(answer(text), ensure_ascii=False), file=door.out, flush=True)
-            _note_start(store, payload, text)
+            _note_start(store, payload, text, ids)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
 
 
-def _note_start(store: Store, payload: dict[str, object], text: str) -> None:
-    """Note what a session was told at its start, for `gitmem stats`."""
+def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[str, ...]) -> None:
+    """Note what a session was told at its start: for `gitmem stats`, and so that no prompt is told it again."""
     from gitmem.memory.guide.asked import note_asked
     from gitmem.memory.guide.given import START, Given
 
     session = payload.get("session_id")
     name = session if isinstance(session, str) else ""
-    note_asked(store, Given(store.context.clock(), name, START, ()), text)
+    note_asked(store, Given(store.context.clock(), name, START, ids), text)
 
 
 def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:

@@ -24,11 +24,11 @@ SEARCH, RECALL, GET = "search", "recall", "get"
 HOWS = (START, PROMPT, ERROR, GUIDE, SEARCH, RECALL, GET)
 ASKED = (PROMPT, ERROR, GUIDE, SEARCH, RECALL)  # what may have no answer
 CAME, MENDED = "came", "mended"
-_TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not told a memory again
+TOLD = frozenset({PROMPT, ERROR, GUIDE, RECALL})  # occasions after which a session is not told a memory again
 _SUFFIX = ".jsonl"
 _KEPT = timedelta(days=90)
 _MAX_BYTES = 1_000_000  # of a day's file; a line has 200
-_MAX_IDS = 12
+_MAX_IDS, _MAX_AT_START = 12, 60
 
 
 class Given(Value):
@@ -83,7 +83,8 @@ class Notes(Value):
 
 def record(private: str, given: Given) -> None:
     """Record a text given to a session; if the file cannot be written, the session may get it again."""
-    line: dict[str, object] = {"session": given.session, "how": given.how, "ids": list(given.ids[:_MAX_IDS])}
+    most = _MAX_AT_START if given.how == START else _MAX_IDS
+    line: dict[str, object] = {"session": given.session, "how": given.how, "ids": list(given.ids[:most])}
     line["tokens"] = given.tokens
     line |= {name: value for name, value in (("names", list(given.names)), ("ms", given.ms)) if value}
     _note(private, given.at, given.at, line)
@@ -101,12 +102,12 @@ def record_mended(private: str, now: datetime, mended: Mended) -> None:
     _note(private, now, mended.at, {**line, "commands": mended.commands})
 
 
-def known_to(private: str, session: str, now: datetime) -> set[str]:
-    """Return the ids of the memories that a session was told today or the day before."""
+def known_to(private: str, session: str, now: datetime, hows: frozenset[str] = TOLD) -> set[str]:
+    """Return the ids of the memories that a session was told on these occasions, today or the day before."""
     days = (now.date() - timedelta(days=1), now.date())
     names = [f"{day.isoformat()}{_SUFFIX}" for day in days]
     lines = _read(private, names, session.encode())
-    return {id_ for line in lines if line.get("session") == session and line.get("how") in _TOLD for id_ in _ids(line)}
+    return {id_ for line in lines if line.get("session") == session and line.get("how") in hows for id_ in _ids(line)}
 
 
 def all_given(private: str) -> Iterator[Given]:

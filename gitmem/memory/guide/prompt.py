@@ -9,7 +9,7 @@ import re
 
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
-from gitmem.memory.guide.given import PROMPT, Given, known_to
+from gitmem.memory.guide.given import PROMPT, START, Given, known_to
 from gitmem.model.learned.task import TaskType, classify, follows_up
 from gitmem.model.session.fields import OUTCOME, split_fields
 from gitmem.model.session.noise import human_text, is_trivial
@@ -79,17 +79,23 @@ class Told(Value):
 def tell_prompt(store: Store, session: str, prompt: str) -> str:
     """Return memories of a prompt's subject, and record question and answer; "" without a clear match.
 
-    A session is told a memory once, and is not told its own entries.
+    A session is told a memory once, at its start or at a prompt, and is not told its own entries.
     """
     now = store.context.clock()
-    answer = remembered(store, prompt, session, known_to(store.private, session, now))
+    started = known_to(store.private, session, now, frozenset({START}))
+    answer = remembered(store, prompt, session, known_to(store.private, session, now), started)
     if _typed(prompt):
         note_asked(store, Given(now, session, PROMPT, answer.ids), answer.text)
     return answer.text
 
 
-def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str] = ()) -> Told:
-    """Return memories of a prompt's subject in at most `TOKENS`, without those whose ids are in `known`."""
+def remembered(
+    store: Store, prompt: str, session: str = "", known: Iterable[str] = (), started: Collection[str] = ()
+) -> Told:
+    """Return memories of a prompt's subject in at most `TOKENS`, without those whose ids are in `known`.
+
+    Of those in `started`, which the session was told at its start, only what that left out is told.
+    """
     typed = _typed(prompt)
     if not typed:
         return Told("", ())
@@ -110,7 +116,7 @@ def remembered(store: Store, prompt: str, session: str = "", known: Iterable[str
         and not hit.path.startswith(_LINKS)
         and not _came_to_nothing(hit)
     ]
-    pieces = list(_pieces(new[:_MEMORIES], query, room))
+    pieces = list(_pieces(store, new, query, room, started))
     if advice:
         from gitmem.memory.guide.advice.short import without_repeats
 
@@ -179,11 +185,19 @@ def _handle(hit: Hit) -> str:
     return hit.entry or f"{hit.path}:{hit.start}"
 
 
-def _pieces(hits: Iterable[Hit], query: str, tokens: int) -> Iterator[tuple[Hit, str]]:
+def _pieces(
+    store: Store, hits: Sequence[Hit], query: str, tokens: int, started: Collection[str]
+) -> Iterator[tuple[Hit, str]]:
     """Yield each memory with its heading and text, as long as there is room."""
+    told: dict[str, list[str]] = {}
+    if started:
+        from gitmem.memory.guide.repeated import told_lines, told_whole, without_told
+
+        hits = [hit for hit in hits if not told_whole(hit, started)]
+        told = told_lines(store, hits[:_MEMORIES], started)
     needles = needles_of(query)
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
-    for hit, share in zip(hits, _SHARES, strict=False):
+    for hit, share in zip(hits[:_MEMORIES], _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"
         room = int(left * share) - estimate_tokens(head) - 2
         if room < _LEAST_ROOM:
@@ -191,6 +205,8 @@ def _pieces(hits: Iterable[Hit], query: str, tokens: int) -> Iterator[tuple[Hit,
         text = bare_text(hit.text)
         if estimate_tokens(text) > room:
             text = excerpt(text, needles, room)
+        if hit.entry in told:
+            text = without_told(text, told[hit.entry], needles)
         if text:
             piece = f"{head}\n{cannot_close(text)}"
             left -= estimate_tokens(piece) + 1

@@ -40,7 +40,7 @@ _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 
 
 class ChosenFacts(Value):
-    """Lines for the start text; `texts` are their descriptions after `normalized`.
+    """Lines for the start text, with `ids`, a fact each; `texts` are their descriptions after `normalized`.
 
     `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
     facts. `current` are all facts in force; `marks` mark other texts about any fact.
@@ -52,6 +52,7 @@ class ChosenFacts(Value):
     settled: frozenset[str]
     marks: Marks
     current: tuple[Fact, ...] = ()
+    ids: tuple[str, ...] = ()
 
 
 def choose_facts(store: Store, recent: str, project: ProjectState | None, late: Late = never) -> ChosenFacts:
@@ -90,6 +91,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
         settled,
         marks,
         tuple(current),
+        tuple(group[0].id for group in groups),
     )
 
 

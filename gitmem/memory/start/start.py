@@ -38,6 +38,7 @@ _RECENT = 6_000  # characters at the end of memory.md, for the subject of the pr
 _MOST_EARLIER = 40  # entries before the last lines that are told by their first line
 _MAX_PENDING = 3
 _MARK = re.compile(r" \^[0-9a-z]{1,10}([0-9a-z]{10})\r?$", re.MULTILINE)  # an id's digest
+_ID = re.compile(r" \^([0-9a-z]{11,20})\r?$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
 # Of an entry: day and minute, a label that says more than its section does, tags.
@@ -59,21 +60,6 @@ _MORE = (
     "More of it: `gitmem search WORDS` finds what was said or done, `gitmem show` prints memory.md, `gitmem log` what "
     "was saved when, `gitmem show DATE` a day, `gitmem blame memory.md` who learned a line."
 )
-
-
-def session_start(
-    store: Store,
-    unsaved: Sequence[Turn],
-    project: ProjectState | None,
-    pending: Sequence[str],
-    late: Late = never,
-    *,
-    stands: str = "",
-    offer: str = "",
-) -> str:
-    """Return the text a session starts with; "" if memory is empty. See `start_parts`."""
-    shown = start_parts(store, unsaved, project, pending, late, stands=stands, offer=offer)
-    return start_text(store, shown)
 
 
 def start_text(store: Store, shown: Sequence[Shown]) -> str:
@@ -104,17 +90,18 @@ def start_parts(
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
     open_issues = _entries(body, issues, facts.settled)[::-1]
     end, earlier = _end(body, list(filter(None, (decisions, issues))), facts.marks)
+    settled = _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1]
     parts = [
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        *_newest_summary(store, facts.texts.union(map(_statement, open_issues)), facts.marks),
-        Part("Facts", facts.lines, share=config.facts_percent),
+        *_newest_summary(store, facts.texts.union(_statement(text) for text, _ in open_issues), facts.marks),
+        Part("Facts", facts.lines, share=config.facts_percent, ids=facts.ids),
         Part(TITLE, own_lines(store, facts.current, late), share=SHARE),
         *current_concept(store, body, facts.marks, late),
-        Part(CORE_DECISIONS, _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1], share=30),
-        Part(KNOWN_ISSUES, open_issues, share=15),
-        Part("The end of memory.md", end, keep_last=True),
+        _part_of(CORE_DECISIONS, settled, share=30),
+        _part_of(KNOWN_ISSUES, open_issues, share=15),
+        _part_of("The end of memory.md", end, keep_last=True),
         Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
         Part("Sync with other machines", tuple(failures(store.private))),
         Part("Before the end of memory.md, a line each", earlier, keep_last=True),
@@ -148,18 +135,28 @@ def _safe(part: Part) -> Part:
     return part._replace(title=cannot_close(part.title), pieces=tuple(map(cannot_close, part.pieces)))
 
 
+def _part_of(title: str, entries: Sequence[tuple[str, str]], *, share: int = 100, keep_last: bool = False) -> Part:
+    """Return a part that tells these entries, each with its id."""
+    return Part(title, tuple(text for text, _ in entries), share, keep_last, tuple(one for _, one in entries))
+
+
 def _entries(
     body: str, section: Section | None, without: frozenset[str], told: frozenset[str] = frozenset()
-) -> tuple[str, ...]:
-    """Return the entries of a section, and other lines a person wrote there, without ids.
+) -> list[tuple[str, str]]:
+    """Return the entries of a section with their ids, and other lines a person wrote there, with "".
 
     Entries whose digest is in `without`, or whose statement is in `told`, are left out.
     """
     if section is None:
-        return ()
+        return []
     pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[section.body : section.end])]
-    entries = [without_ids(piece) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
-    return tuple(_brief(entry) for entry in entries if _statement(entry) not in told)
+    entries = [(without_ids(piece), _id_of(piece)) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
+    return [(_brief(text), identifier) for text, identifier in entries if _statement(text) not in told]
+
+
+def _id_of(piece: str) -> str:
+    found = _ID.search(piece)
+    return found[1] if found else ""
 
 
 def _brief(piece: str) -> str:
@@ -172,8 +169,8 @@ def _statement(entry: str) -> str:
     return normalized(_HEAD.sub("", entry, count=1))
 
 
-def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the last lines of `memory.md` in whole entries, and of earlier entries the first line each.
+def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[list[tuple[str, str]], tuple[str, ...]]:
+    """Return the last lines of `memory.md` in whole entries with their ids, and of earlier ones the first line each.
 
     Both are without these sections, with marks on ended facts.
     """
@@ -185,11 +182,11 @@ def _end(body: str, without: Sequence[Section], marks: Marks) -> tuple[tuple[str
     while first and lines < LAST_LINES:
         first -= 1
         lines += pieces[first].count("\n") + 1
-    entries = (piece for piece in pieces[first:] if not piece.startswith("#"))
+    entries = [(_shown(piece, marks), _id_of(piece)) for piece in pieces[first:] if not piece.startswith("#")]
     earlier = (
         piece.partition("\n")[0] for piece in pieces[max(first - _MOST_EARLIER, 0) : first] if _HEAD.match(piece)
     )
-    return tuple(_shown(entry, marks) for entry in entries), tuple(_shown(line, marks) for line in earlier)
+    return entries, tuple(_shown(line, marks) for line in earlier)
 
 
 def _shown(entry: str, marks: Marks) -> str:

@@ -14,22 +14,25 @@ class Part(Value):
     """A part of the context: its title and its pieces in reading order.
 
     `share` is the percentage of the budget it may take. Pieces that do not fit are dropped from the end, or with
-    `keep_last` from the beginning, as in a log whose newest entries are last.
+    `keep_last` from the beginning, as in a log whose newest entries are last. `ids` are the memories that the pieces
+    tell, piece by piece, "" for a piece without one; empty if no piece has one.
     """
 
     title: str
     pieces: tuple[str, ...]
     share: int = 100
     keep_last: bool = False
+    ids: tuple[str, ...] = ()
 
 
 class Shown(Value):
-    """A part of the printed context: its text, the number of its pieces, and of those there were."""
+    """A part of the printed context: its text, the number of its pieces, and of those there were, and their ids."""
 
     title: str
     text: str
     pieces: int
     of: int
+    ids: tuple[str, ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -57,17 +60,19 @@ def joined(lead: str, shown: Sequence[Shown], close: str) -> str:
 def _part(part: Part, budget: int) -> Shown:
     head = f"## {part.title}"
     left = budget - estimate_tokens(head) - 2
-    kept = _that_fit(part.pieces[::-1], left)[::-1] if part.keep_last else _that_fit(part.pieces, left)
-    return Shown(part.title, "\n".join([head, *kept]), len(kept), len(part.pieces))
+    pieces = list(zip(part.pieces, part.ids or ("",) * len(part.pieces), strict=True))
+    kept = _that_fit(pieces[::-1], left)[::-1] if part.keep_last else _that_fit(pieces, left)
+    text = "\n".join([head, *(piece for piece, _ in kept)])
+    return Shown(part.title, text, len(kept), len(pieces), tuple(one for _, one in kept if one))
 
 
-def _that_fit(pieces: Sequence[str], budget: int) -> list[str]:
-    """Return the first pieces that fit; a piece larger than the whole budget is skipped."""
+def _that_fit(pieces: Sequence[tuple[str, str]], budget: int) -> list[tuple[str, str]]:
+    """Return the first pieces that fit, with their ids; a piece larger than the whole budget is skipped."""
     kept, left = [], budget
-    for piece in pieces:
+    for piece, identifier in pieces:
         size = estimate_tokens(piece + "\n")
         if size <= left:
-            kept.append(piece)
+            kept.append((piece, identifier))
             left -= size
         elif size <= budget:
             break

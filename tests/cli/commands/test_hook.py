@@ -683,7 +683,7 @@ import sys, time
 from gitmem.cli.commands import hook
 import gitmem.memory.start.start as context
 hook.LONGEST_SECONDS = 0.2
-context.session_start = lambda *_, **__: time.sleep(90)
+context.start_parts = lambda *_, **__: time.sleep(90)
 from gitmem.cli.door import real_door
 hook.hook(["hook", "claude"], real_door())
 raise SystemExit("it was waited for")

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.memory.capture.pending import look, with_last_answers
-from gitmem.memory.start.start import session_start
+from tests.started import session_start
 
 if TYPE_CHECKING:
     from tests.memory.conftest import Recorder

@@ -12,10 +12,10 @@ from gitmem.memory.concepts.group import find_concept, group, merge, split
 from gitmem.memory.concepts.index import known_concepts
 from gitmem.memory.exchanges.offline import save_exchanges
 from gitmem.memory.sessions.replay import replay
-from gitmem.memory.start.start import session_start
 from gitmem.model.session.turns import Turn
 from gitmem.store.history.undo import undo
 from gitmem.store.store import Store
+from tests.started import session_start
 
 
 def worked(desk, session: str, *tasks: tuple[str, str, str], later=timedelta(0)) -> list[Turn]:

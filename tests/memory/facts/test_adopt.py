@@ -10,10 +10,10 @@ import pytest
 
 from gitmem.memory.facts.adopt import adopt, fingerprint
 from gitmem.memory.facts.edit import retire
-from gitmem.memory.start.start import session_start
 from gitmem.model.fact.holds import in_force
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.store import Store
+from tests.started import session_start
 
 THEIRS = """---
 name: prefers-korean

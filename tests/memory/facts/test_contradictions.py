@@ -11,7 +11,6 @@ from gitmem.llm.embedders import make_embedder
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.facts.settle import Holds, settle
 from gitmem.memory.sessions.background import tend
-from gitmem.memory.start.start import session_start
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
 from gitmem.model.fact.holds import in_force, what_holds
@@ -21,6 +20,7 @@ from gitmem.store.headers.facts import known_facts
 from gitmem.store.review.pairs import waiting_pairs
 from gitmem.store.store import Store
 from tests.own_settings import own_settings
+from tests.started import session_start
 
 
 def session(desk, number: int, prompt: str, *, days: int = 1) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.memory.guide.given import all_given, known_to
+from gitmem.memory.guide.given import START, Given, all_given, known_to, record
 from gitmem.memory.guide.prompt import TOKENS, remembered, tell_prompt
+from gitmem.memory.start.start import start_parts
 from gitmem.text.tokens import estimate_tokens
 
 ASKED = "How did we stop the Redis timeouts of the checkout service?"
@@ -119,3 +120,38 @@ def test_a_request_that_nothing_came_of_is_not_told(day):
 
 def test_who_asks_whether_something_was_done_asks(day):
     assert "max_connections" in remembered(day.store, "Did we fix the Redis timeouts of checkout?").text
+
+
+def started(day, session="s-1"):
+    """Give a session its start text, and record what it told."""
+    ids = tuple(one for part in start_parts(day.store, (), None, ()) for one in part.ids)
+    record(day.store.private, Given(day.clock.now, session, START, ids, 100))
+    return ids
+
+
+def test_a_prompt_is_not_told_what_the_start_told_in_the_same_words(day):
+    note = "- [2026-11-19 10:00:00] **Note**: The checkout service had Redis timeouts, a pool of 50 stopped them."
+    memory = Path(day.store.root, "memory.md")
+    memory.write_text(f"## Recent Context\n\n{note} ^01kaqmn5z2abcdefghjk\n", "utf-8")
+    log = Path(day.store.root, "daily/2026/11/2026-11-20.md")
+    log.write_text(log.read_text("utf-8").partition("- [10:00:00]")[0], "utf-8")
+    assert "a pool of 50" in tell_prompt(day.store, "s-2", ASKED)
+
+    assert started(day) == ("01kaqmn5z2abcdefghjk",)
+    assert tell_prompt(day.store, "s-1", ASKED) == ""
+
+
+def test_of_an_exchange_that_the_start_told_in_short_a_prompt_is_told_the_rest(day):
+    short = "- [2026-11-20 10:00:00] **Exchange** #1b4e51f0: The checkout service has Redis timeouts ^x4f7k2m9q0x\n"
+    Path(day.store.root, "memory.md").write_text(f"## Recent Context\n\n{short}", "utf-8")
+    assert "The checkout service has Redis timeouts" in remembered(day.store, ASKED).text
+    assert "x4f7k2m9q0x" in started(day)
+
+    told = tell_prompt(day.store, "s-1", ASKED)
+    assert "`max_connections=50` stopped the timeouts" in told
+    assert "The checkout service has Redis timeouts" not in told
+
+    whole = "  Done: The Redis pool of the checkout service is too small: `max_connections=50` stopped the timeouts.\n"
+    Path(day.store.root, "memory.md").write_text(f"## Recent Context\n\n{short}{whole}", "utf-8")
+    started(day, "s-3")
+    assert "max_connections" not in tell_prompt(day.store, "s-3", ASKED)

@@ -11,7 +11,6 @@ from gitmem.memory.sessions.background import tend
 from gitmem.memory.start import facts
 from gitmem.memory.start.concept import current_concept
 from gitmem.memory.start.facts import choose_facts
-from gitmem.memory.start.start import session_start
 from gitmem.model.concept import begun, line_of, render_new
 from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
@@ -20,6 +19,7 @@ from gitmem.model.ids import make_id
 from gitmem.model.session.exchange import Exchange
 from gitmem.project.state import ProjectQuestions, ProjectState
 from gitmem.store.headers import cache as headers
+from tests.started import session_start
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ import pytest
 
 from gitmem.memory.facts.edit import retire
 from gitmem.memory.start.own import TITLE
-from gitmem.memory.start.start import session_start
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.text.tokens import estimate_tokens
 from tests.memory.start.test_start import titles
+from tests.started import session_start
 
 
 @pytest.fixture

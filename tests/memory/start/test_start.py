@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.memory.save.save import save
-from gitmem.memory.start.start import MARKER, session_start
+from gitmem.memory.start.start import MARKER
 from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.fact import FactKind, make_fact
@@ -18,6 +18,7 @@ from gitmem.project.state import ProjectState
 from gitmem.store.store import Store
 from gitmem.text.tokens import estimate_tokens
 from tests.own_settings import own_settings
+from tests.started import session_start
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 PROJECT = ProjectState("/home/dev/project", "main", 2, ("abc1234 Fix <b>x</b>", "def5678 한글 커밋"))

@@ -7,7 +7,6 @@ import pytest
 
 from gitmem.memory.facts.edit import find_fact, retire
 from gitmem.memory.save.save import save
-from gitmem.memory.start.start import session_start
 from gitmem.memory.summaries.now import as_of_now
 from gitmem.memory.summaries.offline import (
     archive_summaries,
@@ -27,6 +26,7 @@ from gitmem.store.headers.facts import marked
 from gitmem.store.history.undo import undo
 from gitmem.store.transaction.transact import transact
 from tests.own_settings import own_settings
+from tests.started import session_start
 
 SMALL = "rotation:\n  threshold_tokens: 400\n  carryover_tokens: 100\n"
 

@@ -16,11 +16,11 @@ from gitmem.legacy.migrate import migrate
 from gitmem.legacy.plan import SourceKind
 from gitmem.legacy.read import Source
 from gitmem.memory.save.save import save
-from gitmem.memory.start.start import session_start
 from gitmem.memory.summaries.offline import pending_archives, read_summary
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.tiers.rotation import tail_of_lines
 from gitmem.text.tokens import estimate_tokens, tokens_of_size
+from tests.started import session_start
 
 KB = 1000
 

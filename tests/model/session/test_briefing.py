@@ -9,7 +9,7 @@ from gitmem.text.tokens import estimate_tokens
 
 PIECES = st.lists(st.text(min_size=1, max_size=60).map(lambda text: text.replace("\n", " ")), max_size=8).map(tuple)
 PARTS = st.lists(
-    st.builds(Part, st.text("abc 한", max_size=10), PIECES, st.integers(1, 100), st.booleans()), max_size=6
+    st.builds(Part, st.text("abc 한", max_size=10), PIECES, st.integers(1, 100), st.booleans(), st.just(())), max_size=6
 )
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from gitmem.cli import door as doors
-from gitmem.memory.start.start import session_start
 from gitmem.store.setup.remotes import add_remote
 from gitmem.store.sync.attempts import SyncRecord, failures, is_due, read_records, write_record
 from gitmem.store.upkeep import background
 from tests.own_settings import own_settings
+from tests.started import session_start
 
 
 @pytest.fixture
