@@ -69,7 +69,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     kind = kind_of(task, error)
     work = _running(store, session)
     hits = _fitting(store, task) if task.strip() else []
-    episodes = ranked_episodes(store, hits)[:EPISODES]
+    episodes = ranked_episodes(store, hits, first=classify(task))[:EPISODES]
     files = episodes[0].episode.files if episodes else ()
     project = list(of_project(store, task, kind, files)) if task.strip() else []
     person = list(_of_person(store, task)) if task.strip() else []

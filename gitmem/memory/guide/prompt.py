@@ -10,7 +10,7 @@ import re
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import PROMPT, START, Given, known_to
-from gitmem.model.learned.task import TaskType, classify, follows_up
+from gitmem.model.learned.task import TaskType, classify, follows_up, remarks
 from gitmem.model.session.fields import OUTCOME, split_fields
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.search.engine import answer
@@ -64,7 +64,7 @@ class Least(Value):
 
 # Calibrated with `python bench/false_alarms.py`: a question wants an answer, an order mostly needs none.
 ASKED = Least(0.25, 4.5, 2)
-ORDERED = Least(0.35, 9.0, 3)
+ORDERED = Least(0.4, 9.0, 3)
 _NAMED = Least(0.1, 3.2, 1)  # of a memory that has an identifier of the question
 _FIRST = 3  # memories of which one answers a question, if any does
 
@@ -101,7 +101,7 @@ def remembered(
         return Told("", ())
     query = plain_query(typed)
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, beside=_EPISODES).hits
-    asks = classify(typed) is TaskType.QUESTION or _REMIND.search(typed) is not None
+    asks = (classify(typed) is TaskType.QUESTION and not remarks(typed)) or _REMIND.search(typed) is not None
     least = ASKED if asks else ORDERED
     known = set(known)
     advice = _advice(store, typed, [] if asks else [hit for hit in hits if reaches(hit, least)], session, known)

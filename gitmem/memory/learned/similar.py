@@ -71,9 +71,16 @@ def similar(
 
 
 def ranked_episodes(
-    store: Store, hits: Sequence[Hit], files: Sequence[str] = (), error: ErrorSignature | None = None
+    store: Store,
+    hits: Sequence[Hit],
+    files: Sequence[str] = (),
+    error: ErrorSignature | None = None,
+    first: TaskType | None = None,
 ) -> list[Ranked]:
-    """Return the episodes among hits, the best first; with `error` those with that error alone."""
+    """Return the episodes among hits, those of type `first` before others, then the best first.
+
+    With `error`, only the episodes with that error are returned.
+    """
     ranks: dict[str, float] = {}
     for hit in hits:
         if hit.path.startswith(f"{FOLDER}/"):
@@ -89,7 +96,7 @@ def ranked_episodes(
             count = all_counts.get(episode.id, Count())
             shared = 1 + _SHARED_FILE * len(set(files) & set(episode.files))
             found.append(Ranked(episode, path, weigh(rank * shared * (like or 1), count), count, like))
-    return sorted(found, key=lambda one: (-one.score, one.path))
+    return sorted(found, key=lambda one: (first not in {None, one.episode.type}, -one.score, one.path))
 
 
 def weigh(rank: float, count: Count) -> float:

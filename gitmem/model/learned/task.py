@@ -71,6 +71,7 @@ _FOLLOW_UP = (
     r"|^[0-9]+[.)]?\s|^(?:네|응|예|아니|그래|좋아|고마워|감사|그리고|근데|그런데|그럼|이제|다시|계속|커밋|푸시)"
     r"|^(?:그거|그건|이거|[0-9]+번)"
 )
+_WORD_OF_QUESTION = r"\b(?:what|why|how|where|when|which|who)\b|[가-힣]"
 _SHORT = 60  # characters: a request that begins in the middle of a talk
 
 
@@ -87,6 +88,13 @@ def follows_up(request: str) -> bool:
     """Return whether a request continues the last task ("still broken", "2번으로", "and commit it")."""
     text = " ".join(request[:MAX_READ].split()).casefold()
     return len(text) <= _SHORT and _re(_FOLLOW_UP).search(text) is not None
+
+
+def remarks(request: str) -> bool:
+    """Return whether a request goes on with the talk, though it ends as a question does ("but it failed, or not?")."""
+    text = " ".join(request[:MAX_READ].split()).casefold()
+    asks = _re(_ASKS).search(text) is not None or _re(_WORD_OF_QUESTION).search(text) is not None
+    return _re(_FOLLOW_UP).search(text) is not None or not asks
 
 
 @cache

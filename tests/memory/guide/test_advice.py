@@ -13,11 +13,13 @@ from gitmem.memory.guide.advice.short import TOKENS as SHORT
 from gitmem.memory.guide.given import all_given
 from gitmem.memory.guide.prompt import MAY_ASK, TOKENS, remembered, tell_prompt
 from gitmem.memory.learned.counts import judge
+from gitmem.memory.learned.similar import ranked_episodes
 from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
 from gitmem.model.learned.episode import Episode, episode_id
 from gitmem.model.learned.episode_file import episode_path, render_episode
 from gitmem.model.learned.task import TaskType
 from gitmem.model.session.outcome import Outcome
+from gitmem.search.engine import answer
 from gitmem.text.tokens import estimate_tokens
 
 TASK = "Add retries with backoff to the CSV importer of the prices feed"
@@ -105,6 +107,25 @@ def test_advice_that_did_not_help_twice_is_not_given_again(past):
 def test_what_may_ask_for_the_project_is_seen_before_anything_is_imported(prompt):
     assert names_project(prompt, kind_of(prompt))
     assert MAY_ASK.search(prompt)
+
+
+def test_a_command_is_asked_for_by_what_is_to_be_run_and_not_by_why():
+    prompt = "how can I install the casks that goreleaser makes so I can test it"
+    assert not names_project(prompt, kind_of(prompt))
+
+
+def test_episodes_of_the_type_of_the_task_come_first(past):
+    asked = PAST._replace(id="e22222222222", session="s-2", type=TaskType.QUESTION, gotchas=("Mind the feed's clock.",))
+    path = Path(past.store.root, episode_path(asked.id, asked.created))
+    path.write_bytes(render_episode(asked))
+    for _ in range(2):
+        judge(past.store, asked.id, helped=True)
+        past.clock.now += timedelta(seconds=1)
+    hits = answer(past.store, TASK, limit=12, beside="episodes").hits
+    assert [one.episode.id for one in ranked_episodes(past.store, hits)] == [asked.id, PAST.id]
+    assert [one.episode.id for one in ranked_episodes(past.store, hits, first=TaskType.FEATURE)] == [PAST.id, asked.id]
+    told = remembered(past.store, TASK).text
+    assert told.index(PAST.id) < told.index(asked.id)
 
 
 def test_how_something_was_done_asks_for_no_command():

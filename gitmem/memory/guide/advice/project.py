@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _LINES = 3  # of one document
 _SHARED = 2  # words of the task that a line has to have
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
+_CLAUSE = re.compile(r"[,;.?!\n]\s|\b(?:so|because|since|before|after|until|unless|which|that)\b", re.IGNORECASE)
 _RUN = re.compile(r"^how\b|\bhow (?:do|to|can|should)\b|\bruns?\b|어떻게|실행|돌려|돌리", re.IGNORECASE)
 
 
@@ -45,7 +46,7 @@ def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) ->
 
 def names_project(task: str, kind: str) -> bool:
     """Return whether a task asks for project knowledge: about a file, a convention, or a command to run."""
-    return kind == "convention" or bool(files_in(task)) or (_RUN.search(task) is not None and bool(purposes_in(task)))
+    return kind == "convention" or bool(files_in(task)) or bool(_purposes(task))
 
 
 def files_in(text: str) -> list[str]:
@@ -55,13 +56,19 @@ def files_in(text: str) -> list[str]:
 
 def _of_commands(commands: Sequence[Command], task: str) -> Iterator[Line]:
     """Yield the commands of a purpose that the task names; one that began to fail is a challenge."""
-    asked = purposes_in(task) if _RUN.search(task) else frozenset()
+    asked = _purposes(task)
     source = (KnowledgeKind.COMMANDS.path,)
     for one in commands:
         for line in command_lines([one], counted=True):
             if any(line.startswith(purpose) for purpose in asked):
                 share = len(one.worked) / len({*one.worked, *one.failed})
                 yield Line(Part.CHALLENGE if one.fails_now else Part.TRY, line, source, round(share, 2))
+
+
+def _purposes(task: str) -> frozenset[str]:
+    """Return what a task asks to run: "how do I test it", not "how do I install it so that I can test it"."""
+    clauses = (clause for clause in _CLAUSE.split(task) if _RUN.search(clause))
+    return frozenset(purpose for clause in clauses for purpose in purposes_in(clause))
 
 
 def _of_files(known: Knowledge, named: Sequence[str]) -> Iterator[Line]:

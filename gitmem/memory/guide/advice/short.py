@@ -6,6 +6,7 @@ from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
 from gitmem.memory.guide.advice.past import EPISODES, of_episodes, useful
 from gitmem.memory.guide.advice.project import names_project, of_project
 from gitmem.memory.learned.similar import ranked_episodes
+from gitmem.model.learned.task import classify
 from gitmem.search.query.query import parse_query
 from gitmem.text.fence import cannot_close
 from gitmem.text.tokens import estimate_tokens
@@ -37,7 +38,7 @@ def advise(store: Store, task: str, hits: Sequence[Hit], session: str, known: Co
     """
     episodes = [
         one
-        for one in useful(ranked_episodes(store, hits))
+        for one in useful(ranked_episodes(store, hits, first=classify(task)))
         if one.episode.id not in known and not (session and one.episode.session[:8] == session[:8])
     ]
     shares: dict[str, float] = {}
