@@ -109,26 +109,33 @@ if [ "$d" ]; then
     true >"$f" || d= ask=1
 fi
 if [ "$d" ]; then
-    cat >>"$f"
-    [ -s "$f" ] || rm -f "$f"
     [ "$h" = late ] && true >"$d/tell-$PPID"
-    # At a turn's end, and at every fifth event of tools, commit the spool in the background.
+    # What a prompt speaks of and what mended an error, gitmem tells, unless the settings say no: `off-…`. These agents
+    # have no event for a tool that failed. Their results say so, which the shell reads: `grep` would be one more process.
+    t=
+    case $gitmem in
+    UserPromptSubmit*) [ -e "$d/off-UserPromptSubmit" ] || t=tell ;;
+    PostToolUseFailure*) [ -e "$d/off-PostToolUseFailure" ] || t=tell ;;
+    PostToolUse.cline | PostToolUse.codex | PostToolUse.copilot | PostToolUse.gemini)
+        [ -e "$d/off-PostToolUseFailure" ] || t=look
+        ;;
+    esac
+    if [ "$t" = look ]; then
+        v=$(cat)
+        printf %s "$v" >>"$f"
+        case $v in *"xit "[Cc]"ode: "[1-9]* | *"xit code "[1-9]* | *"xited with code "[1-9]*) t=tell ;; esac
+    else
+        cat >>"$f"
+    fi
+    [ -s "$f" ] || rm -f "$f"
+    # At a turn's end, and at every fifth event of tools, commit the spool in the background; last, as it takes a core.
     set -- "$d"/*.json
     case $e$(($# % 5)) in
     Stop? | PreCompact? | SessionEnd? | PostToolUse*0)
         find_gitmem && "$g" -C "$p/" hook "$a" --drain </dev/null >/dev/null &
         ;;
     esac
-    # What a prompt speaks of and what mended an error, gitmem tells, unless the settings say no: `off-…`. Of a tool that
-    # failed, Claude Code has an event of its own; others say so in the result.
-    case $gitmem in
-    UserPromptSubmit*) [ -e "$d/off-UserPromptSubmit" ] || h=tell ;;
-    PostToolUseFailure*) [ -e "$d/off-PostToolUseFailure" ] || h=tell ;;
-    PostToolUse.*)
-        [ -e "$d/off-PostToolUseFailure" ] || ! grep -q -e 'Exit [Cc]ode: [1-9]' -e 'exited with code [1-9]' "$f" || h=tell
-        ;;
-    esac
-    [ "$h" = tell ] && find_gitmem && exec "$g" -C "$p/" hook "$a" "$e" --delivered "$f"
+    [ "$t" = tell ] && find_gitmem && exec "$g" -C "$p/" hook "$a" "$e" --delivered "$f"
 elif [ "$ask" ]; then
     find_gitmem && exec "$g" -C "$p" hook "$a" "$e"
 fi

@@ -479,6 +479,38 @@ def test_a_host_that_hears_no_answer_at_prompts_is_answered_with_the_next_event_
     ]
 
 
+@pytest.mark.parametrize("agent", ["gemini", "opencode"])
+def test_every_byte_arrives_also_where_the_shell_reads_the_result(host, project, spool, agent):
+    payload = bytes(range(1, 256)) * 300 + "ŁŃ가👍".encode()
+    host.run(project, payload=payload, host=agent)
+    assert delivered(spool) == [payload]
+
+
+FAILURES = {
+    "cline": "[Command exited with code 2]",
+    "codex": "Exit code: 1",
+    "copilot": "<shellId: 0 completed with exit code 2>",
+    "gemini": "Exit Code: 2",
+}
+
+
+def test_a_tool_that_failed_is_answered_where_only_the_result_says_so(host, project, spool):
+    host.install_gitmem()
+
+    def told(agent: str, result: bytes) -> bytes:
+        for path in spool.glob("*.json"):  # no fifth event, which would drain
+            path.unlink()
+        return host.run(project, payload=result, host=agent)
+
+    for agent, said in FAILURES.items():
+        assert told(agent, said.encode()) == b"answered\n"
+        assert told(agent, b"xit code: 0 Exit") == b""
+    assert told("opencode", b"Exit code: 1") == b""  # its plugin says which event it is
+    (spool / "off-PostToolUseFailure").touch()
+    assert told("gemini", b"Exit Code: 2") == b""
+    assert [call.split("|")[4:6] for call in host.called()] == [[agent, "PostToolUse"] for agent in FAILURES]
+
+
 def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started(host, project, spool):
     host.install_gitmem()
     elsewhere = host.home / "it's here" / "gitmem"
