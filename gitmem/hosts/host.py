@@ -69,6 +69,7 @@ class Host(Value):
     project's transcripts, and `transcript` makes the path of one, of the environment, the home and
     the session's id, for hosts whose payloads name none. `trust` gives the tables by which the host trusts the hooks in
     a file with this path and text, where it asks for that; `note` is what a person has to do once after installing.
+    `slash` is what the host has people type before a command's name.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Host(Value):
     transcript: Callable[[Mapping[str, str], str, str], str] | None = None
     trust: Callable[[str, str], Mapping[str, Mapping[str, object]]] | None = None
     note: str = ""
+    slash: str = "/gitmem:"
 
     def tells_later(self, event: str) -> bool:
         """Return whether this event, by gitmem's name, is answered only with the next prompt."""

@@ -38,6 +38,7 @@ def make_host(name: str, title: str) -> Host:
     return Host(
         name=name,
         title=title,
+        slash="/gitmem/",
         label=name,
         folder=os.path.join(".config", name),
         events={event: event for event in _EVENTS.split()},

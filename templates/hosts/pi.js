@@ -8,7 +8,7 @@ const MOST = 200_000 // characters of a text that are handed over
 
 export default function (pi) {
   let said = "" // what the agent said last
-  let due = true // whether the memory is to be told with the next prompt
+  let due = "startup" // why the memory is to be told with the next prompt, "" if it is not
 
   const call = (event, ctx, more) => {
     const cwd = ctx?.cwd || process.cwd()
@@ -37,17 +37,17 @@ export default function (pi) {
   }
 
   pi.on("session_start", async () => {
-    due = true
+    due = "startup"
   })
   pi.on("session_compact", async () => {
-    due = true
+    due = "compact"
   })
   pi.on("session_before_compact", async (_event, ctx) => {
     call("PreCompact", ctx, { trigger: "auto" })
   })
   pi.on("before_agent_start", async (event, ctx) => {
-    const memory = due ? call("SessionStart", ctx, { source: "startup" }) : ""
-    due = false
+    const memory = due ? call("SessionStart", ctx, { source: due }) : ""
+    due = ""
     said = ""
     call("UserPromptSubmit", ctx, { prompt: text(event.prompt) })
     return memory ? { message: { customType: "gitmem", content: memory, display: false } } : undefined

@@ -193,6 +193,7 @@ CLIENTS = {
         shell=("bash", COMMAND),
         environ={"PI_OFFLINE": "1", "PI_TELEMETRY": "0"},
         settings={
+            ".pi/agent/settings.json": '{"compaction": {"keepRecentTokens": 1}}',  # else it keeps a short session whole
             ".pi/agent/models.json": json.dumps({"providers": {"mock": PI_MODEL}}),
             ".pi/agent/mcp.json": '{"mcpServers": {}}',
         },

@@ -22,6 +22,8 @@ class Answer(NamedTuple):
     tool: str
     given: Json
     model: str
+    tokens: int = 1000
+    """What the request is said to have cost."""
 
     @property
     def key(self) -> str:
@@ -59,8 +61,8 @@ def _message(answer: Answer) -> Json:
     if answer.tool:
         content = {"type": "tool_use", "id": answer.key, "name": answer.tool, "input": answer.given}
     whole = {"id": f"msg_{uuid.uuid4().hex[:20]}", "type": "message", "role": "assistant", "model": answer.model}
-    whole |= {"usage": {"input_tokens": 1000, "output_tokens": 20}, "content": [content], "stop_sequence": None}
-    return whole | {"stop_reason": "tool_use" if answer.tool else "end_turn"}
+    whole |= {"usage": {"input_tokens": answer.tokens, "output_tokens": 20}, "content": [content]}
+    return whole | {"stop_sequence": None, "stop_reason": "tool_use" if answer.tool else "end_turn"}
 
 
 def _message_events(answer: Answer) -> Iterator[Event]:
@@ -93,7 +95,7 @@ def _chat(answer: Answer) -> Json:
         called = {"name": answer.tool, "arguments": json.dumps(answer.given, ensure_ascii=False)}
         message["tool_calls"] = [{"index": 0, "id": answer.key, "type": "function", "function": called}]
     choice = {"index": 0, "message": message, "finish_reason": "tool_calls" if answer.tool else "stop"}
-    usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+    usage = {"prompt_tokens": answer.tokens, "completion_tokens": 20, "total_tokens": answer.tokens + 20}
     begun = {"id": f"chatcmpl-{uuid.uuid4().hex[:20]}", "object": "chat.completion", "created": 0}
     return begun | {"model": answer.model, "choices": [choice], "usage": usage}
 
@@ -124,7 +126,7 @@ def _response(answer: Answer) -> Json:
         given = json.dumps(answer.given, ensure_ascii=False)
         item = {"type": "function_call", "call_id": answer.key, "name": answer.tool, "arguments": given}
     item |= {"id": f"item_{uuid.uuid4().hex}", "status": "completed"}
-    usage = {"input_tokens": 1000, "output_tokens": 20, "total_tokens": 1020}
+    usage = {"input_tokens": answer.tokens, "output_tokens": 20, "total_tokens": answer.tokens + 20}
     whole = {"id": f"resp_{uuid.uuid4().hex}", "object": "response", "created_at": 0, "model": answer.model}
     return whole | {"status": "completed", "output": [item], "usage": usage}
 
@@ -155,7 +157,7 @@ def _gemini(answer: Answer) -> Json:
     if answer.tool:
         part = {"functionCall": {"id": answer.key, "name": answer.tool, "args": answer.given}}
     content = {"role": "model", "parts": [part]}
-    usage = {"promptTokenCount": 1000, "candidatesTokenCount": 20, "totalTokenCount": 1020}
+    usage = {"promptTokenCount": answer.tokens, "candidatesTokenCount": 20, "totalTokenCount": answer.tokens + 20}
     return {"candidates": [{"index": 0, "content": content, "finishReason": "STOP"}], "usageMetadata": usage}
 
 

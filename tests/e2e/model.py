@@ -3,8 +3,8 @@
     python model.py SCRIPT.json LOG.jsonl [PORT]     prints the port it listens on, on the loopback address
 
 It speaks what agents ask models in (dialects.py). SCRIPT has, for words of a prompt, a list of steps: {"tool": NAME,
-"input": {...}} or {"text": "..."}, with "wait" that many seconds later. LOG gets the body of each request, in which a
-test sees what was injected.
+"input": {...}} or {"text": "..."}, with "wait" that many seconds later, with "tokens" said to have cost so many. LOG
+gets the body of each request, in which a test sees what was injected.
 """
 
 from __future__ import annotations
@@ -95,7 +95,8 @@ class Handler(BaseHTTPRequestHandler):
             steps, done = steps_of(said, self.script)
             step = steps[min(done, len(steps) - 1)]
         time.sleep(step.get("wait", 0))
-        return Answer(step.get("text", ""), step.get("tool", ""), step.get("input", {}), body.get("model", ""))
+        said = (step.get("text", ""), step.get("tool", ""), step.get("input", {}))
+        return Answer(*said, body.get("model", ""), step.get("tokens", 1000))
 
     def stream(self, events: Iterable[Event]) -> None:
         self.send_response(200)

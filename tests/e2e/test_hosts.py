@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.hosts.all import find_host
 from tests.e2e.clients import CLIENTS, in_ci
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -75,15 +76,22 @@ class Machine:
         client = CLIENTS[name]
         tool = {"tool": client.shell[0], "input": client.shell[1]}
         script = {FIRST: [tool, {"text": DECIDED}], SECOND: [tool] * client.told_by_a_tool + [{"text": "As before."}]}
+        return self.ask(name, program, script, self.words(name, text))[client.told_by_a_tool]
+
+    def words(self, name: str, text: str) -> list[str]:
+        """Return the words that give an agent a prompt."""
+        return [self.filled(word, text) for word in CLIENTS[name].words]
+
+    def ask(self, name: str, program: list[str], script: dict[str, object], words: list[str]) -> list[str]:
+        """Run an agent with a scripted model; return its requests, without those for a title or a summary."""
+        client = CLIENTS[name]
         (self.folder / "script.json").write_text(json.dumps(script))
         before = len(self.asked())
         environ = {key: self.filled(value) for key, value in client.environ.items()}
         environ["PATH"] = os.pathsep.join((os.path.dirname(program[0]), self.environ["PATH"]))
         model = (sys.executable, str(Path(__file__).with_name("model.py")), str(self.port))
-        words = [self.filled(word, text) for word in client.words]
         self.run(*self.offline, "sh", "-c", SESSION, "sh", *model, *program, *words, model="", **environ)
-        asked = [body for body in self.asked()[before:] if '"tools": [{' in body]  # else it wants a title
-        return asked[client.told_by_a_tool]
+        return [body for body in self.asked()[before:] if '"tools": [{' in body]
 
     def asked(self) -> list[str]:
         """Return the model's requests so far."""
@@ -181,3 +189,41 @@ def test_what_was_decided_with_codex_is_told_to_claude_code(machine, client):
     machine.remember("codex")
     told = machine.prompt("claude", client("claude"), SECOND)
     assert "uv instead of pip" in told
+
+
+@pytest.mark.parametrize("name", in_ci(("claude", "droid", "gemini", "kilo", "opencode", "qwen")))
+def test_a_slash_command_is_run(machine, client, name):
+    program, slash = client(name), find_host(name).slash
+    machine.write_settings(name)
+    machine.run("gitmem", "install", name, "--user", "--yes")
+    by_option = slash == "/gitmem/"  # without a screen these read no command in a prompt
+    words = machine.words(name, "We use uv." if by_option else f"{slash}save We use uv.")
+    words[-1:-1] = ["--command", f"{slash}save"[1:]] * by_option
+    tool, given = CLIENTS[name].shell
+    save = {"tool": tool, "input": given | {"command": "gitmem save --type note 'Saved by a command'"}}
+    machine.ask(name, program, {"Save this to the project's memory": [save, {"text": "Saved."}]}, words)
+    log = machine.run("git", "-C", str(machine.project / ".gitmem"), "log", "--format=%s")
+    assert "Save note: Saved by a command" in log.splitlines()
+
+
+# How a session comes to be compacted and goes on: the runs of the agent, with an option and prompts.
+COMPACTED = {
+    "copilot": (((), FIRST), (("--continue",), "/compact"), (("--continue",), SECOND)),
+    "pi": (((), FIRST, SECOND),),
+}
+
+
+@pytest.mark.hosts
+@pytest.mark.parametrize("name", COMPACTED)
+def test_after_a_compaction_the_memory_is_told_again(machine, client, name):
+    program = client(name)
+    machine.write_settings(name)
+    machine.run("gitmem", "install", name, "--user", "--yes")
+    machine.run("gitmem", "save", "--type", "decision", DECIDED)
+    script = {FIRST: [{"text": "Done.", "tokens": 900_000 if name == "pi" else 1000}]}
+    told = []
+    for option, prompt, *more in COMPACTED[name]:
+        told += machine.ask(name, program, script, [*option, *machine.words(name, prompt), *more])
+    assert [text in told[0] for text in (FIRST, SECOND)] == [True, False]
+    assert SECOND in told[-1]
+    assert [told[at].count("uv instead of pip") for at in (0, -1)] == [1, 1]

@@ -284,7 +284,8 @@ def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
         lines.append(plan.host.note)
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in _paths_of(plan, MCP)]
     if commands := _paths_of(plan, COMMANDS):
-        names = " ".join(f"/gitmem:{os.path.splitext(os.path.basename(path))[0]}" for path in commands)
+        words = (os.path.splitext(os.path.basename(path))[0].removeprefix("gitmem-") for path in commands)
+        names = " ".join(f"{plan.host.slash}{word}" for word in words)
         lines.append(f"You get the commands {names}.")
     if SUMMARIES in parts:
         lines.append("For summaries by the skill memory-rotate, run: gitmem config --user summary.provider host")

@@ -47,7 +47,7 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
         hooks_edit(os.path.join(folder, "settings.json"), command_hooks(HOST, _TIMEOUT)),
         server_edit(os.path.join(folder, "mcp.json"), ("mcpServers", "gitmem"), server),
         *skills(os.path.join(folder, "skills")),
-        *commands(os.path.join(folder, "commands")),
+        *commands(os.path.join(folder, "commands"), apart="-"),  # it names a command after the file alone
     )
 
 
@@ -100,4 +100,5 @@ HOST = Host(
     read=_read,
     records=_records,
     sessions=_sessions,
+    slash="/gitmem-",
 )

@@ -30,10 +30,12 @@ def skills(folder: str) -> Iterator[Shipped]:
             yield Shipped(SKILL, os.path.join(folder, *parts), data)
 
 
-def commands(folder: str, form: Callable[[str], tuple[str, str]] | None = None) -> Iterator[Shipped]:
-    """Yield the slash commands `/gitmem:NAME`; `form` turns the markdown into the host's ending and text."""
+def commands(
+    folder: str, form: Callable[[str], tuple[str, str]] | None = None, apart: str = os.sep
+) -> Iterator[Shipped]:
+    """Yield the slash commands, `gitmem/NAME.md`; `form` turns the markdown into the host's ending and text."""
     for parts, data in _files("commands"):
-        path, text = os.path.join(folder, "gitmem", *parts), data.decode()
+        path, text = os.path.join(folder, f"gitmem{apart}{os.path.join(*parts)}"), data.decode()
         if form is not None:
             ending, text = form(text)
             path = path.removesuffix(".md") + ending

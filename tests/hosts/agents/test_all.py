@@ -30,6 +30,15 @@ def test_a_host_says_who_it_is_and_names_events_that_gitmem_knows(host):
     assert all(is_ours(line) and len(line) <= 160 for line in host.commands().values())
 
 
+@pytest.mark.parametrize(
+    "name, file",
+    [("claude", "/gitmem/save.md"), ("gemini", "/gitmem/save.toml"), ("droid", "/commands/gitmem-save.md")],
+)
+def test_a_command_is_a_file_that_the_host_names_it_after(name, file):
+    items = find_host(name).edits(Place(Scope.USER, "/p", "/h", {}))
+    assert len([item for item in items if Path(item.path).as_posix().endswith(file)]) == 1
+
+
 @BY_NAME
 @pytest.mark.parametrize("before", ["", "own"])
 def test_edits_are_taken_back_to_the_byte(host, before):
