@@ -1,6 +1,7 @@
-"""Documents of the store as a command line names them.
+"""Documents of the store as a command line names them, and what episodes and bug patterns show people.
 
-Tested through `tests/cli/commands/test_show.py`.
+Tested through `tests/cli/commands/test_show.py`, `tests/cli/commands/test_episodes.py` and
+`tests/cli/commands/test_patterns.py`.
 """
 
 from __future__ import annotations
@@ -15,10 +16,15 @@ from gitmem.model.paths import ARCHIVE, check_path
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from gitmem.cli.door import Door
+    from gitmem.model.learned.counts import Count
+    from gitmem.model.learned.episode import Episode
+    from gitmem.model.learned.pattern import BugPattern
     from gitmem.store.store import Store
 
+_SHORTEST = 4  # characters of an episode's id
 FILES = "'gitmem at HEAD --list' lists the files."
 
 
@@ -91,3 +97,130 @@ def find_archive(store: Store, name: str | None) -> str:
     if path not in paths:
         raise NotFoundError(f"There is no archive {name[:100]!r}.", "'gitmem summary list' lists them.")
     return path
+
+
+def show_episode(store: Store, prefix: str, args: argparse.Namespace, door: Door) -> None:
+    """Print the episode whose id begins with a text, with what its task took."""
+    from gitmem.memory.learned.read import counts
+    from gitmem.model.learned.counts import Count
+    from gitmem.text.terminal import plain
+
+    episode, path = find_episode(store, prefix)
+    body = (store.read(path) or b"").decode("utf-8", "replace")
+    value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
+    door.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))))
+
+
+def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
+    """Return the episode whose id begins with a text, and its path.
+
+    Raises:
+        NotFoundError: there is none, or there are several.
+
+    """
+    from gitmem.memory.learned.cleanup import episode_paths
+    from gitmem.memory.learned.read import read_episode
+
+    wanted = prefix.strip().removeprefix("^").casefold()
+    paths = [path for path in episode_paths(store) if path.rpartition("/")[2].startswith(wanted)]
+    episode = read_episode(store, paths[0]) if len(paths) == 1 and len(wanted) >= _SHORTEST else None
+    if episode is None:
+        reason = "More than one episode begins" if len(paths) > 1 else "There is no episode that begins"
+        raise NotFoundError(f"{reason} with {prefix[:80]!r}.", "'gitmem episodes list' lists them with their ids.")
+    return episode, paths[0]
+
+
+def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door) -> None:
+    """Print the bug pattern whose id begins with a text, with related ones and the time until it was mended.
+
+    Raises:
+        NotFoundError: there is none, or there are several.
+
+    """
+    from statistics import mean
+
+    from gitmem.memory.learned.cleanup import episode_paths
+    from gitmem.memory.learned.known import known_patterns
+    from gitmem.memory.learned.read import read_episode
+    from gitmem.model.learned.pattern import related
+    from gitmem.text.terminal import plain
+
+    found = known_patterns(store)
+    named = [one for one in found if one.id.startswith(prefix.strip().removeprefix("^").casefold())]
+    if len(named) != 1:
+        raise NotFoundError(
+            f"There is {'more than one' if named else 'no'} pattern {prefix[:80]!r}.",
+            "'gitmem patterns list' lists them with their ids.",
+        )
+    pattern, others = named[0], related(named[0], found)
+    paths = (path for path in episode_paths(store) if path.rpartition("/")[2].removesuffix(".md") in pattern.episodes)
+    times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
+    seconds = mean(times) if times else None
+    value = {**pattern_value(pattern), "related": [one.id for one in others], "mended_in": seconds}
+    door.answer(args, value, plain("\n".join(_pattern_lines(pattern, others, seconds))))
+
+
+def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:
+    """Return an episode as JSON with stable keys."""
+    return {
+        "id": episode.id,
+        "task": episode.task,
+        "type": episode.type.value,
+        "complexity": episode.complexity,
+        "outcome": episode.outcome.value,
+        "created": episode.created.isoformat(),
+        "files": list(episode.files),
+        "exchanges": list(episode.exchanges),
+        "seconds": episode.seconds,
+        "tokens": episode.tokens,
+        "mended_in": episode.mended_in,
+        "told": count.retrieved,
+        "usefulness": round(count.usefulness, 4),
+        "path": path,
+    }
+
+
+def pattern_value(pattern: BugPattern) -> dict[str, object]:
+    """Return a bug pattern as JSON with stable keys."""
+    solutions = [
+        {**one._asdict(), "success_rate": one.success_rate, "confidence": one.confidence} for one in pattern.solutions
+    ]
+    error = pattern.error
+    return {
+        "id": pattern.id,
+        "error": {"type": error.type, "message": error.message, "frames": error.frames},
+        "created": pattern.created.isoformat(),
+        "updated": pattern.updated.isoformat(),
+        "seen": pattern.seen,
+        "commands": pattern.commands,
+        "files": pattern.files,
+        "solutions": solutions,
+        "stale": pattern.stale,
+        "path": pattern.path,
+    }
+
+
+def _took(episode: Episode) -> str:
+    """Return what a task took in words, "" if nothing is known."""
+    from gitmem.text.quantities import age, count
+
+    took = [age(episode.seconds)] if episode.seconds else []
+    took += [count(episode.tokens, "token")] if episode.tokens else []
+    mended = f"; its errors were mended within {age(episode.mended_in)}" if episode.mended_in else ""
+    return f"Took {' and '.join(took)}{mended}." if took else ""
+
+
+def _pattern_lines(pattern: BugPattern, others: Sequence[BugPattern], seconds: float | None) -> list[str]:
+    from gitmem.text.quantities import age, count
+
+    lines = [pattern.title, ""]
+    lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
+    lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []
+    lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
+    lines += ["The files have changed a lot since."] if pattern.stale else []
+    lines += [f"Mended within {age(seconds)} on average."] if seconds else []
+    for one in sorted(pattern.solutions, key=lambda one: -one.confidence):
+        tried = len(one.worked) + len(one.failed)
+        lines += ["", f"{one.text}", f"  worked in {len(one.worked)} of {tried}: {' '.join(one.worked or one.failed)}"]
+    lines += ["", "Related:", *(f"  {other.id}  {other.title}" for other in others)] if others else []
+    return [*lines, "", f"{pattern.id}, in {pattern.path}"]

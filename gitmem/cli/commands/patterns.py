@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode, NotFoundError
+from gitmem.cli.document import pattern_value, show_pattern
+from gitmem.errors import ExitCode
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +33,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     With --json: a pattern is {id, error: {type, message, frames}, created, updated, seen, commands, files, solutions,
     stale, path}, a solution {text, worked, failed, success_rate, confidence}; 'seen', 'worked' and 'failed' are ids of
-    exchanges. 'list', which is the default, prints a list of them.
+    exchanges. 'list', which is the default, prints a list of them; 'show' adds {related, mended_in}: the ids of
+    patterns with a solution, exchanges or files in common, and the average seconds until it was mended, or null.
 
     Examples:
       gitmem patterns
@@ -43,38 +45,14 @@ def run(args: argparse.Namespace, door: Door) -> int:
     from gitmem.memory.learned.known import known_patterns
     from gitmem.text.terminal import plain
 
-    found = known_patterns(door.settled(args))
+    store = door.settled(args)
     if args.action != "show":
+        found = known_patterns(store)
         text = "\n".join(map(_row, found)) or "No errors are known yet: they are learned when a session ends."
-        door.answer(args, [_value(one) for one in found], plain(text))
+        door.answer(args, [pattern_value(one) for one in found], plain(text))
         return ExitCode.OK
-    named = [one for one in found if one.id.startswith(args.pattern.strip().casefold())]
-    if len(named) != 1:
-        raise NotFoundError(
-            f"There is {'more than one' if named else 'no'} pattern {args.pattern[:80]!r}.",
-            "'gitmem patterns list' lists them with their ids.",
-        )
-    door.answer(args, _value(named[0]), plain(_whole(named[0])))
+    show_pattern(store, args.pattern, args, door)
     return ExitCode.OK
-
-
-def _value(pattern: BugPattern) -> dict[str, object]:
-    solutions = [
-        {**one._asdict(), "success_rate": one.success_rate, "confidence": one.confidence} for one in pattern.solutions
-    ]
-    error = pattern.error
-    return {
-        "id": pattern.id,
-        "error": {"type": error.type, "message": error.message, "frames": error.frames},
-        "created": pattern.created.isoformat(),
-        "updated": pattern.updated.isoformat(),
-        "seen": pattern.seen,
-        "commands": pattern.commands,
-        "files": pattern.files,
-        "solutions": solutions,
-        "stale": pattern.stale,
-        "path": pattern.path,
-    }
 
 
 def _row(pattern: BugPattern) -> str:
@@ -82,17 +60,3 @@ def _row(pattern: BugPattern) -> str:
     mend = f" → {best.text}" if best else ""
     stale = " (stale)" if pattern.stale else ""
     return f"{pattern.id}  {pattern.updated:%Y-%m-%d}  {len(pattern.seen):>3}  {pattern.title}{mend}{stale}"
-
-
-def _whole(pattern: BugPattern) -> str:
-    from gitmem.text.quantities import count
-
-    lines = [pattern.title, ""]
-    lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
-    lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []
-    lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
-    lines += ["The files have changed a lot since."] if pattern.stale else []
-    for one in sorted(pattern.solutions, key=lambda one: -one.confidence):
-        tried = len(one.worked) + len(one.failed)
-        lines += ["", f"{one.text}", f"  worked in {len(one.worked)} of {tried}: {' '.join(one.worked or one.failed)}"]
-    return "\n".join([*lines, "", f"{pattern.id}, in {pattern.path}"])

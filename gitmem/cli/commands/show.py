@@ -8,10 +8,12 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.cli import output
-from gitmem.cli.document import FILES, named_path, print_document, refuse_folder
+from gitmem.cli.document import FILES, named_path, print_document, refuse_folder, show_episode, show_pattern
 from gitmem.cli.fact import show_fact
 from gitmem.errors import ExitCode, NotFoundError, RefusedError
-from gitmem.model.ids import ALPHABET, FACT_LETTERS, is_fact_id, is_id
+from gitmem.model.ids import ALPHABET, FACT_LETTERS, is_fact_id, is_id, is_timed
+from gitmem.model.learned.episode import LETTER as EPISODE_LETTER
+from gitmem.model.learned.pattern import LETTER as BUG_LETTER
 from gitmem.model.paths import MEMORY, daily_path
 from gitmem.store.headers.facts import marked
 
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _FACT = re.compile(rf"\^?[{FACT_LETTERS}][{ALPHABET}]+")
+_SHOWN = {EPISODE_LETTER: show_episode, BUG_LETTER: show_pattern}
 _DAY = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 
 
@@ -32,31 +35,32 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "what",
         nargs="?",
         default=MEMORY,
-        metavar="PATH|DAY|^ENTRY|FACT|COMMIT|REV:PATH",
+        metavar="PATH|DAY|^ID|FACT|COMMIT|REV:PATH",
         help=f"what to print (default: {MEMORY})",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """Print a file of the store, the log of a day, an entry, a fact, or a commit.
+    """Print a file of the store, the log of a day, an entry, a fact, an episode, an error, or a commit.
 
     A file is printed as it is now; a line of a fact that does not hold any more, or is in dispute, says so before its
     id ('gitmem show HEAD:PATH' prints the bytes alone). Its path is relative to the store, or to the current folder
     inside the store, or absolute. A day is written as 2026-11-21, today or yesterday; if it was consolidated, its last
     log is printed. An entry is found by the id at the end of its first line, wherever it is now, and in history if it
-    was removed; a fact by its id or the beginning of it. A commit is printed as 'git show' prints it, and REV:PATH is a
-    file as it was then.
+    was removed; a fact by its id or the beginning of it; an episode (e…) and a known error (b…) by its id. A commit is
+    printed as 'git show' prints it, and REV:PATH is a file as it was then.
 
     With --json: a file is {path, text}; an entry {id, time, label, tags, text, places: [{path, line}], origin}, its
-    origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well; a fact as
-    'gitmem facts show --json' prints it.
+    origin a commit as 'gitmem log --json' prints it or null; a commit that with {files, diff} as well; a fact, an
+    episode and an error as 'gitmem facts show', 'episodes show' and 'patterns show' print them with --json.
 
     Examples:
       gitmem show
       gitmem show archive/memory_20260113_112700.md
       gitmem show '^1ksd9q2x0m3v8t5w7zab'
       gitmem show d4f7k2
+      gitmem show e4f7k2m9q0x
       gitmem show 2026-11-21
       gitmem show yesterday
       gitmem show HEAD~2
@@ -73,7 +77,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
                 f"{name} is not the id of an entry, which has 20 or 11 letters and digits.",
                 "'gitmem log' shows the ids.",
             )
-        _show_entry(args, door, store, name[1:])
+        _show_id(args, door, store, name[1:])
     elif (file := _document(store, args, door, name)) is not None:
         path, data = file
         text = data.decode("utf-8", "surrogateescape")
@@ -108,7 +112,7 @@ def _show_named(args: argparse.Namespace, door: Door, store: Store, what: str) -
         commit = resolve(store, what)
     except NotFoundError:
         if is_id(what):
-            _show_entry(args, door, store, what)
+            _show_id(args, door, store, what)
         elif (fact := _fact(store, what)) is not None:
             show_fact(store, fact, args, door)
         else:
@@ -165,6 +169,14 @@ def _past_file(store: Store, text: str) -> tuple[str, bytes] | None:
     except NotFoundError:
         return None
     return None if data is None else (path, data)
+
+
+def _show_id(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> None:
+    """Print the episode, the bug pattern or the entry of an id."""
+    if is_timed(identifier) or identifier[0] not in _SHOWN:
+        _show_entry(args, door, store, identifier)
+    else:
+        _SHOWN[identifier[0]](store, identifier, args, door)
 
 
 def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: str) -> None:

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     at least 0.9 sure ('--confidence 0.95' says so); 'settle h1 rejected' drops it.
 
     With --json: {session, started, task, steps, results, errors, discoveries, files, symbols, hypotheses, decisions,
-    statistics}.
+    statistics, pending}; pending is what is left to do.
 
     Examples:
       gitmem task
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     else:
         memory = change_working(store, session, _change(args, door.context().clock().isoformat()))
     text = brief(memory) or "Nothing yet."
-    door.answer(args, asdict(memory), plain(f"Session {memory.session}\n{text}"))
+    door.answer(args, {**asdict(memory), "pending": list(memory.pending)}, plain(f"Session {memory.session}\n{text}"))
     return ExitCode.OK
 
 

@@ -8,7 +8,7 @@ from gitmem.memory.capture.clean import redacted_with_runs
 from gitmem.memory.capture.session_file import exchanges_in, find_session_file
 from gitmem.memory.task.working import clean_event, read_working
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
-from gitmem.model.learned.finished import episodes_of
+from gitmem.model.learned.finished import episodes_of, noting_growth
 from gitmem.model.learned.working import working_of
 from gitmem.model.message import Message, Op, Trailer, one_line, session_message
 from gitmem.model.session.replay import hook_events
@@ -18,6 +18,7 @@ from gitmem.store.transaction.transact import transact
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from datetime import datetime
 
     from gitmem.model.learned.episode import Episode
     from gitmem.model.session.transcript import Record
@@ -43,7 +44,8 @@ def save_episodes(
     allow = store.config.redaction.allow
     clean = [redacted_with_runs(turn, allow) for turn in turns]
     noted = read_working(store, session)
-    events = (clean_event(event, allow) for event in hook_events(records, None))
+    grown: list[tuple[datetime, int]] = []
+    events = (clean_event(event, allow) for event in hook_events(noting_growth(records, grown), None))
     working = [*working_of(events), *([noted] if noted else [])]
 
     def plan(transaction: Transaction) -> bool:
@@ -52,7 +54,7 @@ def save_episodes(
         if path is None or data is None:
             return False
         project = os.path.dirname(store.root)
-        made = episodes_of(clean, exchanges_in(data), path, working=working, project=project)
+        made = episodes_of(clean, exchanges_in(data), path, working=working, project=project, grown=grown)
         new = {one.id: one for one in made if _is_new(store, transaction, one)}
         changes: dict[str, bytes | None] = {
             episode_path(one.id, one.created): render_episode(one) for one in new.values()

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gitmem.model.learned.working import WorkingMemory
 
 TOKENS = 300
-_MARKS = {"completed": "[x]", "in_progress": "[>]"}
 _SHOWN = 5  # files, discoveries
+_NEXT = 5  # pending steps
 
 
 def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:
@@ -35,6 +35,10 @@ def _plan(memory: WorkingMemory) -> Iterator[str]:
     if memory.steps:
         current = next((step.text for step in memory.steps if step.status == "in_progress"), "")
         yield f"Plan: {memory.step} of {len(memory.steps)} steps done" + (f"; now: {current}" if current else "")
+    left = [step.text for step in memory.steps if step.status == "pending"]
+    if left:
+        more = f" and {len(left) - _NEXT} more" if len(left) > _NEXT else ""
+        yield f"To do: {'; '.join(left[:_NEXT])}{more}"
 
 
 def _failures(memory: WorkingMemory) -> Iterator[str]:
@@ -62,4 +66,5 @@ def _traces(memory: WorkingMemory) -> Iterator[str]:
     for text in memory.discoveries[::-1][:_SHOWN]:
         yield f"Found: {text}"
     for step in memory.steps:
-        yield f"{_MARKS.get(step.status, '[ ]')} {step.text}"
+        if step.status == "completed":
+            yield f"Done: {step.text}"

@@ -27,7 +27,8 @@ _MANY = 3  # errors, and steps of a plan
 class Episode(Value):
     """A finished task. `exchanges` are ids, `links` their lines; `tests` and `feedback` are "" where none were.
 
-    `changes` are the person's corrections of course.
+    `changes` are the person's corrections of course. `seconds` is the time that its turns took, `tokens` by how many
+    the context grew in them, `mended_in` the seconds until its slowest error was mended; each 0 if unknown.
     """
 
     id: str
@@ -54,6 +55,9 @@ class Episode(Value):
     changes: tuple[str, ...] = ()
     gotchas: tuple[str, ...] = ()
     tips: tuple[str, ...] = ()
+    seconds: int = 0
+    tokens: int = 0
+    mended_in: int = 0
 
     @property
     def complexity(self) -> str:

@@ -53,7 +53,7 @@ def parse_episode(data: bytes) -> Episode | None:
     created = given.get("created")
     if given.get("kind") != KIND or not given.get("id") or not isinstance(created, datetime):
         return None
-    ended, steps, tools = given.get("ended"), given.get("steps"), given.get("tools")
+    ended, tools = given.get("ended"), given.get("tools")
     return Episode(
         id=_text(given, "id"),
         session=_text(given, "session"),
@@ -69,7 +69,10 @@ def parse_episode(data: bytes) -> Episode | None:
         files=_texts(given, "files"),
         symbols=_texts(given, "symbols"),
         errors=_errors(given.get("errors")),
-        steps=steps if isinstance(steps, int) else 0,
+        steps=_number(given, "steps"),
+        seconds=_number(given, "seconds"),
+        tokens=_number(given, "tokens"),
+        mended_in=_number(given, "mended_in"),
         tools=tuple((str(name), count) for name, count in tools.items() if isinstance(count, int))
         if isinstance(tools, dict)
         else (),
@@ -96,6 +99,9 @@ def _fields(episode: Episode) -> dict[str, object]:
             for error in episode.errors
         ],
         "steps": episode.steps,
+        "seconds": episode.seconds,
+        "tokens": episode.tokens,
+        "mended_in": episode.mended_in,
         "tools": dict(episode.tools),
         "exchanges": episode.exchanges,
     }
@@ -158,6 +164,11 @@ def _text(given: Mapping[str, object], key: str) -> str:
 def _texts(given: Mapping[str, object], key: str) -> tuple[str, ...]:
     value = given.get(key)
     return tuple(str(one) for one in value if isinstance(one, str | int | float)) if isinstance(value, list) else ()
+
+
+def _number(given: Mapping[str, object], key: str) -> int:
+    value = given.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def _zoned(moment: datetime) -> datetime:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import zip_longest
 
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import tail_of
@@ -22,10 +23,12 @@ from gitmem.model.session.outcome import Outcome, judge_outcome, reaction_of, ve
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from datetime import datetime
 
     from gitmem.model.learned.working import WorkingMemory
     from gitmem.model.session.exchange import Exchange
+    from gitmem.model.session.transcript import Record
     from gitmem.model.session.turns import Turn
 
 _TASK, _LINE, _SUMMARY = 200, 240, 160  # characters
@@ -57,23 +60,38 @@ def episodes_of(
     *,
     working: Sequence[WorkingMemory] = (),
     project: str = "",
+    grown: Sequence[tuple[datetime, int]] = (),
 ) -> list[Episode]:
     """Return the episodes of a finished session; a task without an exchange in the session's file has none.
 
     `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
-    discoveries that were noted while the session ran.
+    discoveries that were noted while the session ran; `grown` says when the context grew, and by how many tokens.
     """
     by_tail = {tail_of(exchange.id): exchange for exchange in exchanges}
     following = dict(zip((turn.key for turn in turns), [human_text(turn.prompt) for turn in turns[1:]], strict=False))
     found = []
-    for task in tasks_in(turns):
+    tasks = tasks_in(turns)
+    ends = [task[0].started for task in tasks[1:]]
+    for task, end in zip_longest(tasks, ends):
         known = [turn for turn in task if tail_of(turn.exchange_id) in by_tail]
         if known:
             own = [by_tail[tail_of(turn.exchange_id)] for turn in known]
             keys = {turn.key for turn in task}
             notes = [memory for memory in working if memory.task is not None and memory.task.turn in keys]
-            found.append(_Task(task, known, own, following).episode(link, notes, project))
+            tokens = sum(more for at, more in grown if at >= task[0].started and (end is None or at < end))
+            found.append(_Task(task, known, own, following).episode(link, notes, project)._replace(tokens=tokens))
     return found
+
+
+def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) -> Iterator[Record]:
+    """Yield the records of a transcript, and add to `grown` when the agent's context grew, and by how many tokens."""
+    last = 0
+    for record in records:
+        if record.tokens and not record.sidechain:
+            if last and record.tokens > last:  # after a compaction it is smaller
+                grown.append((record.at, record.tokens - last))
+            last = record.tokens
+        yield record
 
 
 class _Task:
@@ -114,6 +132,8 @@ class _Task:
             symbols=_symbols(turn.answer for turn in self._known),
             errors=errors,
             steps=sum(turn.tools for turn in self._turns),
+            seconds=round(sum((turn.ended - turn.started).total_seconds() for turn in self._turns)),
+            mended_in=max((sight.seconds for sight in sights if sight.mend), default=0),
             tools=tuple(Counter(tool for turn in self._turns for tool in turn.used).most_common(_MAX_TOOLS)),
             problem=one_line(title_of(errors[0]), _LINE) if errors else task,
             solution=self._solution(),

@@ -29,6 +29,8 @@ MAX_SEEN = 200  # ids of a list
 MAX_SOLUTIONS = 12
 _MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS = 12, 12, 6
 _TITLE = 160
+_MAX_RELATED = 5
+_TOGETHER = 2  # exchanges from which two errors come together by more than chance
 
 
 class Solution(Value):
@@ -115,6 +117,24 @@ def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
         stale=pattern.stale and sight.at <= pattern.updated,
         episodes=_joined(pattern.episodes, filter(None, (sight.mend and sight.episode,)), MAX_SEEN),
     )
+
+
+def related(pattern: BugPattern, others: Iterable[BugPattern]) -> list[BugPattern]:
+    """Return the patterns that a solution, an error or files tie to this one, the closest first; at most five.
+
+    Patterns are tied by a solution that worked for both, by two exchanges in which both came, or by errors of one type
+    in mostly the same files.
+    """
+    tied = [(_tie(pattern, one), one.updated, one.id, one) for one in others if one.id != pattern.id]
+    return [one for tie, _, _, one in sorted(tied, reverse=True)[:_MAX_RELATED] if tie]
+
+
+def _tie(one: BugPattern, other: BugPattern) -> int:
+    mends = [{_key(solution.text) for solution in each.solutions if solution.worked} for each in (one, other)]
+    together = len(set(one.seen) & set(other.seen))
+    files = len(set(one.files) & set(other.files))
+    alike = one.error.type == other.error.type and 2 * files >= max(len(one.files), len(other.files), 1)
+    return 4 * len(mends[0] & mends[1]) + (2 * together if together >= _TOGETHER else 0) + (files if alike else 0)
 
 
 def parse_pattern(data: bytes) -> BugPattern | None:

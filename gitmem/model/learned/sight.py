@@ -49,7 +49,7 @@ class Sight(Value):
     """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
 
     `episode` is the id of the task's episode, "" if it has none; `commands` counts the commands until it
-    was mended, 0 if that is unknown.
+    was mended, and `seconds` the time, each 0 if that is unknown.
     """
 
     exchange: str
@@ -61,6 +61,7 @@ class Sight(Value):
     files: tuple[str, ...] = ()
     episode: str = ""
     commands: int = 0
+    seconds: int = 0
 
 
 # Before a mend in a failure that was read back from a log.
@@ -90,8 +91,10 @@ def _of_turn(turn: Turn, roots: Sequence[str]) -> Iterator[Sight]:
         tried = tuple(text for text in dict.fromkeys(_tried(turn, failures)) if text != mend)
         command = program(bare(failures[0].command).partition("<<")[0])
         files = _files(relative_files(turn.files, roots), error)
-        until = _commands(turn, failures)
-        yield Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files, commands=until)
+        sight = Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files)
+        mended = failures[-1].fixed_at
+        seconds = round((mended - failures[0].at).total_seconds()) if mended else 0
+        yield sight._replace(commands=_commands(turn, failures), seconds=max(seconds, 0))
 
 
 def is_bug(failure: Failure) -> bool:

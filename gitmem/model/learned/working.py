@@ -160,6 +160,13 @@ class WorkingMemory:
         """Return the number of completed steps."""
         return sum(step.status == "completed" for step in self.steps)
 
+    @property
+    def pending(self) -> tuple[str, ...]:
+        """Return what is left to do: the steps that are not completed, then commands whose failure nothing mended."""
+        steps = [step.text for step in self.steps if step.status != "completed"]
+        failed = [f"Run `{error.command}` again" for error in self.errors if error.command and not error.mended_by]
+        return tuple(dict.fromkeys((*steps, *failed)))
+
 
 def begin(event: HookEvent) -> WorkingMemory:
     """Return the working memory of a session that begins with this event."""

@@ -27,7 +27,7 @@ class Failure(Value):
     """A failed tool call: its command, its error, and the command that then worked ("" if none).
 
     `meanwhile` is the last file changed or command run in between, which mended it if the same command then worked.
-    `explained` is the answer's sentence about its mend.
+    `explained` is the answer's sentence about its mend, `fixed_at` the time of `fixed_by`, None if that is unknown.
     """
 
     at: datetime
@@ -38,6 +38,7 @@ class Failure(Value):
     fixed_by: str = ""
     meanwhile: str = ""
     explained: str = ""
+    fixed_at: datetime | None = None
 
 
 class Run(Value):
@@ -223,7 +224,7 @@ def _after(failure: Failure, event: HookEvent) -> Failure:
     if failure.fixed_by:
         return failure
     if _is_retry(failure, event):
-        return failure._replace(fixed_by=_what(event))
+        return failure._replace(fixed_by=_what(event), fixed_at=event.at)
     return failure._replace(meanwhile=_what(event)) if event.files or event.command else failure
 
 

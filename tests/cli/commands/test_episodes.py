@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from gitmem.cli.door import real_door
+from gitmem.model.learned.episode_file import parse_episode, render_episode
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
 
@@ -14,7 +16,15 @@ def test_episodes_are_listed_shown_and_judged(gitmem, tmp_path):
     [episode] = json.loads(gitmem("episodes", "list", "--json")[1])
     assert (episode["type"], episode["outcome"], episode["usefulness"]) == ("bug_fix", "success", 0.5)
     assert episode["task"] in gitmem("episodes", "list")[1]
-    assert "## Solution" in gitmem("episodes", "show", episode["id"][:6])[1]
+    shown = gitmem("episodes", "show", episode["id"][:6])[1]
+    assert "## Solution" in shown
+    assert gitmem("show", f"^{episode['id']}")[1] == gitmem("show", episode["id"])[1] == shown
+    assert gitmem("episodes") == gitmem("episodes", "list")
+    took = render_episode(parse_episode(store.read(episode["path"]))._replace(seconds=190, tokens=4_200, mended_in=70))
+    Path(store.root, episode["path"]).write_bytes(took)
+    assert (
+        "Took 3 minutes and 4,200 tokens; its errors were mended within 1 minute." in gitmem("show", episode["id"])[1]
+    )
     assert "usefulness is 0.65" in gitmem("episodes", "good", episode["id"])[1]
     judged = json.loads(gitmem("episodes", "bad", episode["id"], "--json")[1])
     assert judged["usefulness"] == 0.455

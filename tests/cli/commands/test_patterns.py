@@ -30,7 +30,9 @@ def test_errors_are_listed_and_shown(gitmem, pattern):
     shown = gitmem("patterns", "show", pattern[:4])[1]
     assert "Seen in 1 exchange, last on 2026-10-02." in shown
     assert "`uv sync`\n  worked in 1 of 1: x" in shown
+    assert gitmem("show", pattern)[1] == shown
     value = json.loads(gitmem("patterns", "show", pattern, "--json")[1])
+    assert (value["related"], value["mended_in"]) == ([], None)
     assert value["solutions"][0]["success_rate"] == 1.0
     assert (value["error"]["type"], value["commands"], value["files"]) == ("ModuleNotFoundError", ["pytest"], ["a.py"])
     assert gitmem("patterns", "show", "bnone")[0] == 9

@@ -193,9 +193,13 @@ def test_the_brief_says_task_plan_failures_and_stays_within_its_budget(store: St
         "Failed: `pytest -x`: KeyError: 'a'",
         "Changed: src/로더.py",
         "Last: Edit src/로더.py",
-        "[x] read",
-        "[>] mend",
+        "Done: read",
     ]
+    steps = [Step("read", "completed"), Step("mend", "in_progress"), Step("test"), Step("commit")]
+    change_working(store, "s1", lambda memory: set_plan(memory, steps))
+    said = brief_working(store, "s1", ())
+    assert said.splitlines()[1:3] == ["Plan: 1 of 4 steps done; now: mend", "To do: test; commit"]
+    assert find_working(store, "s1").pending == ("mend", "test", "commit", "Run `pytest -x` again")
     change_working(store, "s1", lambda memory: set_plan(memory, [Step("x" * 290)] * 50))
     assert len(brief_working(store, "s1", ())) <= 4 * 300
     assert brief_working(store, "unknown", ()) == ""

@@ -6,14 +6,16 @@ from datetime import UTC, datetime, timedelta
 
 from gitmem.model.learned.episode import episode_id
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
-from gitmem.model.learned.finished import episodes_of, tasks_in
+from gitmem.model.learned.finished import episodes_of, noting_growth, tasks_in
 from gitmem.model.learned.task import TaskType
 from gitmem.model.learned.working import Step, WorkingMemory, decide, note, set_plan, start_task
 from gitmem.model.session.exchange import Exchange
 from gitmem.model.session.outcome import Outcome
+from gitmem.model.session.transcript import Record, Role
 from gitmem.model.session.turns import Failure, Run, Turn
 
 AT = datetime(2026, 11, 18, 9, 12, 40, tzinfo=UTC)
+SAID = ((1, 20_000), (2, 25_000), (10, 4_000), (11, 6_000))  # minute and tokens in the context, compacted once
 LINK = "sessions/2026/11/20261118_091240-s.md"
 
 
@@ -67,6 +69,21 @@ def test_errors_are_told_with_what_mended_them_and_what_did_not():
     assert episode.tests == "passed"
     assert episode.tools == (("Bash", 2), ("Edit", 1))
     assert parse_episode(render_episode(episode)) == episode
+
+
+def test_time_and_tokens_are_those_of_the_task_and_of_its_slowest_mend():
+    error = "ModuleNotFoundError: No module named 'yaml'"
+    failure = Failure(AT, "Bash", "a", "pytest", error, "pytest", "uv sync", fixed_at=AT + timedelta(seconds=90))
+    long = turn(1, "Run the tests", failures=(failure,))
+    turns = [long._replace(ended=long.started + timedelta(minutes=4)), turn(9, "Write a README for the API")]
+    said = [Record(Role.ASSISTANT, AT + timedelta(minutes=at), "s", tokens=tokens) for at, tokens in SAID]
+    aside = Record(Role.ASSISTANT, AT + timedelta(minutes=2), "s", tokens=90_000, sidechain=True)
+    grown: list[tuple[datetime, int]] = []
+    assert len(list(noting_growth([*said[:1], aside, *said[1:]], grown))) == len(SAID) + 1
+    first, second = told(turns, grown=grown)
+    assert (first.seconds, first.tokens, first.mended_in) == (240, 5_000, 90)
+    assert (second.seconds, second.tokens, second.mended_in) == (0, 2_000, 0)
+    assert parse_episode(render_episode(first)) == first
 
 
 def test_the_working_memory_of_its_task_flows_into_an_episode():

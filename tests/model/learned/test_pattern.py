@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gitmem.model.learned.error import ErrorSignature, read_error
-from gitmem.model.learned.pattern import BugPattern, Solution, begun, parse_pattern, render_pattern, seen_again
+from gitmem.model.learned.pattern import BugPattern, Solution, begun, parse_pattern, related, render_pattern, seen_again
 from gitmem.model.learned.sight import Sight
 from gitmem.model.merge.documents import MergeStatus, merge
 
@@ -37,6 +37,19 @@ def test_a_pattern_is_read_as_it_was_written():
     assert text.count("# ModuleNotFoundError: No module named 'yaml'") == 1
     assert "- Mended by: `uv sync`" in text
     assert "- Did not help: `pip install pyyaml`" in text
+
+
+def test_patterns_with_a_mend_files_or_exchanges_in_common_are_related_the_closest_first():
+    def other(name: str, number: int, mend: str = "", kind: str = "Other") -> BugPattern:
+        return begun(sight(number, mend, error=ErrorSignature(kind, f"of {name}", (name,))))
+
+    one = seen_again(begun(sight(1, "`uv sync`")), sight(2))
+    mended = other("mend", 3, "`uv  sync`")
+    file = other("file", 1, kind="ModuleNotFoundError")._replace(seen=())
+    twice = seen_again(other("twice", 1), sight(2, error=ErrorSignature("Other", "of twice", ("twice",))))
+    once = other("once", 2)
+    assert related(one, [once, file, one, twice, mended]) == [mended, twice, file]
+    assert related(once, [one, mended, file]) == []
 
 
 def test_the_id_follows_from_type_and_masked_message():
