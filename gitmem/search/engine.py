@@ -225,7 +225,9 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
     found: list[dict[int, Found]] = []
     needles = needles_of(query.terms)
     for loosely in (False, True):
-        found = [find_terms(units, needles, loosely=loosely) for units in pool.read]
+        found = [
+            find_terms(units, needles, loosely=loosely, without=pool.without.get(units, ())) for units in pool.read
+        ]
         if any(found):
             break
     corpus = measure(pool, found, len(query.terms))

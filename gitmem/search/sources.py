@@ -10,6 +10,7 @@ from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a s
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
 from gitmem.search.order.hits import day_of
 from gitmem.search.query.query import fold
+from gitmem.search.scan.base import LONGEST_LINE
 from gitmem.search.units.past import PastUnits
 from gitmem.search.units.units import Excerpts, Units
 from gitmem.store.history.kept import FOLDER, kept_days, week_name
@@ -17,7 +18,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from gitmem.search.files import File
     from gitmem.search.query.query import Term
@@ -42,7 +43,8 @@ class Pool(Value):
     """The files read from a source, the factor by which the source is larger, and their share of matching lines.
 
     `estimated` maps each term that was not scanned for to its number of lines in the source. `complete` means that all
-    matching files were read; `told` are days and weeks that are covered in full by days kept from history.
+    matching files were read; `told` are days and weeks that are covered in full by days kept from history. `without`
+    are texts that were scanned for and that a file has not.
     """
 
     read: list[Units]
@@ -51,6 +53,7 @@ class Pool(Value):
     estimated: Mapping[int, float] = {}  # never changed
     complete: bool = True
     told: frozenset[str] = frozenset()
+    without: Mapping[Units, Collection[str]] = {}  # never changed
 
 
 def work_tree(
@@ -70,6 +73,7 @@ def work_tree(
     size = documents.size()
     share, complete = 1.0, True
     estimated: dict[int, float] = {}
+    without: Mapping[Units, Collection[str]] = {}
     if scanner is None and len(documents.keys) <= FEW_FILES and size <= FEW_BYTES:
         everything = documents.load_all(filter(documents.allowed(allow), documents.keys))
         # The ranking looks for the terms itself; for filters only files that hold a literal are worth cutting.
@@ -81,10 +85,13 @@ def work_tree(
             literals, estimated = within_budget(documents, size, terms, literals)
         scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
         lines = documents.scan(scanner, literals)
-        chosen, share = choose_files({key: lines[key] for key in filter(documents.allowed(allow), lines)}, terms, most)
-        complete = len(chosen) == sum(map(documents.allowed(allow), lines)) and not estimated
-        read = documents.load_all(chosen)
-    return Pool(read, _times(size, sum(units.size for units in read)), share, estimated, complete, documents.told)
+        lines = {key: lines[key] for key in filter(documents.allowed(allow), lines)}
+        chosen, share = choose_files(lines, terms, literals, most)
+        complete = len(chosen) == len(lines) and not estimated
+        without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
+        read = list(without)
+    times = _times(size, sum(units.size for units in read))
+    return Pool(read, times, share, estimated, complete, documents.told, without)
 
 
 class Documents:
@@ -170,41 +177,86 @@ def within_budget(
 
 
 def choose_files(
-    lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], most: int = MOST_FILES
-) -> tuple[list[str], float]:
-    """Return the most promising files, and their share of all matching lines; without terms the newest files."""
-    if len(lines) <= most:
-        return sorted(lines), 1.0
+    lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], literals: Sequence[str], most: int = MOST_FILES
+) -> tuple[dict[str, Collection[str]], float]:
+    """Return the most promising files, sorted, and their share of all matching lines; without terms the newest files.
+
+    With each file come the texts of needles that it has not, as far as its `lines` with `literals` say so.
+    """
     if not terms:
-        return sorted(lines, key=lambda path: day_of(path.rpartition("/")[2]) or _UNDATED, reverse=True)[:most], 1.0
-    from math import log
-
-    needles = [(needle.text, number) for number, term in enumerate(terms) for needle in term.needles]
-    marked = {path: [(line.number, _terms_in(line, needles)) for line in found] for path, found in lines.items()}
-    total = sum(map(len, lines.values()))
-    counts = [0] * len(terms)
-    for found in marked.values():
-        for _, present in found:
-            for term in present:
-                counts[term] += 1
-    says = [term.weight * log(1 + total / (count + 1)) for term, count in zip(terms, counts, strict=True)]
-    best = sorted(marked, key=lambda path: (-_promise(marked[path], says), path))[:most]
-    return sorted(best), sum(len(lines[path]) for path in best) / total
+        newest = sorted(lines, key=lambda path: day_of(path.rpartition("/")[2]) or _UNDATED, reverse=True)
+        return dict.fromkeys(sorted(newest) if len(newest) <= most else newest[:most], ()), 1.0
+    needles = _Needles(terms, literals)
+    marked = {path: [(line.number, needles.within(line)) for line in found] for path, found in lines.items()}
+    best, share = list(marked), 1.0
+    if len(lines) > most:
+        needles.weigh([mask for found in marked.values() for _, mask in found])
+        best = sorted(marked, key=lambda path: (-_promise(marked[path], needles), path))[:most]
+        share = sum(len(lines[path]) for path in best) / sum(map(len, lines.values()))
+    return {path: needles.missing(lines[path], marked[path]) for path in sorted(best)}, share
 
 
-def _terms_in(line: Line, needles: Sequence[tuple[str, int]]) -> set[int]:
-    low = fold(line.text)
-    return {number for text, number in needles if text in low}
+class _Needles:
+    """The needles of a query; those that a text has are a number with a bit for each."""
+
+    def __init__(self, terms: Sequence[Term], literals: Sequence[str]) -> None:
+        self._terms = terms
+        texts = dict.fromkeys(needle.text for term in terms for needle in term.needles)
+        self._bits = [(text, 1 << place) for place, text in enumerate(texts)]
+        bits = dict(self._bits)
+        self._masks = [sum({bits[needle.text] for needle in term.needles}) for term in terms]
+        self._scanned = [pair for pair in self._bits if any(literal in pair[0] for literal in literals)]
+        self._says: list[float] = []
+        self._worth: dict[int, float] = {}
+
+    def within(self, line: Line) -> int:
+        """Return the needles in a line."""
+        low = fold(line.text)
+        mask = 0
+        for text, bit in self._bits:
+            if text in low:
+                mask |= bit
+        return mask
+
+    def missing(self, lines: Sequence[Line], marked: Sequence[tuple[int, int]]) -> Collection[str]:
+        """Return the texts of needles that were scanned for and that are in none of a file's lines."""
+        if any(len(line.text) >= LONGEST_LINE for line in lines):  # the rest of it was not looked at
+            return ()
+        there = 0
+        for _, mask in marked:
+            there |= mask
+        return [text for text, bit in self._scanned if not bit & there]
+
+    def weigh(self, masks: Sequence[int]) -> None:
+        """Weigh the terms by the share of all lines that have them, each line by its needles."""
+        from collections import Counter
+        from math import log
+
+        numbers = Counter(masks)
+        counts = [sum(number for mask, number in numbers.items() if mask & own) for own in self._masks]
+        self._says = [
+            term.weight * log(1 + len(masks) / (count + 1)) for term, count in zip(self._terms, counts, strict=True)
+        ]
+
+    def worth(self, mask: int) -> float:
+        """Return the weight of the different terms that have one of these needles."""
+        known = self._worth.get(mask)
+        if known is None:
+            known = sum(says for says, own in zip(self._says, self._masks, strict=True) if mask & own)
+            self._worth[mask] = known
+        return known
 
 
-def _promise(found: Sequence[tuple[int, Iterable[int]]], says: Sequence[float]) -> float:
+def _promise(found: Sequence[tuple[int, int]], needles: _Needles) -> float:
     """Return the weight of the different terms in the best group of neighbouring lines of a file."""
     best, start = 0.0, 0
     for end, (number, _) in enumerate(found):
         while found[start][0] < number - _NEIGHBOURS:
             start += 1
-        window = {term for _, present in found[start : end + 1] for term in present}
-        best = max(best, sum(says[term] for term in window))
+        window = 0
+        for _, mask in found[start : end + 1]:
+            window |= mask
+        best = max(best, needles.worth(window))
     return best
 
 

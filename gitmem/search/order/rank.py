@@ -19,7 +19,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from gitmem.search.query.query import Term
     from gitmem.search.units.units import Units
@@ -78,47 +78,61 @@ def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle, str]]:
     ]
 
 
-def find_terms(units: Units, needles: Sequence[tuple[int, Needle, str]], *, loosely: bool = False) -> dict[int, Found]:
-    """Return the terms in each unit of a file, by its index; with `loosely` inside words, too. See `needles_of`."""
+def find_terms(
+    units: Units,
+    needles: Sequence[tuple[int, Needle, str]],
+    *,
+    loosely: bool = False,
+    without: Collection[str] = frozenset(),
+) -> dict[int, Found]:
+    """Return the terms in each unit of a file, by its index; with `loosely` inside words, too. See `needles_of`.
+
+    The file has none of the texts `without`: looking for them would take longer than everything else.
+    """
     found: dict[int, Found] = {}
-    absent: set[str] = set()
+    absent = set(without)
     for number, needle, shortest in needles:
-        if shortest in absent:
+        if shortest in absent or needle.text in absent:
             continue
         first = units.low.find(needle.text)
         if first < 0:
             absent.add(needle.text)
             continue
+        end = 0  # of the unit of the place before
         for position, weight in _places(units, needle, first, loosely=loosely):
-            index = units.at(position)
-            if index < 0:
-                continue
-            unit = found.get(index)
-            if unit is None:
-                unit = found[index] = Found({}, [])
-            unit.counts[number] = unit.counts.get(number, 0.0) + weight
-            if len(unit.places) < MOST_COUNTED:
-                unit.places.append((position, number))
+            if position >= end:
+                index, end = units.around(position)
+                if index < 0:
+                    continue
+                unit = found.get(index)
+                if unit is None:
+                    unit = found[index] = Found({}, [])
+                counts, places = unit.counts, unit.places
+            counts[number] = counts.get(number, 0.0) + weight
+            if len(places) < MOST_COUNTED:
+                places.append((position, number))
     return found
 
 
 def _places(units: Units, needle: Needle, first: int, *, loosely: bool) -> Iterator[tuple[int, float]]:
     """Yield the positions of a needle and its weights there; `first` is the first occurrence of its text."""
-    low, text, size = units.low, units.text, len(needle.text)
+    low, text = units.low, units.text
+    sought, mode, full, key = needle.text, needle.mode, needle.weight, needle.key
+    size = len(sought)
     position = first
     known: dict[str, float] = {}
     while position >= 0:
-        weight = needle.weight
-        if needle.mode != INSIDE:
-            if not starts_word(text, position):
+        weight = full
+        if mode != INSIDE:
+            if position and text[position - 1].isalnum() and not starts_word(text, position):
                 weight = 0.0
-            elif needle.mode == WHOLE:
+            elif mode == WHOLE:
                 weight = weight if ends_word(text, position + size) else 0.0
-            elif needle.key:
+            elif key:
                 weight *= _likeness(text, position, needle, known)
         if weight or loosely:
             yield position, weight or PARTIAL
-        position = low.find(needle.text, position + size)
+        position = low.find(sought, position + size)
 
 
 def _likeness(text: str, position: int, needle: Needle, known: dict[str, float]) -> float:

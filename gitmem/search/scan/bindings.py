@@ -101,6 +101,10 @@ def parse_line(text: str, paths: frozenset[str] | set[str]) -> tuple[str, Line] 
     `paths` has no path that is ambiguous (`_ambiguous`).
     """
     text = text.replace("\\", "/", text[:LONGEST_LINE].find(":")) if os.sep == "\\" else text
+    path, _, rest = text.partition(":")
+    digits, _, said = rest.partition(":")
+    if path in paths and digits.isascii() and digits.isdigit() and len(digits) < len(rest):  # as nearly always
+        return path, Line(int(digits), said[:LONGEST_LINE])
     for number in _NUMBER.finditer(text, 0, LONGEST_LINE):
         path = text[: number.start()]
         if path in paths:

@@ -101,9 +101,15 @@ class Units:
         return len(self.text) if end < 0 else end
 
     def at(self, position: int) -> int:
-        """Return the index of the unit around a position, or -1."""
+        """Return the index of the unit whose words those around a position are, or -1."""
+        return self.around(position)[0]
+
+    def around(self, position: int) -> tuple[int, int]:
+        """Return `at` of a position, and up to which position it is the same."""
         index = bisect_right(self.starts, position) - 1
-        return self._owner(index) if index >= 0 and position < self._spans[index][1] else -1
+        if index < 0 or position >= self._spans[index][1]:
+            return -1, position
+        return self._owner(index), self._spans[index][1]
 
     def _owner(self, index: int) -> int:
         """Return the unit that a unit's words count for; a header field or bare title counts for the unit below it."""
