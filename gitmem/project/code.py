@@ -6,11 +6,13 @@ A fact names files and a commit. The files' blob ids in that commit and in HEAD 
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 from gitmem.errors import GitmemError
 from gitmem.git.layout import common_dir_of
 from gitmem.git.process.run import Git, filters_off
+from gitmem.git.process.spawn import ExpiredError
 from gitmem.git.trust import check_owner
 from gitmem.project.work_tree import work_tree_of
 from gitmem.values import Value
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
+    from gitmem.git.process.spawn import Running
     from gitmem.model.fact.fact import Fact
 
 SECONDS = 30.0
@@ -59,18 +62,11 @@ class ProjectCode(Value):
 
         Facts whose commit the project no longer has are left out; all are if git does not answer in time.
         """
-        named = _files_of(facts)
-        names = list(dict.fromkeys(f"{revision}:{file}" for _, file, commit in named for revision in (commit, "HEAD")))
-        try:
-            oids = self._object_ids(names, seconds)
-        except GitmemError:
-            return {}
-        changed: dict[str, list[str]] = {}
-        for identifier, file, commit in named:
-            then, now = oids.get(f"{commit}:{file}", ""), oids.get(f"HEAD:{file}", "")
-            if then and then != now:
-                changed.setdefault(identifier, []).append(file)
-        return {identifier: tuple(files) for identifier, files in changed.items()}
+        return self.ask(facts).answer(seconds)
+
+    def ask(self, facts: Iterable[Fact]) -> Changes:
+        """Start git for `changed_since`."""
+        return Changes(self.git, facts)
 
     def difference(self, fact: Fact) -> str:
         """Return the unified diff of a fact's files from its commit to HEAD, "" if git cannot tell."""
@@ -87,16 +83,44 @@ class ProjectCode(Value):
             return ""
         return output.decode("utf-8", "replace")
 
-    def _object_ids(self, names: list[str], seconds: float) -> dict[str, str]:
+
+class Changes:
+    """A git that was started and is to tell which files of some facts have changed."""
+
+    def __init__(self, git: Git, facts: Iterable[Fact]) -> None:
+        self._named = _files_of(facts)
+        asked = (f"{revision}:{file}" for _, file, commit in self._named for revision in (commit, "HEAD"))
+        self._names = list(dict.fromkeys(asked))
+        self._process: Running | None = None
+        if self._names:
+            with contextlib.suppress(GitmemError):
+                self._process = git.spawn(*_BATCH_CHECK)
+
+    def answer(self, seconds: float) -> Mapping[str, tuple[str, ...]]:
+        """Return the changed files by fact id; see `ProjectCode.changed_since`."""
+        oids = self._object_ids(seconds)
+        changed: dict[str, list[str]] = {}
+        for identifier, file, commit in self._named:
+            then, now = oids.get(f"{commit}:{file}", ""), oids.get(f"HEAD:{file}", "")
+            if then and then != now:
+                changed.setdefault(identifier, []).append(file)
+        return {identifier: tuple(files) for identifier, files in changed.items()}
+
+    def _object_ids(self, seconds: float) -> dict[str, str]:
         """Return the object ids of names such as `HEAD:file`, "" for names of no object."""
-        if not names:
+        if self._process is None:
             return {}
-        request = "".join(f"{name}\0" for name in names).encode("utf-8", "surrogateescape")
-        output = self.git.run(*_BATCH_CHECK, stdin=request, timeout=seconds)
+        request = "".join(f"{name}\0" for name in self._names).encode("utf-8", "surrogateescape")
+        try:
+            output, _ = self._process.communicate(request, seconds)
+        except ExpiredError:
+            self._process.kill()
+            self._process.communicate()
+            return {}
         lines = output.decode("utf-8", "replace").split("\n")[:-1]
-        if len(lines) != len(names):
+        if self._process.returncode or len(lines) != len(self._names):
             return {}
-        return {name: line if _COMMIT.fullmatch(line) else "" for name, line in zip(names, lines, strict=True)}
+        return {name: line if _COMMIT.fullmatch(line) else "" for name, line in zip(self._names, lines, strict=True)}
 
 
 def project_code(folder: str, environ: Mapping[str, str]) -> ProjectCode | None:

@@ -16,6 +16,7 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from gitmem.project.code import Changes
     from gitmem.project.state import ProjectState
     from gitmem.store.headers.cache import Header, Late
     from gitmem.store.store import Store
@@ -40,19 +41,34 @@ _WORD = re.compile(r"[^\W_][\w.-]*[^\W_]")
 
 
 class ChosenFacts(Value):
-    """Lines for the start text, with `ids`, a fact each; `texts` are their descriptions after `normalized`.
+    """Facts for the start text; `texts` are their descriptions after `normalized`.
 
     `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
-    facts. `current` are all facts in force; `marks` mark other texts about any fact.
+    facts. `current` are all facts in force; `marks` mark other texts about any fact. `groups` are the facts of each
+    line, `reasons` those of the first lines; `stale` is what git is asked about their files.
     """
 
-    lines: tuple[str, ...]
     texts: frozenset[str]
     told: frozenset[str]
     settled: frozenset[str]
     marks: Marks
     current: tuple[Fact, ...] = ()
-    ids: tuple[str, ...] = ()
+    groups: Sequence[Sequence[Fact]] = ()
+    reasons: Sequence[str] = ()
+    stale: Changes | None = None
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The fact of each line."""
+        return tuple(group[0].id for group in self.groups)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return a line for each group; wait for git's answer."""
+        stale = self.stale.answer(_SECONDS) if self.stale else {}
+        return tuple(
+            _line(group, stale, self.reasons[place] if place < len(self.reasons) else "")
+            for place, group in enumerate(self.groups)
+        )
 
 
 def choose_facts(store: Store, recent: str, project: ProjectState | None, late: Late = never) -> ChosenFacts:
@@ -66,7 +82,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     if not all(header.is_current(store.root) for header in candidates):
         candidates = _candidates(fact_headers(store, bounds))
     if not candidates:
-        return ChosenFacts((), frozenset(), frozenset(), frozenset(), marks_of(()))
+        return ChosenFacts(frozenset(), frozenset(), frozenset(), marks_of(()))
     facts = [fact_of(header) for header in candidates]
     marks = marks_of(facts)
     current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
@@ -81,18 +97,8 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     over = [fact for fact in facts if marks.has_ended(fact.id)]
     settled = _digests(over) - _digests(current)
     texts = frozenset(normalized(fact.description) for fact in told)
-    return ChosenFacts(
-        tuple(
-            _line(group, stale, _reason(store, group[0]) if place < _WITH_REASON and not late() else "")
-            for place, group in enumerate(groups)
-        ),
-        texts,
-        _digests(told),
-        settled,
-        marks,
-        tuple(current),
-        tuple(group[0].id for group in groups),
-    )
+    reasons = ["" if late() else _reason(store, group[0]) for group in groups[:_WITH_REASON]]
+    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, stale)
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
@@ -115,14 +121,15 @@ def _score(fact: Fact, words: set[str], recent: str) -> float:
     return worth + min(for_words, _MAX_FOR_WORDS) + _PER_CONFIDENCE * confidence + often
 
 
-def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Mapping[str, Sequence[str]]:
+def _stale(store: Store, facts: Sequence[Fact], project: ProjectState | None) -> Changes | None:
+    """Ask git which files of the facts have changed since; it starts while the other parts are made."""
     with_code = [fact for fact in facts if fact.commit and 0 < len(fact.files) <= _MAX_FILES]
     if not with_code or not project:
-        return {}
+        return None
     from gitmem.project.code import project_code
 
     code = project_code(project.root, store.context.environ)
-    return code.changed_since(with_code, seconds=_SECONDS) if code else {}
+    return code.ask(with_code) if code else None
 
 
 def _groups(chosen: Sequence[Fact], current: Sequence[Fact], marks: Marks) -> list[list[Fact]]:

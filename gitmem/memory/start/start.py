@@ -22,7 +22,7 @@ from gitmem.text.fence import FENCE, cannot_close
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from gitmem.model.entry.log import Section
     from gitmem.model.fact.views.marks import Marks
@@ -88,18 +88,21 @@ def start_parts(
     near = " ".join((project.branch, *project.files, *project.commits)) if project else ""
     facts = choose_facts(store, f"{without_ids(body[-_RECENT:])}\n{near}", project, late)
     decisions, issues = find_section(body, CORE_DECISIONS), find_section(body, KNOWN_ISSUES)
-    open_issues = _entries(body, issues, facts.settled)[::-1]
+    raised = _entries(body, issues, facts.settled)[::-1]
+    open_issues = [(_brief(without_ids(text)), identifier) for text, identifier in raised]
     end, earlier = _end(body, list(filter(None, (decisions, issues))), facts.marks)
-    settled = _entries(body, decisions, facts.settled | facts.told, facts.texts)[::-1]
+    summary = _newest_summary(store, facts.texts.union(_statement(text) for text, _ in open_issues), facts.marks)
+    own, concept = own_lines(store, facts.current, late), current_concept(store, body, facts.marks, late)
+    new_decisions = _entries(body, decisions, facts.settled | facts.told)[::-1]
     parts = [
         Part(_STANDS, tuple(stands.splitlines()), share=15),
         Part("Project", project.lines() if project else (), share=15),
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
-        *_newest_summary(store, facts.texts.union(_statement(text) for text, _ in open_issues), facts.marks),
-        Part("Facts", facts.lines, share=config.facts_percent, ids=facts.ids),
-        Part(TITLE, own_lines(store, facts.current, late), share=SHARE),
-        *current_concept(store, body, facts.marks, late),
-        _part_of(CORE_DECISIONS, settled, share=30),
+        *summary,
+        Part("Facts", facts.lines(), share=config.facts_percent, ids=facts.ids),
+        Part(TITLE, own, share=SHARE),
+        *concept,
+        _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts)),
         _part_of(KNOWN_ISSUES, open_issues, share=15),
         _part_of("The end of memory.md", end, keep_last=True),
         Part("Summaries to be written", (*_pending(pending), *filter(None, (offer,)))),
@@ -132,7 +135,7 @@ def _glance(store: Store, path: str, most: int) -> bytes:
 
 def _safe(part: Part) -> Part:
     """Return a part without closing tags of gitmem's fence or the host's."""
-    return part._replace(title=cannot_close(part.title), pieces=tuple(map(cannot_close, part.pieces)))
+    return part._replace(title=cannot_close(part.title), show=lambda piece: cannot_close(part.show(piece)))
 
 
 def _part_of(title: str, entries: Sequence[tuple[str, str]], *, share: int = 100, keep_last: bool = False) -> Part:
@@ -140,23 +143,30 @@ def _part_of(title: str, entries: Sequence[tuple[str, str]], *, share: int = 100
     return Part(title, tuple(text for text, _ in entries), share, keep_last, tuple(one for _, one in entries))
 
 
-def _entries(
-    body: str, section: Section | None, without: frozenset[str], told: frozenset[str] = frozenset()
-) -> list[tuple[str, str]]:
+def _entries(body: str, section: Section | None, without: frozenset[str]) -> list[tuple[str, str]]:
     """Return the entries of a section with their ids, and other lines a person wrote there, with "".
 
-    Entries whose digest is in `without`, or whose statement is in `told`, are left out.
+    Entries whose digest is in `without` are left out.
     """
     if section is None:
         return []
-    pieces = [piece[0].rstrip() for piece in _PIECE.finditer(body[section.body : section.end])]
-    entries = [(without_ids(piece), _id_of(piece)) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
-    return [(_brief(text), identifier) for text, identifier in entries if _statement(text) not in told]
+    pieces = (piece[0].rstrip() for piece in _PIECE.finditer(body[section.body : section.end]))
+    return [(piece, _id_of(piece)) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
 
 
 def _id_of(piece: str) -> str:
     found = _ID.search(piece)
     return found[1] if found else ""
+
+
+def _unless(told: frozenset[str]) -> Callable[[str], str]:
+    """Return a function that shows an entry without its id, "" for one whose statement is in `told`."""
+
+    def show(piece: str) -> str:
+        entry = without_ids(piece)
+        return "" if _statement(entry) in told else _brief(entry)
+
+    return show
 
 
 def _brief(piece: str) -> str:

@@ -7,7 +7,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 
 class Part(Value):
@@ -15,7 +15,8 @@ class Part(Value):
 
     `share` is the percentage of the budget it may take. Pieces that do not fit are dropped from the end, or with
     `keep_last` from the beginning, as in a log whose newest entries are last. `ids` are the memories that the pieces
-    tell, piece by piece, "" for a piece without one; empty if no piece has one.
+    tell, piece by piece, "" for a piece without one; empty if no piece has one. `show` returns the text of a piece, ""
+    to leave it out; of hundreds of pieces only those that may fit are passed to it.
     """
 
     title: str
@@ -23,6 +24,7 @@ class Part(Value):
     share: int = 100
     keep_last: bool = False
     ids: tuple[str, ...] = ()
+    show: Callable[[str], str] = str
 
 
 class Shown(Value):
@@ -60,13 +62,17 @@ def joined(lead: str, shown: Sequence[Shown], close: str) -> str:
 def _part(part: Part, budget: int) -> Shown:
     head = f"## {part.title}"
     left = budget - estimate_tokens(head) - 2
-    pieces = list(zip(part.pieces, part.ids or ("",) * len(part.pieces), strict=True))
-    kept = _that_fit(pieces[::-1], left)[::-1] if part.keep_last else _that_fit(pieces, left)
+    named = zip(part.pieces, part.ids or ("",) * len(part.pieces), strict=True)
+    pieces = list(named)[:: -1 if part.keep_last else 1]
+    shown = ((piece, part.show(piece), identifier) for piece, identifier in pieces)
+    kept = _that_fit(((text, identifier) for piece, text, identifier in shown if text or not piece), left)
+    if part.keep_last:
+        kept.reverse()
     text = "\n".join([head, *(piece for piece, _ in kept)])
     return Shown(part.title, text, len(kept), len(pieces), tuple(one for _, one in kept if one))
 
 
-def _that_fit(pieces: Sequence[tuple[str, str]], budget: int) -> list[tuple[str, str]]:
+def _that_fit(pieces: Iterable[tuple[str, str]], budget: int) -> list[tuple[str, str]]:
     """Return the first pieces that fit, with their ids; a piece larger than the whole budget is skipped."""
     kept, left = [], budget
     for piece, identifier in pieces:

@@ -68,13 +68,14 @@ def fact_headers(store: Store, bounds: Bounds | None = None, *, trusting: bool =
 @lru_cache(maxsize=_MOST_KEPT)
 def fact_of(header: Header) -> Fact:
     """Return the fact of a header, without its text."""
-    fields = dict(zip(_CACHED, header.load(), strict=True))
-    fields |= {"created": datetime.fromisoformat(fields["created"]), "text": "", "file": header.path}
-    fields["updated"] = datetime.fromisoformat(fields["updated"]) if fields["updated"] else None
-    fields |= {"kind": FactKind(fields["kind"]), "status": FactStatus(fields["status"])}
-    return Fact(**fields)
+    identifier, kind, created, name, description, updated, status, *more = header.load()
+    changed = datetime.fromisoformat(updated) if updated else None
+    fields = [identifier, _KINDS[kind], "", datetime.fromisoformat(created), name, description, changed]
+    fields += [_STATUSES[status], *more, header.path, b""]
+    return Fact(*fields)
 
 
+_KINDS, _STATUSES = {kind.value: kind for kind in FactKind}, {status.value: status for status in FactStatus}
 _CACHED = [name for name in Fact._fields if name not in {"text", "file", "source"}]
 
 

@@ -52,11 +52,11 @@ def put(desk, kind: FactKind, text: str, **more) -> Path:
 def told(desk, project: Path | None = None) -> str:
     """Return what a session is told of facts when it starts."""
     if project is None:
-        return "\n".join(choose_facts(desk.store, "", None).lines)
+        return "\n".join(choose_facts(desk.store, "", None).lines())
     with ProjectQuestions(str(project), desk.store.context.environ) as questions:
         state = questions.answer()
         assert state is not None
-        return "\n".join(choose_facts(desk.store, "", state).lines)
+        return "\n".join(choose_facts(desk.store, "", state).lines())
 
 
 def test_what_may_be_out_of_date_is_marked(desk, code, bare_git):
@@ -89,14 +89,14 @@ def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tm
     (code / "src 한글.py").write_text("two\n")
     commit_all(code, bare_git)
     state = ProjectState(str(code), "main", 0, ())
-    assert "since changed" in "".join(choose_facts(desk.store, "", state).lines)
+    assert "since changed" in "".join(choose_facts(desk.store, "", state).lines())
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "git").write_text("#!/bin/sh\nexec sleep 600\n")
     (tmp_path / "bin" / "git").chmod(0o755)
     context = desk.store.context
     path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
     monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
-    lines = choose_facts(desk.store, "", state).lines
+    lines = choose_facts(desk.store, "", state).lines()
     assert len(lines) == 2
     assert "since changed" not in "".join(lines)
 
