@@ -46,7 +46,7 @@ class Header(Value):
     @property
     def key(self) -> tuple[str, ...]:
         """The strings that documents are selected and sorted by; without tabs and line breaks."""
-        return tuple(self.line[: self.line.rindex("\t")].split("\t")[2:])
+        return tuple(self.line.split("\t")[2:-1])
 
     def load(self) -> list[Any]:
         """Return the values that the `Parse` function returned, lists as tuples."""
@@ -89,6 +89,9 @@ def read_headers(
     known = _load(cache, _MAX_CACHE if bounds else _UNLIMITED)
     most, late = (bounds.most, bounds.late) if bounds else (_UNLIMITED, never)
     max_size, max_entries = (_MAX_DOCUMENT, _MAX_ENTRIES) if bounds else (_UNLIMITED, _UNLIMITED)
+    longest = _MAX_LINE if bounds else _UNLIMITED
+    if trusting and known and known.keys() == set(_paths(store.root, folder, len(known))):
+        return _headers(known, longest)
     kept: dict[str, str] = {}
     new = seen = 0
     for path, entry in _documents(store.root, folder, known or {}, max_entries):
@@ -110,9 +113,13 @@ def read_headers(
         kept[path] = line
     if known is not None and (new or len(known) != len(kept)) and seen <= max_entries:
         _save(cache, kept)
-    longest = _MAX_LINE if bounds else _UNLIMITED
+    return _headers(kept, longest)
+
+
+def _headers(lines: Mapping[str, str], longest: int) -> list[Header]:
+    """Return the headers in lines of the cache, by path."""
     return [
-        Header(path, line) for path, line in kept.items() if not line.endswith(_NO_HEADER_END) and len(line) <= longest
+        Header(path, line) for path, line in lines.items() if len(line) <= longest and not line.endswith(_NO_HEADER_END)
     ]
 
 
@@ -151,6 +158,18 @@ def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> I
                 yield path, entry
             elif folder.count("/") == 0 and entry.is_dir(follow_symlinks=False):
                 yield from _documents(root, path, known, most)
+
+
+def _paths(root: str, folder: str, most: int) -> Iterator[str]:
+    """Yield the paths in a folder and the folders in it, at most `most` + 1 of each, as far as they can be listed."""
+    with contextlib.suppress(OSError, GitmemError):
+        with enter(root, folder.split("/")) as opened, opened.scan() as entries:
+            names = [entry.name for entry in islice(entries, most + 1)]
+        for name in names:
+            if name.endswith(_SUFFIX) or "/" in folder:
+                yield f"{folder}/{name}"
+            else:
+                yield from _paths(root, f"{folder}/{name}", most)
 
 
 def _load(cache: str, most: int) -> Mapping[str, str] | None:

@@ -117,7 +117,9 @@ def marks_of(facts: Iterable[Fact]) -> Marks:
     """Return the marks of these facts."""
     known = {fact.id: fact for fact in facts}
     statuses = what_holds(known.values())
-    in_force = frozenset(normalized(fact.description) for fact in known.values() if statuses[fact.id].holds)
+    holding = [fact for fact in known.values() if statuses[fact.id].holds]
+    # They are only compared with those of facts that have ended.
+    in_force = frozenset(normalized(fact.description) for fact in holding if len(holding) < len(known))
     sources: dict[str, list[str]] = {}
     words, wordings = {}, {}
     for fact in known.values():
