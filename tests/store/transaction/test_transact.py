@@ -222,6 +222,9 @@ def test_processes_that_save_while_a_person_commits(box):
     savers = [subprocess.Popen([sys.executable, "-c", code, str(number)]) for number in range(2)]
     made = 0
     while any(saver.poll() is None for saver in savers):
+        time.sleep(0.1)
+        if made == 30:  # on a busy machine; a save gives up when the branch has moved 50 times before it
+            continue
         box.write(f"mine/{made}.md", b"x")
         try:
             box.git("add", f"mine/{made}.md")
@@ -229,7 +232,6 @@ def test_processes_that_save_while_a_person_commits(box):
             made += 1
         except AssertionError:
             pass  # the index or the branch was being written by somebody else
-        time.sleep(0.1)
     assert [saver.wait() for saver in savers] == [0, 0]
     assert sorted(box.files()["log"].decode().splitlines()) == sorted(f"{a} {b}" for a in range(2) for b in range(6))
     box.settle()
