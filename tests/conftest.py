@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import http.server
 import json
@@ -19,14 +20,17 @@ from typing import TYPE_CHECKING, Protocol
 import pytest
 from hypothesis import settings
 
+from gitmem.cli.door import machine_name, now
+from gitmem.git.setup import exclude
+from gitmem.machine.context import Context
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
+from tests.copies import FolderCopies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
-    from gitmem.machine.context import Context
 
 # A busy machine is no failure; in CI the same examples every time, on a desk new ones.
 settings.register_profile("desk", deadline=None)
@@ -61,6 +65,16 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     return cores + ("not slow" in config.option.markexpr)
 
 
+gc.disable()  # until the tests are collected: what they consist of stays, so looking for garbage finds none
+
+
+def pytest_collection_finish() -> None:
+    """Have the garbage collector pass over the collected tests from now on: some 200,000 objects at each full round."""
+    gc.freeze()
+    gc.enable()
+
+
+_STARTED = now()
 _HOMES = ("HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA")
 
 
@@ -161,19 +175,36 @@ class StoreCopies:
         self._made: dict[object, Path] = {}
 
     def __call__(self, project: Path, context: Context, at: datetime) -> Store:
-        """Give a folder that is no git repository a store, as `init_store` would have at that time."""
+        """Give a folder a store, as `init_store` would have at that time."""
         made_by = (context.machine, at)
         if made_by not in self._made:
             template = self._made[made_by] = self._folder / str(len(self._made))
             template.mkdir()
             init_store(str(template), context._replace(clock=lambda: at), Place.PROJECT)
         shutil.copytree(self._made[made_by] / ".gitmem", project / ".gitmem", symlinks=True)
+        if (project / ".git").is_dir():
+            exclude(str(project / ".git"), "/.gitmem/")
         return Store(str(project / ".gitmem"), context)
 
 
 @pytest.fixture(scope="session")
 def new_store(tmp_path_factory: pytest.TempPathFactory) -> StoreCopies:
     return StoreCopies(tmp_path_factory.mktemp("stores"))
+
+
+@pytest.fixture(scope="session")
+def folder_copies(tmp_path_factory: pytest.TempPathFactory) -> FolderCopies:
+    return FolderCopies(tmp_path_factory.mktemp("copies"))
+
+
+@pytest.fixture
+def initialize(new_store: StoreCopies, environ: dict[str, str]) -> Callable[[Path], None]:
+    """Give a function that does what `gitmem init` does in a folder, without the command."""
+
+    def make(folder: Path) -> None:
+        new_store(folder, Context(environ, environ["HOME"], machine_name(), now), _STARTED)
+
+    return make
 
 
 class FakeProvider:

@@ -14,7 +14,6 @@ import pytest
 
 from gitmem.hosts.shim import command, script, script_path
 from gitmem.machine.context import Context
-from gitmem.store.setup.init import Place, init_store
 from gitmem.store.spool.hooks import HookSpool
 from gitmem.store.upkeep.failures import FailureLog
 
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 ROOT = Path(__file__).resolve().parents[1]
+BEGAN = datetime.now(UTC)
 GITMEM = [sys.executable, "-m", "gitmem"]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="streams are closed and locales are set as POSIX has it")
 pytestmark = posix
@@ -30,10 +30,10 @@ KOREAN = "사용자는 pnpm 대신 uv 를 쓴다"
 
 
 @pytest.fixture
-def store(tmp_path, home, environ) -> Store:
+def store(tmp_path, home, environ, new_store) -> Store:
     environ["PYTHONPATH"] = str(ROOT)
     context = Context(environ, environ["HOME"], "box", lambda: datetime.now(UTC))
-    return init_store(str(tmp_path), context, Place.PROJECT).store
+    return new_store(tmp_path, context, BEGAN)
 
 
 def run(store: Store, *words: str, redirect: str = "", stdin: bytes = b"", **environ: str) -> tuple[int, bytes, bytes]:

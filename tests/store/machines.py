@@ -16,7 +16,9 @@ from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Chance, Options
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+    from typing import Self
 
     from gitmem.machine.context import Context
     from gitmem.store.sync.guard import Accept
@@ -38,6 +40,11 @@ class Machine:
         self._number = 0
         self.ids: set[str] = set()
         self.store = Store(str(root), self.context)
+
+    def like(self, other: Machine) -> Self:
+        """Go on where another one stood, of whose store this one's is a copy."""
+        self.now, self._number, self.ids = other.now, other._number, set(other.ids)
+        return self
 
     def clock(self) -> datetime:
         self.now += timedelta(seconds=1)
@@ -90,6 +97,14 @@ class Machine:
         assert self.git("fsck", "--strict", "--no-dangling", "--no-progress") == ""
         assert self.store.marked() == self.tip
         assert not any("<<<<<<<" in path.read_text(errors="replace") for path in self.root.glob("**/*.md"))
+
+
+def make_pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+    """Make two machines that hold the same memory."""
+    first, second = machine("laptop"), machine("desktop")
+    first.sync()
+    second.sync()
+    return first, second
 
 
 def converge(*machines: Machine) -> str:

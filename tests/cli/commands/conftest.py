@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import RunsGit
+    from tests.copies import FolderCopies
 
 _SUMMARY = "---\nid: summary-1\nkind: summary\nthemes:\n- the zebra theme\nkey_decisions: []\n---\n\nOverall, zebra.\n"
 
@@ -24,19 +25,18 @@ def run(tmp_path: Path, home: Path, environ: dict[str, str]) -> Runner:
 
 
 @pytest.fixture
-def gitmem(run: Runner) -> Runner:
+def gitmem(run: Runner, initialize: Callable[[Path], None]) -> Runner:
     """Give a function that runs a command in a folder with a new store."""
-    assert run("init")[0] == 0
+    initialize(run.cwd)
     return run
 
 
 @pytest.fixture
-def desk(tmp_path: Path, home: Path, bare_git: RunsGit) -> Desk:
+def desk(tmp_path: Path, home: Path, bare_git: RunsGit, initialize: Callable[[Path], None]) -> Desk:
     project = tmp_path / "a project 프로젝트"
     project.mkdir()
-    desk = Desk(project, bare_git)
-    desk.run("init")
-    return desk
+    initialize(project)
+    return Desk(project, bare_git)
 
 
 @pytest.fixture
@@ -83,20 +83,31 @@ def remote(tmp_path: Path, bare_git: RunsGit) -> Path:
 
 
 @pytest.fixture
-def first(tmp_path: Path, remote: Path, run_in: Callable[..., Ran]) -> Path:
+def first(
+    tmp_path: Path,
+    remote: Path,
+    run_in: Callable[..., Ran],
+    initialize: Callable[[Path], None],
+    folder_copies: FolderCopies,
+) -> Path:
     """A project with a store that was synced once."""
     folder = tmp_path / "laptop"
-    folder.mkdir()
-    run_in(folder, "init")
-    run_in(folder, "save", "of the laptop")
-    run_in(folder, "remote", "add", "../remote.git")
-    run_in(folder, "sync")
+
+    def make() -> None:
+        folder.mkdir()
+        initialize(folder)
+        run_in(folder, "save", "of the laptop")
+        run_in(folder, "remote", "add", "../remote.git")
+        run_in(folder, "sync")
+
+    folder_copies("laptop of commands", tmp_path, ("remote.git", "laptop"), make)
     return folder
 
 
 @pytest.fixture
-def second(tmp_path: Path, first: Path, remote: Path, run_in: Callable[..., Ran]) -> Path:
+def second(tmp_path: Path, first: Path, remote: Path, run_in: Callable[..., Ran], folder_copies: FolderCopies) -> Path:
     """Another project that is a clone of it."""
-    folder = tmp_path / "desktop"
-    run_in(tmp_path, "clone", str(remote), "desktop")
-    return folder
+    folder_copies(
+        "desktop of commands", tmp_path, ("desktop",), lambda: run_in(tmp_path, "clone", str(remote), "desktop")
+    )
+    return tmp_path / "desktop"

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.conftest import FakeProvider, RunsGit
+    from tests.copies import FolderCopies
 
 TOKEN = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links")
@@ -92,14 +93,20 @@ def remote(tmp_path: Path, bare_git: RunsGit) -> str:
 
 
 @pytest.fixture
-def shared(people: tuple[Person, Person], remote: str) -> tuple[Person, Person]:
+def shared(
+    people: tuple[Person, Person], remote: str, tmp_path: Path, folder_copies: FolderCopies
+) -> tuple[Person, Person]:
     """Give two people whose project's memory is on a remote."""
     victim, other = people
-    victim.gitmem("init")
-    victim.gitmem("save", "the first memory")
-    victim.gitmem("remote", "add", remote)
-    victim.gitmem("sync")
-    other.gitmem("clone", remote)
+
+    def make() -> None:
+        victim.gitmem("init")
+        victim.gitmem("save", "the first memory")
+        victim.gitmem("remote", "add", remote)
+        victim.gitmem("sync")
+        other.gitmem("clone", remote)
+
+    folder_copies("people who share a memory", tmp_path, ("remote.git", "victim", "other"), make)
     return victim, other
 
 

@@ -33,7 +33,7 @@ def project(tmp_path, bare_git, monkeypatch):
 
 
 @pytest.fixture
-def run(project, home, environ):
+def run(project, home, environ, initialize):
     """Give a function that runs a hook with these bytes in this process, and returns what it printed."""
 
     def run(data: bytes, *words: str) -> str:
@@ -42,7 +42,7 @@ def run(project, home, environ):
         assert (main(words[1:], lambda: door) if words[0] == "gitmem" else hook(["hook", *words], door)) == 0
         return out.getvalue()
 
-    run(b"", "gitmem", "init")
+    initialize(project)
     run(b"", "gitmem", "save", "--type", "decision", "Decision: we use uv instead of pip.")
     return run
 

@@ -49,14 +49,14 @@ def settings(project):
 
 
 @pytest.fixture
-def gitmem(run, environ, tmp_path):
+def gitmem(run, project, environ, tmp_path, initialize):
     """Like `run`, in a project with a store and with gitmem on the PATH."""
     name = "gitmem.exe" if sys.platform == "win32" else "gitmem"
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / name).write_bytes(b"#!/bin/sh\n")
     (tmp_path / "bin" / name).chmod(0o755)
     environ["PATH"] = f"{environ['PATH']}{os.pathsep}{tmp_path / 'bin'}"
-    assert run("init")[0] == 0
+    initialize(project)
     return run
 
 

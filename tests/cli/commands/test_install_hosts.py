@@ -30,7 +30,7 @@ def project(tmp_path, bare_git, monkeypatch):
 
 
 @pytest.fixture
-def run(project, home, environ, tmp_path):
+def run(project, home, environ, tmp_path, initialize):
     """Give a function that runs a command in the project and returns exit code, output and complaint."""
     name = "gitmem.exe" if sys.platform == "win32" else "gitmem"
     (tmp_path / "bin").mkdir()
@@ -44,7 +44,7 @@ def run(project, home, environ, tmp_path):
         code = hook(args, door) if args[0] == "hook" else main(args, lambda: door)
         return code, out.getvalue(), err.getvalue()
 
-    assert run("init")[0] == 0
+    initialize(project)
     return run
 
 

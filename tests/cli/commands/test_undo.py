@@ -10,7 +10,7 @@ from gitmem.cli.main import main
 
 
 @pytest.fixture
-def gitmem(tmp_path, home, environ):
+def gitmem(tmp_path, home, environ, initialize):
     """Give a function that runs a command in a new project and returns exit code, output and complaint."""
 
     def run(*args, stdin=""):
@@ -18,7 +18,7 @@ def gitmem(tmp_path, home, environ):
         door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(stdin.encode())), out, err)
         return main(args, lambda: door), out.getvalue(), err.getvalue()
 
-    assert run("init")[0] == 0
+    initialize(tmp_path)
     return run
 
 

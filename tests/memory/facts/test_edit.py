@@ -20,7 +20,6 @@ from gitmem.model.fact.holds import in_force
 from gitmem.model.ids import make_id
 from gitmem.model.session.turns import Turn
 from gitmem.store.headers.facts import known_facts
-from gitmem.store.setup.init import Place, init_store
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
 from gitmem.store.sync.memory import sync
@@ -33,11 +32,11 @@ SAID = ("Always run the linter before committing.", "use pnpm, not npm", "my edi
 
 
 class Clone:
-    def __init__(self, folder: Path, name: str, environ: dict[str, str], home: Path, remote: Path) -> None:
+    def __init__(self, folder: Path, environ: dict[str, str], home: Path, remote: Path, new_store) -> None:
         folder.mkdir()
         self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-        self.context = Context(environ, str(home), name, self.clock)
-        self.root = init_store(str(folder), self.context, Place.PROJECT).store.root
+        self.context = Context(environ, str(home), folder.name, self.clock)
+        self.root = new_store(folder, self.context, self.now).root
         add_remote(self.store, "origin", str(remote))
 
     def clock(self) -> datetime:
@@ -69,10 +68,10 @@ class Clone:
 
 
 @pytest.fixture
-def clones(tmp_path, home, environ, bare_git) -> tuple[Clone, Clone]:
+def clones(tmp_path, home, environ, bare_git, new_store) -> tuple[Clone, Clone]:
     remote = tmp_path / "remote.git"
     bare_git(tmp_path, "init", "-q", "--bare", str(remote))
-    one, other = (Clone(tmp_path / name, name, environ, home, remote) for name in ("desk", "laptop"))
+    one, other = (Clone(tmp_path / name, environ, home, remote, new_store) for name in ("desk", "laptop"))
     return one, other
 
 

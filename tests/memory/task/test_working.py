@@ -25,23 +25,23 @@ from gitmem.memory.task.working import (
 )
 from gitmem.model.learned.working import HypothesisStatus, Step, decide, note, set_plan, settle, start_task, suppose
 from gitmem.model.session.events import HookEvent, HookKind
-from gitmem.store.setup.init import Place, init_store
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from gitmem.store.store import Store
+    from tests.conftest import StoreCopies
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 AT = START.isoformat()
 
 
 @pytest.fixture
-def store(tmp_path: Path, environ: dict[str, str]) -> Store:
+def store(tmp_path: Path, environ: dict[str, str], new_store: StoreCopies) -> Store:
     (tmp_path / "project").mkdir()
     context = Context(environ, str(tmp_path / "home"), "desk", lambda: START)
-    return init_store(str(tmp_path / "project"), context, Place.PROJECT).store
+    return new_store(tmp_path / "project", context, START)
 
 
 def event(kind: HookKind, number: int, session: str = "s1", **more: object) -> HookEvent:

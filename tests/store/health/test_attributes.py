@@ -48,7 +48,7 @@ def ran(tmp_path: Path) -> Path:
 
 
 def _configure_drivers(run_git: RunsGit, folder: Path, ran: Path) -> None:
-    """Give a repository, or a person, every driver that the attributes name."""
+    """Give a repository every driver that the attributes name."""
     command = f"sh -c 'touch {ran}; tr a-z A-Z'"
     settings = {
         "filter.named.clean": command,
@@ -70,8 +70,15 @@ def _configure_drivers(run_git: RunsGit, folder: Path, ran: Path) -> None:
         "core.splitIndex": "true",
         "blame.ignoreRevsFile": str(ran),
     }
+    lines = []
     for key, value in settings.items():
-        run_git(folder, "config", key, value)
+        section, _, name = key.rpartition(".")
+        kind, _, driver = section.partition(".")
+        lines.append(f'[{kind} "{driver}"]\n' if driver else f"[{kind}]\n")
+        lines.append(f'\t{name} = "{value}"\n')
+    with (folder / ".git" / "config").open("a", encoding="utf-8") as file:
+        file.writelines(lines)
+    assert run_git(folder, "config", "filter.named.clean") == command
 
 
 def _go_through_all(box: Box, name: str = "by hand.md") -> None:

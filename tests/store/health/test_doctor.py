@@ -29,12 +29,19 @@ SECRET = "ghp_" + "R4nd0mT0kenF0rTestsOnlyAbCdEfGhIjKlM"
 posix = pytest.mark.skipif(sys.platform == "win32", reason="links and modes")
 
 
+BEGAN = datetime.now(UTC)
+
+
+def on_a_branch(project, context):
+    return init_store(str(project), context, Place.BRANCH).store
+
+
 class Patient:
     """A store that something may be wrong with."""
 
-    def __init__(self, project, home, environ, bare_git, place=Place.PROJECT):
+    def __init__(self, project, home, environ, bare_git, make):
         self.context = Context(environ, str(home), "host", lambda: datetime.now(UTC))
-        self.store = init_store(str(project), self.context, place).store
+        self.store = make(project, self.context)
         self.root = project / ".gitmem"
         self.git = lambda *args, **more: bare_git(self.root, *args, **more)
 
@@ -67,10 +74,10 @@ class Patient:
 
 
 @pytest.fixture
-def patient(tmp_path, home, environ, bare_git):
+def patient(tmp_path, home, environ, bare_git, new_store):
     project = tmp_path / "project"
     project.mkdir()
-    return Patient(project, home, environ, bare_git)
+    return Patient(project, home, environ, bare_git, lambda *where: new_store(*where, BEGAN))
 
 
 def test_a_healthy_store_has_nothing_wrong(patient):
@@ -87,7 +94,7 @@ def test_a_healthy_store_has_nothing_wrong(patient):
 def test_a_healthy_store_on_a_branch_of_the_project_has_nothing_wrong(tmp_path, home, environ, bare_git):
     bare_git(tmp_path, "init", "-q")
     bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
-    patient = Patient(tmp_path, home, environ, bare_git, Place.BRANCH)
+    patient = Patient(tmp_path, home, environ, bare_git, on_a_branch)
     patient.save("one")
     assert patient.examine(DEEP) == {}
     packing = next(finding for finding in examine(patient.store, FULL) if finding.check == "packing")
@@ -155,7 +162,7 @@ def test_a_missing_object_of_a_store_on_a_branch_is_a_problem_and_of_the_code_no
     (tmp_path / "code.c").write_text("int main;")
     bare_git(tmp_path, "add", ".")
     bare_git(tmp_path, "commit", "-qm", "code")
-    patient = Patient(tmp_path, home, environ, bare_git, Place.BRANCH)
+    patient = Patient(tmp_path, home, environ, bare_git, on_a_branch)
     patient.save("one")
     for pack in (tmp_path / ".git" / "objects" / "pack").glob("*.pack"):
         data = pack.read_bytes()

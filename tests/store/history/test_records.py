@@ -23,7 +23,7 @@ from gitmem.store.store import Store
 from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
-    from tests.conftest import RunsGit
+    from tests.conftest import RunsGit, StoreCopies
 
 START = datetime(2026, 11, 18, 9, 0, 0, tzinfo=timezone(timedelta(hours=9)))
 MEMORY = "memory.md"
@@ -77,17 +77,12 @@ class Memory:
         return self.store.repository.resolve("HEAD")
 
 
-def make(folder: Path, environ: dict[str, str], home: Path, place: Place = Place.PROJECT) -> Memory:
-    clock = Clock()
-    context = Context(environ, str(home), "box", clock)
-    return Memory(init_store(str(folder), context, place).store, clock)
-
-
 @pytest.fixture
-def memory(tmp_path: Path, home: Path, environ: dict[str, str]) -> Memory:
+def memory(tmp_path: Path, home: Path, environ: dict[str, str], new_store: StoreCopies) -> Memory:
     folder = tmp_path / "project"
     folder.mkdir()
-    return make(folder, environ, home)
+    clock = Clock()
+    return Memory(new_store(folder, Context(environ, str(home), "box", clock), START), clock)
 
 
 @pytest.fixture
@@ -175,7 +170,9 @@ def test_commits_that_are_not_memorys_are_none(tmp_path: Path, home: Path, envir
     bare_git(project, "init", "-q")
     bare_git(project, "commit", "-q", "--allow-empty", "-m", "code")
     code = bare_git(project, "rev-parse", "HEAD")
-    memory = make(project, environ, home, Place.BRANCH)
+    clock = Clock()
+    context = Context(environ, str(home), "box", clock)
+    memory = Memory(init_store(str(project), context, Place.BRANCH).store, clock)
     saved = memory.save("in branch mode")
 
     assert resolve(memory.store, "HEAD") == saved

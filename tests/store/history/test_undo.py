@@ -27,12 +27,12 @@ from tests.own_settings import own_settings
 class Memory:
     """A store in a project, with time that moves on a minute at each look."""
 
-    def __init__(self, project, environ, bare_git):
+    def __init__(self, project, environ, bare_git, new_store):
         self.now = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
         self.git = lambda *args: bare_git(self.root, *args)
         environ = {**environ, "XDG_CONFIG_HOME": "", "APPDATA": ""}
         self.context = Context(environ, str(project / "home"), "host", self.clock)
-        self.store = init_store(str(project), self.context, Place.PROJECT).store
+        self.store = new_store(project, self.context, self.now)
         self.root = project / ".gitmem"
 
     def clock(self):
@@ -94,8 +94,8 @@ class Memory:
 
 
 @pytest.fixture
-def memory(tmp_path, environ, bare_git):
-    return Memory(tmp_path, environ, bare_git)
+def memory(tmp_path, environ, bare_git, new_store):
+    return Memory(tmp_path, environ, bare_git, new_store)
 
 
 def test_the_middle_one_of_three_saves(memory):

@@ -22,9 +22,7 @@ PATH = "knowledge/a.md"
 BASE = "# A\n\nIt builds.\n\n## Other\n\nSame.\n"
 
 
-@pytest.fixture
-def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
-    """Two machines that changed the same line, and each another one."""
+def make_divided(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
     first, second = machine("laptop"), machine("desktop")
     first.write(PATH, BASE)
     converge(first, second)
@@ -33,6 +31,12 @@ def pair(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
     converge(first, second)
     assert [item.path for item in to_review(first.store)] == [PATH]
     return first, second
+
+
+@pytest.fixture
+def pair(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
+    """Two machines that changed the same line, and each another one."""
+    return made_once(make_divided, "laptop", "desktop")
 
 
 @pytest.mark.parametrize("take, stays, goes", [("ours", "fast", "fails"), ("theirs", "fails", "fast")])

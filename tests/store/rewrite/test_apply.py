@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from tests.conftest import RunsGit
 
 
-@pytest.fixture
-def trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
-    """Three machines that hold the same memory, with a secret in its middle."""
+def make_trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
     first, second, third = (machine(name) for name in ("laptop", "desktop", "server"))
     first.save("before it")
     first.save(f"The key is {SECRET}, says Ada.")
@@ -38,6 +36,12 @@ def trio(machine: Callable[[str], Machine]) -> tuple[Machine, Machine, Machine]:
     for each in (first, second, third, first):
         each.sync()
     return first, second, third
+
+
+@pytest.fixture
+def trio(made_once: Callable[..., tuple[Machine, Machine, Machine]]) -> tuple[Machine, Machine, Machine]:
+    """Three machines that hold the same memory, with a secret in its middle."""
+    return made_once(make_trio, "laptop", "desktop", "server")
 
 
 def test_a_purged_secret_leaves_every_machine_and_the_remote(

@@ -18,10 +18,11 @@ from gitmem.store.sync.clone import clone_store
 from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.retry import Options
 from gitmem.store.upkeep.findings import Level
-from tests.store.machines import Machine, converge
+from tests.store.machines import Machine, converge, make_pair
 from tests.store.purges import SECRET, clean, files_with, purge
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 NOW = "2026-11-21T12:00:00+00:00"
@@ -42,15 +43,19 @@ def plant(each: Machine, *texts: str, number: int = 0, data: bytes | None = None
     return path
 
 
-@pytest.fixture
-def rich(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
-    """Two machines with a memory of some size."""
-    first, second = pair
+def make_rich(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+    first, second = make_pair(machine)
     for number in range(6):
         first.save(f"Decision {number}: the build runs in container {number}, since it is the same everywhere then.")
     first.write(BUILD, "# Build\n\n" + "".join(f"Step {number} of the build.\n" for number in range(80)))
-    converge(*pair)
+    converge(first, second)
     return first, second
+
+
+@pytest.fixture
+def rich(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
+    """Two machines with a memory of some size."""
+    return made_once(make_rich, "laptop", "desktop")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import shutil
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -22,7 +23,10 @@ from gitmem.store.sync.transcripts import REMOTE_REF, sync_transcripts
 from gitmem.store.transcripts.transcripts import put, read
 from gitmem.store.upkeep.refs import REF
 from tests.own_settings import own_settings
-from tests.store.machines import NOON, Machine, converge
+from tests.store.machines import NOON, Machine, converge, make_pair
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 OPS = ("consolidate", "retain", "clear", "undo", "rotate", "migrate", "")
 PROMPT, DECISION = "User Prompt", "Decision"
@@ -54,15 +58,19 @@ def commit(each: Machine, op: str = "", *, push: bool = True) -> None:
         each.git("push", "-q", "origin", "HEAD:gitmem")
 
 
-@pytest.fixture
-def days(pair: tuple[Machine, Machine]) -> tuple[Machine, Machine]:
-    """Two machines that hold the logs of some days."""
-    first, second = pair
+def make_days(machine: Callable[[str], Machine]) -> tuple[Machine, Machine]:
+    first, second = make_pair(machine)
     for day in range(10, 24):
         write_day(first, day)
     first.sync()
     second.sync()
     return first, second
+
+
+@pytest.fixture
+def days(made_once: Callable[..., tuple[Machine, Machine]]) -> tuple[Machine, Machine]:
+    """Two machines that hold the logs of some days."""
+    return made_once(make_days, "laptop", "desktop")
 
 
 def refused(each: Machine, match: str = "would remove much of this memory") -> None:

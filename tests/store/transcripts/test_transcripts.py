@@ -24,23 +24,28 @@ from gitmem.store.transcripts.forget import forget_transcripts
 from gitmem.store.transcripts.transcripts import file_name, put, read, sessions
 from gitmem.store.upkeep.refs import REF
 
+BEGAN = datetime.now(UTC)
 STARTED = datetime(2026, 11, 21, 14, 3, 22, tzinfo=timezone(timedelta(hours=9)))
 SESSION = "1b4e51f0-77a1-4c3e-9d55-2f0f6c1b7a10"
 PATH = f"sessions/2026/11/20261121_050322-{SESSION}.l1.jsonl"
 LINES = ['{"role": "user", "text": "hello"}', '{"role": "agent", "text": "한국어 \\u2028"}']
 
 
+def surroundings(folder, environ):
+    return Context(environ, str(folder / "home"), "host", lambda: datetime.now(UTC))
+
+
 def make(folder, environ, place=Place.PROJECT):
-    context = Context(environ, str(folder / "home"), "host", lambda: datetime.now(UTC))
-    return init_store(str(folder), context, place).store
+    return init_store(str(folder), surroundings(folder, environ), place).store
 
 
 @pytest.fixture(params=[Place.PROJECT, Place.BRANCH])
-def store(request, tmp_path, environ, bare_git):
-    if request.param is Place.BRANCH:
-        bare_git(tmp_path, "init", "-q")
-        bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
-    return make(tmp_path, environ, request.param)
+def store(request, tmp_path, environ, bare_git, new_store):
+    if request.param is Place.PROJECT:
+        return new_store(tmp_path, surroundings(tmp_path, environ), BEGAN)
+    bare_git(tmp_path, "init", "-q")
+    bare_git(tmp_path, "commit", "-q", "--allow-empty", "-m", "code")
+    return make(tmp_path, environ, Place.BRANCH)
 
 
 @pytest.fixture

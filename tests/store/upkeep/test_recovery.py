@@ -37,7 +37,6 @@ AFTER = {
 def crashed(box, crashing):
     """Give a function that cuts a transaction off at a point after the branch has moved."""
     box.put(BEFORE)
-    box.sound()
 
     def crash(point: str) -> None:
         with crashing(point):
