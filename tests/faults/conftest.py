@@ -13,13 +13,14 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from gitmem.model.entry.entry import find_entries
+from tests.cli.commands.project import Runner
 from tests.own_settings import own_file
 
 if TYPE_CHECKING:
@@ -126,14 +127,19 @@ class Project:
     def gitmem(self, *args: str, **more: Any) -> Done:
         return run_gitmem(self.root, *args, **more)
 
+    def here(self, *args: str) -> Done:
+        """Run a command in this process, which is a third of the work: one that is not what is under test."""
+        return Done(*Runner(self.root, environment())(*args))
+
     def start(self, *args: str, cwd: Path | None = None, **files: Any) -> subprocess.Popen[bytes]:
         """Start Python with the code under test, in a process group of its own."""
         command = [sys.executable, *args]
         return subprocess.Popen(command, cwd=cwd or self.root, env=environment(), start_new_session=True, **files)
 
     def save(self, text: str, *args: str, **more: Any) -> str:
-        """Save a text, which must succeed, and remember that it must be there."""
-        done = self.gitmem("save", "--json", *args, "--", text, **more)
+        """Save a text, which must succeed, and remember that it must be there; with `more` in a process of its own."""
+        words = ("save", "--json", *args, "--", text)
+        done = self.gitmem(*words, **more) if more else self.here(*words)
         assert done.code == 0, done
         self.saved(done.said["id"], text)
         return str(done.said["id"])
@@ -161,7 +167,7 @@ class Project:
     def configure(self, text: str) -> None:
         """Write the person's own settings, and commit edits by hand."""
         own_file(os.environ, os.environ["HOME"]).write_text(text + self.settings)
-        assert self.gitmem("check").code == 0
+        assert self.here("check").code == 0
 
     def git(self, *args: str, ok: Sequence[int] = (0,)) -> str:
         run = subprocess.run(
@@ -465,19 +471,42 @@ def victims(_isolated: Path) -> Iterator[Victims]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, home: Path) -> Project:  # where its settings are
+def project(projects: Callable[..., Project]) -> Project:
     """Give a project that is a git repository, with a store in it."""
-    return new_project(tmp_path / "project")
+    return projects()
+
+
+@pytest.fixture(scope="session")
+def templates(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Give a function that returns a project to copy, with a store or without one."""
+    folder = tmp_path_factory.mktemp("projects")
+
+    @cache
+    def template(*, store: bool) -> Path:
+        return _new_project(folder / f"project {store}", *(() if store else (None,)))
+
+    return template
 
 
 @pytest.fixture
-def projects(tmp_path: Path, home: Path) -> Callable[..., Project]:  # as of `project`
-    """Give a function that makes projects: `projects(name, *init_options)`."""
-    return lambda name="project", *options: new_project(tmp_path / name, *options)
+def projects(tmp_path: Path, home: Path, templates: Callable[..., Path]) -> Callable[..., Project]:
+    """Give a function that makes projects: `projects(name, *init_options)`, None for a project without a store.
+
+    What `init` makes without options names no folder, so that copies will do. Settings are in `home`.
+    """
+
+    def make(name: str | Path = "project", *options: str | None) -> Project:
+        root = tmp_path / name
+        if options in ((), (None,)):
+            shutil.copytree(templates(store=not options), root, symlinks=True)
+        else:
+            _new_project(root, *options)
+        return Project(root)
+
+    return make
 
 
-def new_project(root: Path, *options: str | None) -> Project:
-    """Make a project; with None for its options, without a store."""
+def _new_project(root: Path, *options: str | None) -> Path:
     root.mkdir(parents=True)
     subprocess.run(["git", "init", "--quiet", "-b", "main", str(root)], env=os.environ, check=True)
     ada = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
@@ -485,4 +514,4 @@ def new_project(root: Path, *options: str | None) -> Project:
     if options != (None,):
         done = run_gitmem(root, "init", *filter(None, options))
         assert done.code == 0, done
-    return Project(root)
+    return root

@@ -109,7 +109,7 @@ def settle(project: Project) -> None:
     """
     for command in ("check", "maintain", "check"):
         end = time.monotonic() + 60
-        while (done := project.gitmem(command)).code == ExitCode.BUSY and time.monotonic() < end:
+        while (done := project.here(command)).code == ExitCode.BUSY and time.monotonic() < end:
             time.sleep(0.3)
         assert done.code == 0, done
 
@@ -210,7 +210,7 @@ def test_while_the_repository_is_packed(project: Project, start: Callable[..., S
     for saver in savers:
         saver.go()
     for number in range(rounds):
-        time.sleep(0.5)
+        time.sleep(0.2)
         packing = project.start("-m", "gitmem", "maintain", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         if number % 3:
             time.sleep(chance.uniform(0.1, 0.5))

@@ -83,9 +83,9 @@ def attempt(project: Project, text: str, run: Callable[[list[str]], Done]) -> Do
     return done
 
 
-def mend(project: Project, **more: object) -> None:
+def mend(project: Project) -> None:
     """Run a command once the cause is gone; check that it finishes all accepted saves."""
-    done = project.gitmem("check", **more)
+    done = project.here("check")
     assert done.code == 0, done
     project.check()
 
@@ -139,7 +139,7 @@ def test_an_init_on_a_disk_that_fills_up(disk: Disk, projects: Callable[..., Pro
         assert done.code in {0, ExitCode.NOT_SAVED, ExitCode.FAILURE}, done
         assert done.code == 0 or done.err.startswith("gitmem: "), done
         disk.make_room()
-        assert project.gitmem("init").code == 0
+        assert project.here("init").code == 0
         project.save(project.text())
         project.check()
         shutil.rmtree(project.root)

@@ -47,13 +47,13 @@ def test_a_purge(projects: Callable[..., Project], victims: Victims, how: str, k
         project.age()
         where = f"step {step}: killed when about to {victim.steps[-1]}"
         assert project.git("fsck", "--strict", "--no-dangling", "--no-progress") == "", where
-        done = project.gitmem("check")
+        done = project.here("check")
         assert done.code == 0, (where, done)
         assert project.git("status", "--porcelain") == "", where
         holds = objects_with(project.store, secrets[-1])
         if holds:  # nothing was done; nothing is half done either
             assert not (project.store / "purged").exists() or secrets[-1] in _memory(project), where
-            again = project.gitmem("purge", secrets[-1], "--yes")
+            again = project.here("purge", secrets[-1], "--yes")
             assert again.code == 0, (where, again)
         assert objects_with(project.store, secrets[-1]) == [], where
         assert files_with(project.store, secrets[-1]) == [], where

@@ -39,8 +39,8 @@ def clones(projects: Callable[..., Project], remote: Path) -> Callable[[int], li
         first = projects("clone 0")
         first.settings = SETTINGS
         first.configure("")
-        assert first.gitmem("remote", "add", str(remote)).code == 0
-        assert first.gitmem("sync").code == 0
+        assert first.here("remote", "add", str(remote)).code == 0
+        assert first.here("sync").code == 0
         found = [first]
         for index in range(1, number):
             root = first.root.parent / f"clone {index}"
@@ -56,7 +56,7 @@ def converged(clones: list[Project], remote: Path) -> None:
     """Sync all twice; then each holds every text once, and all are the same commit."""
     for _ in range(2):
         for clone in clones:
-            done = clone.gitmem("sync")
+            done = clone.here("sync")
             assert done.code == 0, done
     tips = {clone.git("rev-parse", "HEAD") for clone in clones}
     assert len(tips) == 1
@@ -80,14 +80,14 @@ def test_a_sync(clones: Callable[[int], list[Project]], victims: Victims, remote
 
     def prepare() -> list[str]:
         second.save(second.text())
-        assert second.gitmem("sync").code == 0
+        assert second.here("sync").code == 0
         first.save(first.text())
         first.edit()
         return ["sync"]
 
     for step, victim in each_step(victims, first, prepare, how, every):
         first.age()
-        done = first.gitmem("check") if step % 2 else first.gitmem("sync")
+        done = first.here("check") if step % 2 else first.here("sync")
         assert done.code == 0, (victim.steps[-1], done)
         assert first.git("status", "--porcelain") == "", victim.steps[-1]
     converged([first, second], remote)
@@ -97,7 +97,7 @@ def test_a_sync(clones: Callable[[int], list[Project]], victims: Victims, remote
 
 def _save_and_sync(machine: Project, saves: int) -> None:
     for _ in range(saves):
-        machine.save(machine.text(f"said in {machine.root.name}"))
+        machine.save(machine.text(f"said in {machine.root.name}"), seconds=PATIENCE)
         done = machine.gitmem("sync", seconds=PATIENCE)
         assert done.code in {0, ExitCode.BUSY}, done
 

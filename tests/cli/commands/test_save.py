@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.commands.project import Runner
+
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -34,18 +36,23 @@ class Shell:
         assert "Traceback" not in self.err
         return done.stdout.decode()
 
+    def here(self, *args: str, stdin: bytes = b"", code: int = 0, cwd: Path | None = None) -> str:
+        """Run the command in this process, where its own does not matter."""
+        found, out, self.err = Runner(cwd or self.project, self.environ)(*args, stdin=stdin)
+        assert found == code, (found, self.err)
+        return out
+
     def memory(self) -> str:
         return (self.store / "memory.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture
-def shell(tmp_path, home, environ, bare_git) -> Shell:
+def shell(tmp_path, home, environ, bare_git, initialize) -> Shell:
     project = tmp_path / "프로젝트 one"
     project.mkdir()
     bare_git(project, "init", "-q")
-    shell = Shell(project, environ)
-    shell.run("init")
-    return shell
+    initialize(project)
+    return Shell(project, environ)
 
 
 def test_a_text_from_arguments(shell):
@@ -71,7 +78,7 @@ def test_a_text_from_a_file_with_any_bytes(shell):
 
 
 def test_json(shell):
-    value = json.loads(shell.run("save", "x", "--json", "--session", "s-1"))
+    value = json.loads(shell.here("save", "x", "--json", "--session", "s-1"))
     assert set(value) == {"id", "commit", "type", "archive", "store", "redacted"}
     assert value["redacted"] == {}
     assert len(value["commit"]) == 40
@@ -81,33 +88,33 @@ def test_json(shell):
 def test_a_save_that_left_secrets_out_says_how_many_of_which_kind(shell):
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
     text = f"use {token}, not {token[::-1]} or {token}; password=hunter2x <private>mine</private>"
-    value = json.loads(shell.run("save", text, "--json"))
+    value = json.loads(shell.here("save", text, "--json"))
     assert value["redacted"] == {"github-token": 2, "password": 1, "private": 1}
     assert token not in json.dumps(value)
-    shell.run("save", text)
+    shell.here("save", text)
     told = "what looked like a secret (2 github-token, 1 password) and 1 private passage"
     assert shell.err == f"gitmem: Left out of what was saved: {told}.\n"
 
 
 @pytest.mark.parametrize("text", ["", "   ", "\n\n", "\t"])
 def test_an_empty_text_is_refused(shell, text):
-    shell.run("save", stdin=text.encode(), code=8)
+    shell.here("save", stdin=text.encode(), code=8)
     assert "nothing to save" in shell.err
 
 
 @pytest.mark.parametrize("tag", ["a b", "", "#", "x" * 51, "né:"])
 def test_a_bad_tag_is_refused(shell, tag):
-    shell.run("save", "x", "--tag", tag, code=8)
+    shell.here("save", "x", "--tag", tag, code=8)
     assert "tag" in shell.err
 
 
 def test_a_missing_file_is_refused_by_name(shell):
-    shell.run("save", "-f", "nowhere.txt", code=8)
+    shell.here("save", "-f", "nowhere.txt", code=8)
     assert "nowhere.txt" in shell.err
 
 
 def test_text_and_file_together_are_refused(shell):
-    shell.run("save", "x", "-f", "y", code=8)
+    shell.here("save", "x", "-f", "y", code=8)
     assert "not both" in shell.err
 
 
@@ -122,7 +129,7 @@ def test_no_store_has_its_own_exit_code_and_says_how_to_make_one(shell, tmp_path
 def test_errors_are_json_too(shell, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    shell.run("save", "x", "--json", cwd=elsewhere, code=3)
+    shell.here("save", "x", "--json", cwd=elsewhere, code=3)
     assert json.loads(shell.err)["exit_code"] == 3
 
 
