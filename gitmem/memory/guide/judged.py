@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from gitmem.memory.capture.clean import redacted_with_runs
 from gitmem.memory.guide.given import (
     ERROR,
     GET,
@@ -20,12 +21,13 @@ from gitmem.memory.guide.given import (
 from gitmem.memory.guide.used import was_used
 from gitmem.memory.learned.counts import add_told
 from gitmem.memory.learned.known import match_error, pattern_headers
+from gitmem.model.learned.pattern import pattern_id
 from gitmem.model.learned.sight import find_sights
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.outcome import Outcome, judge_outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     from gitmem.model.session.turns import Turn
@@ -58,13 +60,24 @@ def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
         came = Came(store.context.clock(), session, Counter(one.how for one in named), used)
         if came._replace(at=None) not in [one._replace(at=None) for one in notes.came]:
             record_came(store.private, came)
-    known = {(one.pattern, one.exchange) for one in notes.mended}
-    sights = [sight for sight in find_sights([turn for turn in turns if turn.failures]) if sight.commands]
+    note_mended(store, turns, {(one.pattern, one.exchange) for one in notes.mended})
+
+
+def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str, str]] = ()) -> None:
+    """Record after how many commands the errors of these turns were mended, unless `known` has pattern and exchange.
+
+    An error that comes for the first time has the id that its pattern gets when its session is over. The second record
+    of one place replaces the first.
+    """
+    failed = [redacted_with_runs(turn, store.config.redaction.allow) for turn in turns if turn.failures]
+    sessions = {turn.exchange_id: turn.session for turn in failed}
+    sights = [sight for sight in find_sights(failed) if sight.commands]
     headers = pattern_headers(store) if sights else []
     for sight in sights:
-        pattern = next(iter(match_error(store, sight.error, headers)), None)
-        if pattern and (pattern.pattern.id, sight.exchange) not in known:
-            mended = Mended(sight.at, session, pattern.pattern.id, sight.exchange, sight.commands)
+        match = next(iter(match_error(store, sight.error, headers)), None)
+        pattern = match.pattern.id if match else pattern_id(sight.error)
+        if (pattern, sight.exchange) not in known:
+            mended = Mended(sight.at, sessions[sight.exchange], pattern, sight.exchange, sight.commands)
             record_mended(store.private, store.context.clock(), mended)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitmem.memory.capture.pending import Pending, Session
+    from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
 
 MODELS = ("agent", "anthropic", "openai")  # of `gitmem.llm.protocol.PROVIDERS`, which is slow to import for a hook
@@ -49,6 +50,9 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
         if steps.run("before compaction", partial(steps.read, sessions[event.session], steps.before_compaction)):
             spool.remove([event.source])
     answered = {turn.session for turn in pending.turns if turn.closed}
+    mended = [turn for turn in pending.turns if turn.closed and any(one.fixed_by for one in turn.failures)]
+    if mended:
+        steps.run("mended errors", partial(_note_mended, store, mended))
     for session in pending.sessions:
         if session.over:
             if steps.run("session end", partial(steps.read, session, steps.close)):
@@ -62,6 +66,13 @@ def _follow(store: Store, pending: Pending) -> None:
     from gitmem.memory.task.working import follow
 
     follow(store, pending.events)
+
+
+def _note_mended(store: Store, turns: list[Turn]) -> None:
+    """Note how many commands the mends took, while the events tell: a host without a transcript does not later."""
+    from gitmem.memory.guide.judged import note_mended
+
+    note_mended(store, turns)
 
 
 def tend(store: Store, late: Callable[[], bool]) -> None:
