@@ -7,7 +7,7 @@
 d=${CLAUDE_PLUGIN_DATA:-${XDG_STATE_HOME:-$HOME/.local/state}/gitmem-plugin}
 mkdir -p "$d" && [ ! -e "$d/told" ] && true >"$d/told" || exit 0
 } 2>/dev/null
-t="The plugin gitmem is here, but its program is not, so nothing is remembered yet. To install it: uv tool install 'gitmem-store[mcp]' (or: pipx install 'gitmem-store[mcp]'). Then, in a project: gitmem init. This is said once."
+t="The plugin gitmem is here, but its program is not, so nothing is remembered yet. To install it: uv tool install 'gitmem-store[mcp]' (or pipx install), or in a clone of its repository: uv tool install '.[mcp]'. Then, in a project: gitmem init. This is said once."
 if [ "$COPILOT_CLI" ]; then
     printf '{"additionalContext":"%s"}\n' "$t Tell the user."
 elif [ "$GEMINI_SESSION_ID" ]; then
