@@ -22,7 +22,6 @@ TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from gitmem.hosts.settings.edits import Edit, Shipped
 
-_PLUGIN = "opencode.js"
 _NAME = 'const HOST = "opencode"'
 _TOOLS = {"bash": "Bash", "write": "Write", "edit": "Edit", "multiedit": "MultiEdit", "patch": "apply_patch"}
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop PreCompact SessionEnd"
@@ -61,7 +60,7 @@ def _edits(name: str, place: Place) -> Sequence[Edit | Shipped]:
     if place.scope is Scope.USER:
         folder = os.path.join(place.environ.get("XDG_CONFIG_HOME") or os.path.join(place.home, ".config"), name)
         settings = os.path.join(folder, f"{name}.json")
-    plugin = read_resource("templates", "hosts", _PLUGIN).decode().replace(_NAME, f'const HOST = "{name}"')
+    plugin = read_resource("templates", "hosts", "opencode.js").decode().replace(_NAME, f'const HOST = "{name}"')
     server = {"type": "local", "command": ["gitmem", "mcp"], "enabled": True}
     return (
         Shipped(HOOKS, os.path.join(folder, "plugins", "gitmem.js"), plugin.encode()),
@@ -144,10 +143,8 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
 def _sessions(name: str, place: Place) -> list[str]:
     """Return the sessions of a project in the program's database, without those of subagents."""
     folder = os.path.join(place.environ.get("XDG_DATA_HOME") or os.path.join(place.home, ".local", "share"), name)
-    found = []
-    import glob
-
-    for path in sorted(glob.glob(os.path.join(glob.escape(folder), "*.db"))):
-        asked = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created"
-        found += [f"{path}#{key}" for key, where in _rows(path, asked) if is_below(str(where), place.project)]
-    return found
+    files = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    asked = "SELECT id, directory FROM session WHERE parent_id IS NULL ORDER BY time_created"
+    paths = [os.path.join(folder, file) for file in files if file.endswith(".db")]
+    found = ((path, *row) for path in paths for row in _rows(path, asked))
+    return [f"{path}#{key}" for path, key, where in found if is_below(str(where), place.project)]
