@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import ExitCode
-from gitmem.text.quantities import bytes_of, count
+from gitmem.text.quantities import age, bytes_of, count
 
 if TYPE_CHECKING:
     import argparse
@@ -42,11 +42,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
     did not before. Answers and tokens are this machine's, of the last 90 days (of models, 60). On a terminal, the last
     eight weeks are small bars. Nothing leaves this machine.
 
-    With --json: {storage, usage, learning, retrieval, told, effectiveness, tokens}. storage is {NAME: {files, bytes}};
-    usage {commits, saves, exchanges, sessions, agents}; learning {exchanges, saves, facts, patterns, episodes,
-    contradictions}, each {MONDAY: number}; retrieval, for prompt, error, guide, search and recall, {asked, found, rate,
-    ms, slowest}; effectiveness {named, used, rate, by, errors}, errors {mended, again, faster, slower, first, later};
-    tokens {start, injected, recalled, models, sessions}, each {MONDAY: number}, with {total, session}.
+    With --json: {storage, usage, learning, tasks, retrieval, told, effectiveness, tokens}. storage is {NAME:
+    {files, bytes}}; usage {commits, saves, exchanges, sessions, agents}; learning {exchanges, saves, facts,
+    patterns, episodes, contradictions}, each {MONDAY: number}; tasks {number, seconds, tokens, mended_in, told,
+    alone}, the medians of what a task took, and {number, succeeded} of those in sessions that were told a memory,
+    and of others; retrieval, for prompt, error, guide, search and recall, {asked, found, rate, ms, slowest};
+    effectiveness {named, used, rate, by, errors}, errors {mended, again, faster, slower, first, later}; tokens
+    {start, injected, recalled, models, sessions}, each {MONDAY: number}, with {total, session}.
 
     Examples:
       gitmem stats
@@ -71,12 +73,26 @@ def _rows(figures: Mapping[str, Any], *, bars: bool) -> Iterator[str]:
             yield _row(name, agents or f"{number:>10,}")
     yield f"Learned a week, since {next(iter(figures['tokens']['start']))}"
     yield from (_row(name, _weeks(weeks.values(), bars=bars)) for name, weeks in figures["learning"].items())
+    yield from _tasks(figures["tasks"])
     yield "Answers found"
     asked = [_row(_ASKED[name], _found(one)) for name, one in figures["retrieval"].items() if one["asked"]]
     yield from asked or ["  nothing was asked yet"]
     yield "Told and then used"
     yield from _used(figures["effectiveness"])
     yield from _tokens(figures["tokens"], bars=bars)
+
+
+def _tasks(tasks: Mapping[str, Any]) -> Iterator[str]:
+    if not tasks["number"]:
+        return
+    yield f"Tasks of these weeks: {tasks['number']:,}"
+    took = {"time": tasks["seconds"] and age(tasks["seconds"]), "tokens": tasks["tokens"] and f"{tasks['tokens']:,}"}
+    took["an error mended"] = tasks["mended_in"] and f"within {age(tasks['mended_in'])}"
+    yield from (_row(name, f"half of them {text} or less") for name, text in took.items() if text)
+    for name, title in {"told": "success, if told", "alone": "success, if not"}.items():
+        if number := tasks[name]["number"]:
+            done = tasks[name]["succeeded"]
+            yield _row(title, f"{done:>10,} of {number:,} ({done / number:.0%})")
 
 
 def _found(one: Mapping[str, Any]) -> str:

@@ -11,6 +11,9 @@ oldest first; HOW is one of `given.HOWS`.
     usage          {commits, saves, exchanges, sessions, agents: {NAME: sessions}}
     learning       {exchanges, saves, facts, patterns, episodes, contradictions: WEEKS}: new ones in the week;
                    contradictions are those found, or decided at once by a statement of change
+    tasks          {number, seconds, tokens, mended_in, told, alone}: the episodes of these weeks, the medians of what
+                   they took (null if unknown), and {number, succeeded} of those in sessions that were told a memory
+                   at a prompt, at an error or when they asked, and of the others
     retrieval      {HOW: {asked, found, rate, ms, slowest}}: how often memory was asked and had an answer, the median
                    and the longest time in milliseconds, without the start of a process; rate is null if none asked
     told           {HOW: number}: given texts
@@ -38,15 +41,17 @@ from typing import TYPE_CHECKING, Any
 from gitmem.memory.ask.ledger import Ledger
 from gitmem.memory.facts.settle import BOTH_HOLD
 from gitmem.memory.guide.given import ASKED, ERROR, GET, GUIDE, HOWS, PROMPT, RECALL, SEARCH, START, read_notes
+from gitmem.memory.guide.given import TOLD as HELPS
 from gitmem.memory.learned.cleanup import episode_paths
 from gitmem.memory.learned.known import pattern_headers
 from gitmem.model.message import Op
+from gitmem.model.session.outcome import Outcome
 from gitmem.search.files import list_paths
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.records import records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from gitmem.memory.guide.given import Given, Mended, Notes
     from gitmem.model.fact.fact import Fact
@@ -67,7 +72,9 @@ _GROUPS = (
     "summaries",
 )
 _TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
-_HEADER_BYTES = 4_096  # of an episode
+_HEADER_BYTES = 8_192  # of an episode
+_FIELDS = re.compile(rb"(?m)^(created|session|outcome|seconds|tokens|mended_in): (\S+)")
+_TOOK = ("seconds", "tokens", "mended_in")
 
 Weeks = dict[str, int]
 
@@ -83,10 +90,12 @@ def measure(
     notes, facts = read_notes(store.private), known_facts(store) if known is None else known
     now = store.context.clock()
     weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
+    episodes = list(_episodes(store, weeks[0]))
     return {
         "storage": _storage(store),
         "usage": _usage(found),
-        "learning": _learning(store, found, facts, weeks),
+        "learning": _learning(store, found, facts, episodes, weeks),
+        "tasks": _tasks([one for one in episodes if one["created"] >= weeks[0]], notes.given),
         "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
         "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
         "effectiveness": _effectiveness(notes),
@@ -137,25 +146,46 @@ def _usage(found: Sequence[CommitRecord]) -> dict[str, Any]:
     }
 
 
-def _learning(store: Store, found: Sequence[CommitRecord], facts: Sequence[Fact], weeks: list[str]) -> dict[str, Weeks]:
+def _learning(
+    store: Store,
+    found: Sequence[CommitRecord],
+    facts: Sequence[Fact],
+    episodes: Sequence[Mapping[str, str]],
+    weeks: list[str],
+) -> dict[str, Weeks]:
     ops = {"exchanges": Op.TURN.value, "saves": Op.SAVE.value}
     times: dict[str, Iterable[datetime]] = {
         **{name: [one.date for one in found if one.op == op] for name, op in ops.items()},
         "facts": [fact.created for fact in facts],
         "patterns": [datetime.fromisoformat(header.key[1]) for header in pattern_headers(store)],
-        "episodes": _episodes(store, weeks[0]),
+        "episodes": [datetime.fromisoformat(one["created"]) for one in episodes],
         "contradictions": _contradictions(found, facts),
     }
     return {name: _by_week(((at, 1) for at in moments), weeks) for name, moments in times.items()}
 
 
-def _episodes(store: Store, since: str) -> Iterator[datetime]:
-    """Yield when the episodes of the months since a day were made; older ones are not read."""
+def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
+    """Yield what the headers of the episodes say that were made in the months since a day; older ones are not read."""
     for path in episode_paths(store):
         if path.split("/")[1:3] >= since.split("-")[:2]:
-            created = re.search(rb"(?m)^created: (\S+)", store.glance(path, _HEADER_BYTES) or b"")
+            header = (store.glance(path, _HEADER_BYTES) or b"").partition(b"\n---")[0]
+            fields = {name.decode(): value.decode("utf-8", "replace") for name, value in _FIELDS.findall(header)}
             with contextlib.suppress(ValueError):
-                yield datetime.fromisoformat(created[1].decode() if created else "")
+                datetime.fromisoformat(fields.get("created", ""))
+                yield fields
+
+
+def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[Given]) -> dict[str, Any]:
+    helped = {one.session for one in given if one.how in HELPS and one.ids and one.session}
+    took = {name: [int(one[name]) for one in episodes if one.get(name, "").isdecimal()] for name in _TOOK}
+    told = [one.get("outcome") for one in episodes if one.get("session") in helped]
+    alone = [one.get("outcome") for one in episodes if one.get("session") not in helped]
+    return {
+        "number": len(episodes),
+        **{name: round(median(values)) if values else None for name, values in took.items()},
+        "told": {"number": len(told), "succeeded": told.count(Outcome.SUCCESS)},
+        "alone": {"number": len(alone), "succeeded": alone.count(Outcome.SUCCESS)},
+    }
 
 
 def _contradictions(found: Iterable[CommitRecord], facts: Sequence[Fact]) -> Iterator[datetime]:

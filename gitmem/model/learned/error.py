@@ -46,6 +46,7 @@ _VERSION = re.compile(r"(?<![\w/])[v^~=<>]{0,3}[0-9]+(?:\.[0-9]+){1,3}(?:[-+.]?[
 _NUMBER = re.compile(r"(?<![A-Za-z_/])[+-]?[0-9]+(?:[.,:][0-9]+)*(?:ms|s|m|h|[KMG]i?B|%)?(?![A-Za-z_0-9])")
 _ABSOLUTE = re.compile(r"/|~|[A-Za-z]:[\\/]|\w+://")
 _MASKED = re.compile(r"<\w+>")
+_SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
 _LIST = re.compile(r"(?:<n>, ){1,100}<n>")
 _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
@@ -169,6 +170,7 @@ def mask(message: str) -> str:
     message = _POSITION.sub("", message)
     message = _VERSION.sub("<n>", message)
     message = _NUMBER.sub("<n>", message)
+    message = _SIGNATURE.sub(r"\1", message)
     return " ".join(_LIST.sub("<n>", message).split())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +15,10 @@ from gitmem.memory.guide.judged import note_use
 from gitmem.memory.guide.measure import measure
 from gitmem.memory.guide.mend import tell_error
 from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.model.learned.episode import Episode
+from gitmem.model.learned.episode_file import episode_path, render_episode
+from gitmem.model.learned.task import TaskType
+from gitmem.model.session.outcome import Outcome
 from gitmem.model.session.turns import Failure, Run, Turn
 
 if TYPE_CHECKING:
@@ -65,6 +70,29 @@ def test_an_error_that_came_back_and_took_fewer_commands_was_mended_faster(desk)
     remember(desk, turn("s-3", at, "a", "b", "c"))
     found = measure(desk.store)["effectiveness"]["errors"]
     assert found == {"mended": 3, "again": 2, "faster": 1, "slower": 1, "first": 4.0, "later": 3.5}
+
+
+def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
+    at = desk.clock.now
+    for number, outcome in enumerate((Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILED, Outcome.PARTIAL)):
+        episode = Episode(
+            f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, TaskType.TEST, "Run the tests", outcome, ()
+        )
+        took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
+        path = Path(desk.store.root, episode_path(took.id, at))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_episode(took))
+    record(desk.store.private, Given(at, "s-1", "prompt", ("x",), 40))
+    record(desk.store.private, Given(at, "s-2", "prompt", (), 0))  # memory had no answer
+    record(desk.store.private, Given(at, "s-3", "start", ("x",), 900))
+    assert measure(desk.store)["tasks"] == {
+        "number": 4,
+        "seconds": 150,
+        "tokens": 1_000,
+        "mended_in": None,
+        "told": {"number": 1, "succeeded": 1},
+        "alone": {"number": 3, "succeeded": 1},
+    }
 
 
 def test_tokens_are_counted_by_purpose_week_and_session(desk):

@@ -74,6 +74,14 @@ def test_lines_of_a_task_runner_and_of_golangci_lint_are_read():
     assert (error.type, error.message) == ("wrapcheck", "error returned from external package is unwrapped")
 
 
+def test_a_rule_of_a_linter_is_known_again_though_it_quotes_another_function():
+    said = "error returned from external package is unwrapped: sig: func"
+    first = f"cmd/cli/resume.go:501:12: {said} example.io/cli/prompt.Ask(rows []prompt.Row) (bool, error) (wrapcheck)"
+    again = f"[lint:go] cmd/cli/agent.go:48:10: {said} encoding/json.Unmarshal(data []byte, v any) error (wrapcheck)"
+    other = "cmd/cli/resume.go:501:12: Error return value of `os.Remove` is not checked (errcheck)"
+    assert score(first, again) > MATCH >= score(first, other)
+
+
 def test_an_answer_in_json_beside_the_error_says_nothing_of_it():
     error = read_error('gh: Not Found (HTTP 404)\n{\n"message": "Not Found",\n"status": "404"\n}')
     assert error is not None
