@@ -1,9 +1,12 @@
-"""Processes of this machine: whether one runs, and in what boot and namespace its number means anything."""
+"""Processes of this machine: whether one runs, in what boot and namespace its number means anything, and priority."""
 
 from __future__ import annotations
 
 import os
 import sys
+
+_LOWEST = 19
+_SESSION = "/proc/self/autogroup"  # the priority of this session among all (sched(7), "The autogroup feature")
 
 
 def is_running(pid: int) -> bool:
@@ -34,6 +37,21 @@ def namespace() -> str:
             return f"{file.read().strip()} {os.readlink('/proc/self/ns/pid')}"
     except OSError:
         return ""
+
+
+def lower_priority() -> None:
+    """Give a background process, which leads a session of its own, the lowest priority.
+
+    On Linux `nice` counts only within a session, so the session gets it, too.
+    """
+    if sys.platform == "win32" or os.getsid(0) != os.getpid():
+        return
+    try:
+        os.nice(_LOWEST)
+        with open(_SESSION, "w", encoding="ascii") as file:
+            file.write(str(_LOWEST))
+    except OSError:
+        pass
 
 
 def _stat(pid: int) -> tuple[str, str]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 from gitmem.machine.processes import is_running, start_time
 
@@ -23,3 +26,15 @@ def test_a_process_that_runs_and_one_that_does_not():
 def test_the_start_time_of_a_process_is_its_own():
     assert start_time(os.getpid()) == start_time(os.getpid())
     assert start_time(2**31 - 1) == ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="priorities are POSIX's")
+def test_the_lowest_priority_counts_beside_other_sessions():
+    show = "import os; from gitmem.machine.processes import lower_priority; lower_priority(); print(os.nice(0))"
+    show += "; print(open('/proc/self/autogroup').read()) if os.path.exists('/proc/self/autogroup') else None"
+    command, root = [sys.executable, "-c", show], Path(__file__).parents[2]
+    own = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True, start_new_session=True).stdout
+    assert own.startswith("19\n")
+    assert "autogroup" not in own or own.strip().endswith("nice 19")
+    shared = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True).stdout
+    assert not shared.startswith("19\n")  # a person's terminal keeps its priority

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import sys
 import time
 from typing import TYPE_CHECKING
 
 from gitmem.cli.arguments import count
 from gitmem.cli.terminal import Bar
 from gitmem.errors import BusyError, ExitCode, GitmemError
+from gitmem.machine.processes import lower_priority
 
 if TYPE_CHECKING:
     import argparse
@@ -22,7 +20,6 @@ if TYPE_CHECKING:
 
 _BACKGROUND_SECONDS = 600.0
 _FOREGROUND_SECONDS = 7 * 24 * 3600.0
-_NICE = 19
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -98,9 +95,7 @@ def _in_background(store: Store, embedder: Embedder | None) -> int:
 
     if embedder is None:
         return ExitCode.OK
-    if sys.platform != "win32":
-        with contextlib.suppress(OSError):
-            os.nice(_NICE)
+    lower_priority()
     end = time.monotonic() + _BACKGROUND_SECONDS
     problem = ""
     try:
