@@ -16,7 +16,11 @@ typed it; the text a session starts with is made once. No model is needed. The s
 | hits, recall, start, prompt | share of the answer's telling words that stand in this text |
 | marked | of questions without an answer in the store: no hit, or none that is not marked as weak |
 
-    python bench/usefulness.py [SET...] [--misses] [--json]
+    python bench/usefulness.py [SET...] [--vectors] [--misses] [--json]
+
+With `--vectors` each store is then asked once more with the vectors of the extra `local`, which this bench waits for
+however busy the machine is. The start and the prompt compare words only, and have no figures there. Each table of
+gitmem also has the row `elsewhere`: the questions of the other sets, none of which this store answers.
 
 The baseline is BM25 (k1 0.9, b 0.4, light stems) over exchanges, whole request and answer, in chunks of 1,600
 characters that end at a paragraph: the best six, and what fits into 8,000 characters.
@@ -26,6 +30,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import io
 import json
 import math
 import os
@@ -38,11 +43,15 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
+from gitmem.cli.door import Door
+from gitmem.cli.main import main as gitmem_main
 from gitmem.memory.capture.session_end import read_records
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.turns import fold
+from gitmem.search.vectors import near
 from gitmem.text.stems import stop_words
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -51,6 +60,8 @@ TOKENS = 2_000
 CHARACTERS = 4 * TOKENS
 CHUNK = 1_600
 COLUMNS = ("any@6", "all@6", "newest", "hits", "recall", "start", "prompt", "marked")
+ELSEWHERE = "elsewhere"
+LATE = 60.0  # seconds for the local model to embed a question
 STOP = stop_words()
 
 
@@ -240,21 +251,39 @@ class Gitmem:
             sys.exit(f"gitmem {args[0]} failed: {done.stderr}")
         return done.stdout
 
+    def answer(self, *args: str) -> str:
+        """Return what a command of gitmem prints, run in this process, which keeps the model loaded."""
+        out, err = io.StringIO(), io.StringIO()
+        door = Door(self.environ, self.project, io.StringIO(), out, err)
+        with mock.patch.object(near, "SECONDS", LATE):
+            code = gitmem_main(args, lambda: door)
+        if code or "Only words" in err.getvalue():
+            sys.exit(f"gitmem {args[0]} failed: {err.getvalue()}")
+        return out.getvalue()
+
+    def make_vectors(self) -> None:
+        """Make the vectors of the store, which later questions are compared by."""
+        self.environ["GITMEM_EMBEDDING_PROVIDER"] = "local"
+        made = json.loads(self.run("reindex", "--json"))
+        if made["provider"] != "local" or made["left"]:
+            sys.exit(f"There are no vectors: {made}. The extra `local` brings the model.")
+
     def hook(self, event: str, **more: str) -> str:
         """Return what gitmem answers to an event of a new session."""
         payload = {"hook_event_name": event, "session_id": str(uuid.uuid4()), "cwd": self.project} | more
         return self.run("hook", "claude", text=json.dumps(payload | {"transcript_path": ""}), fails=False)
 
-    def ask(self, question: str) -> Answers:
-        """Put a question to search, recall and the prompt hook."""
-        found = json.loads(self.run("search", "--json", "-n", str(BEST), "--", question, fails=False) or "[]")
-        hits = found["hits"] if isinstance(found, dict) else found
+    def ask(self, asked: Question) -> Answers:
+        """Put a question to search, recall and, by words, to the prompt hook."""
+        question = asked.text
+        hits = json.loads(self.answer("search", "--json", "-n", str(BEST), "--", question))
         named = [next((name for name in self.ids if name[:8] in json.dumps(hit)), "") for hit in hits]
         texts = "\n".join(str(hit.get("text") or hit["snippet"]) for hit in hits)
-        recall = self.run("recall", "--budget", str(TOKENS), "--", question, fails=False)
-        prompt = self.hook("UserPromptSubmit", prompt=question)
-        good = sum(not hit.get("weak", False) for hit in hits)
-        return Answers([name for name in named if name], texts, recall, self.start, prompt, good)
+        recall = self.answer("recall", "--budget", str(TOKENS), "--", question)
+        given = Answers([name for name in named if name], texts, recall, good=sum(not hit["weak"] for hit in hits))
+        if asked.sessions and self.environ["GITMEM_EMBEDDING_PROVIDER"] == "none":
+            given.start, given.prompt = self.start, self.hook("UserPromptSubmit", prompt=question)
+        return given
 
 
 def judge(question: Question, given: Answers) -> dict[str, float]:
@@ -274,7 +303,7 @@ def table(name: str, questions: Sequence[Question], answers: Sequence[Answers]) 
     rows: dict[str, list[dict[str, float]]] = collections.defaultdict(list)
     for question, given in zip(questions, answers, strict=True):
         given.row = judge(question, given)
-        for kind in (question.kind, "all"):
+        for kind in (question.kind, *(["all"] if question.kind != ELSEWHERE else [])):
             rows[f"{name}: {kind}"].append(given.row)
     return {
         kind: {
@@ -298,10 +327,39 @@ def misses(questions: Sequence[Question], answers: Sequence[Answers]) -> Iterabl
             yield f"  hits {given.row['hits']:.2f} recall {given.row['recall']:.2f}  {question.text}"
 
 
+@dataclass(frozen=True)
+class Part:
+    """The tables of one way to answer a set's questions, and the questions that it does not answer wholly."""
+
+    means: dict[str, dict[str, float]]
+    misses: tuple[str, ...]
+
+
+def measured(name: str, *, vectors: bool, misses_too: bool) -> Iterable[Part]:
+    """Yield the tables of the baseline, of gitmem by words, and, if asked for, of gitmem with vectors."""
+    with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as home:
+        project = Path(home, "project")
+        project.mkdir()
+        sessions, questions = SETS[name](str(project))
+        others = [make(str(project))[1] for other, make in SETS.items() if other != name]
+        foreign = [question.text for several in others for question in several if question.sessions]
+        foreign = [Question(text, frozenset(), (), ELSEWHERE) for text in foreign]
+        answers = [Baseline(sessions).ask(question.text) for question in questions]
+        yield Part(table(f"{name} BM25", questions, answers), ())
+        gitmem = Gitmem(home, str(project), sessions)
+        for label in ("gitmem", "gitmem with vectors")[: 1 + vectors]:
+            if label != "gitmem":
+                gitmem.make_vectors()
+            answers = [gitmem.ask(question) for question in [*questions, *foreign]]
+            means = table(f"{name} {label}", [*questions, *foreign], answers)
+            yield Part(means, tuple(misses(questions, answers[: len(questions)])) if misses_too else ())
+
+
 def main() -> None:
     """Measure the sets named, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", metavar="SET", help=f"one of {', '.join(SETS)}; all without one")
+    parser.add_argument("--vectors", action="store_true", help="ask once more with the vectors of the extra `local`")
     parser.add_argument("--misses", action="store_true", help="list the questions that gitmem does not answer wholly")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -313,19 +371,10 @@ def main() -> None:
     if not args.json:
         print(f"{'':<40}" + "".join(f"{name:>8}" for name in COLUMNS))
     for name in args.sets or SETS:
-        with tempfile.TemporaryDirectory(prefix="gitmem-bench-") as home:
-            project = Path(home, "project")
-            project.mkdir()
-            sessions, questions = SETS[name](str(project))
-            baseline, gitmem = Baseline(sessions), Gitmem(home, str(project), sessions)
-            for label, ask in (("BM25", baseline.ask), ("gitmem", gitmem.ask)):
-                answers = [ask(question.text) for question in questions]
-                means = table(f"{name} {label}", questions, answers)
-                report |= means
-                if not args.json:
-                    print("\n".join(line(kind, row) for kind, row in means.items()))
-            if args.misses:
-                print("\n".join(misses(questions, answers)))
+        for part in measured(name, vectors=args.vectors, misses_too=args.misses):
+            report |= part.means
+            if not args.json:
+                print("\n".join((*(line(kind, row) for kind, row in part.means.items()), *part.misses)), flush=True)
     if args.json:
         print(json.dumps(report, indent=2))
 

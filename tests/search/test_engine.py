@@ -7,6 +7,9 @@ import unicodedata
 from gitmem.config import SearchConfig
 from gitmem.search import engine, sources
 from gitmem.search.engine import answer
+from gitmem.search.order.rank import NOTHING, UNKNOWN, Found, Ranked
+from gitmem.search.order.worth import FAR, LEAST_NEAR, worths
+from gitmem.search.query.query import parse_query
 
 ENTRY = "- [2026-11-2{n} 10:00:00] **Note**: {text} ^01m80m1r5d7wvtt7ft{n}{n}\n"
 
@@ -283,3 +286,17 @@ def test_a_question_about_several_things_gets_what_adds_to_the_first_hits_before
 
     assert place("staging server, mail") == 12
     assert place("all of staging server, mail") == 6
+
+
+def test_a_hit_is_weak_if_it_is_far_from_the_query_and_good_if_it_is_near(shelf):
+    shelf.put("knowledge/a.md", "# A\n\nmallet\n")
+    units = sources.work_tree(shelf.store, None, parse_query("mallet").terms, ["mallet"], lambda _: True, most=9).read[
+        0
+    ]
+
+    def weak(found: Found, near: float) -> bool:
+        return worths([Ranked(1.0, units, 0, found, (1.0,), near=near)], parse_query("mallet"))[0].weak
+
+    with_word = Found({0: 1.0}, [])
+    assert [weak(with_word, near) for near in (0.0, FAR, UNKNOWN)] == [True, False, False]
+    assert [weak(NOTHING, near) for near in (UNKNOWN, FAR, LEAST_NEAR)] == [True, True, False]

@@ -32,9 +32,11 @@ class LocalEmbedder:
     model = "multilingual-e5-small-q4"
     remote = False
     price: float | None = 0.0
-    calibration: tuple[float, float] | None = (0.75, 0.95)
-    batch = 16
-    batch_bytes = 8_000  # two seconds of work
+    # Medians of the cosines of questions with the texts of their own store are .787 to .790 on LoCoMo, KorQuAD and
+    # DevMemBench; .96 is as far from there to 1 as in a store that is large enough for its own median.
+    calibration: tuple[float, float] | None = (0.79, 0.96)
+    batch = 1  # a text takes up to a second, and much longer in the background of a busy machine
+    batch_bytes = 8_000
 
     def __init__(self) -> None:
         self.tokens = 0

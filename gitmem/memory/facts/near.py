@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from gitmem.model.fact.fact import Fact
     from gitmem.store.store import Store
 
-_NEAR = 0.75  # between the cosines of unrelated and of related texts: 0.90 for E5
-_RELATED = 0.8  # between the median cosine and 1, for a model without calibration
+_NEAR = 0.65  # between the cosines of unrelated and of related texts: 0.90 for E5
+_RELATED = 0.92  # between the median cosine and 1, for a model without calibration
 _MAX_NEAR = 3  # of a fact
 _MAX_NEW = 50  # facts that one run compares
 _FILE = "near"  # in the folder of caches: the facts that were compared, each with those near it

@@ -48,13 +48,14 @@ class Found(Value):
 
 
 NOTHING = Found({}, [])
+UNKNOWN = -1.0  # nearness of a unit without a vector
 
 
 class Ranked(Value):
     """A unit with its score, the terms in it, their weights, and the part of it that has the score.
 
-    `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors;
-    `before` the handle of a newer memory of the same subject.
+    `also` are the other views of the same memory that were found, with their indexes; `near` its nearness by vectors,
+    or UNKNOWN; `before` the handle of a newer memory of the same subject.
     """
 
     score: float
@@ -64,7 +65,7 @@ class Ranked(Value):
     says: Sequence[float]
     part: tuple[int, int] = (0, 0)
     also: tuple[tuple[Units, int], ...] = ()
-    near: float = 0.0
+    near: float = UNKNOWN
     before: str = ""
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS
 from gitmem.search.filters import excluded
-from gitmem.search.order.rank import K1, NOTHING, WINDOW, Ranked, leaning
+from gitmem.search.order.rank import K1, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
+from gitmem.search.order.worth import FAR
 from gitmem.search.units.cut import ENTRY, HEADING
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
     from gitmem.search.vectors.near import Nearness
     from gitmem.store.store import Store
 
-LEAST_NEAR = 0.5  # of a unit that no word matches
+# Of a unit that no word matches: above the nearest hits of questions about other stores (docs/search.md, "Weak hits").
+LEAST_NEAR = 0.45
 CONSIDERED = 300  # best units by words whose nearness counts
 CANDIDATES = 100  # nearest chunks
 
@@ -47,7 +49,7 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
     for item, value in zip(ranked, values, strict=True):
         words = item.score / ((K1 + 1) * sum(item.says) or 1.0)
         fused.append(
-            item._replace(score=(1 - part) * words + part * (mean if value is None else value), near=value or 0.0)
+            item._replace(score=(1 - part) * words + part * (mean if value is None else value), near=_told(near, value))
         )
     seen = {(item.units.path, item.index) for item in ranked}
     dropped: dict[str, set[int]] = {}
@@ -61,6 +63,11 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
         if value and value >= LEAST_NEAR and units.kind(index) != HEADING and index not in dropped[file.path]:
             fused.append(Ranked(part * value, units, index, NOTHING, (), near=value))
     return fused
+
+
+def _told(near: Nearness, value: float | None) -> float:
+    """Return a nearness as hits are judged by it: UNKNOWN where no vector, or no calibration, tells near from far."""
+    return UNKNOWN if value is None or (value < FAR and not near.calibrated) else value
 
 
 def _is_of_work_tree(item: Ranked) -> bool:

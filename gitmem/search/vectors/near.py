@@ -6,14 +6,13 @@ vectors of the files come from the cache, as far as it is filled.
 
 from __future__ import annotations
 
-import os
 import time
 from heapq import nlargest
 
 from gitmem.errors import GitmemError
 from gitmem.llm.embedders import make_embedder
 from gitmem.search.files import list_files
-from gitmem.search.vectors.cache import Cache
+from gitmem.search.vectors.cache import Cache, is_news
 from gitmem.search.vectors.file import cosines, is_comparable
 from gitmem.store.upkeep.background import start
 
@@ -37,7 +36,11 @@ _LEAST_SPAN = 0.05
 
 
 class Nearness:
-    """How near the chunks of a store's files are to a query, from 0 to 1."""
+    """How near the chunks of a store's files are to a query, from 0 to 1.
+
+    `calibrated` is false in a small store of a model whose usual cosines are unknown: 0 is then no sign of another
+    subject.
+    """
 
     def __init__(
         self, vectors: Vectors, mapped: Mapping[str, Mapped], query: Vector, calibration: tuple[float, float] | None
@@ -46,6 +49,7 @@ class Nearness:
         self._mapped = mapped
         self._cosines = cosines(vectors, query, range(self._count))
         self._rows: dict[str, dict[int, list[int]]] = {}
+        self.calibrated = calibration is not None or self._count >= _ENOUGH
         self._low, self._high = self._range(calibration)
 
     def of(self, path: str, index: int) -> float | None:
@@ -131,7 +135,8 @@ class Embedding:
         vectors = cache.open()
         if vectors is None:
             self.problem = MISSING
-            if not os.path.isdir(cache.folder):  # the first search; later each commit starts it
+            # The first search with this model starts it; later each commit does.
+            if is_news(self._store.private, "start", cache.stem):
                 start(self._store, "reindex", "--background")
             return None
         if vectors.layout.dimensions != len(vector):

