@@ -115,6 +115,7 @@ if [ "$d" ]; then
     t=
     case $gitmem in
     UserPromptSubmit*) [ -e "$d/off-UserPromptSubmit" ] || t=tell ;;
+    PostToolUseFailure.amp | PostToolUseFailure.kilo | PostToolUseFailure.opencode | PostToolUseFailure.pi) ;; # deaf to it
     PostToolUseFailure*) [ -e "$d/off-PostToolUseFailure" ] || t=tell ;;
     PostToolUse.cline | PostToolUse.codex | PostToolUse.copilot | PostToolUse.gemini)
         [ -e "$d/off-PostToolUseFailure" ] || t=look

@@ -44,8 +44,9 @@ export default function (amp) {
     const id = event?.thread?.id
     const memory = told.has(id) ? "" : call("SessionStart", event, { source: "startup" })
     told.add(id)
-    call("UserPromptSubmit", event, { prompt: text(event?.message), prompt_id: String(event?.id ?? "") })
-    return memory ? { message: { content: memory, display: false } } : undefined
+    const recalled = call("UserPromptSubmit", event, { prompt: text(event?.message), prompt_id: String(event?.id ?? "") })
+    const content = [memory, recalled].filter(Boolean).join("\n\n")
+    return content ? { message: { content, display: false } } : undefined
   })
   amp.on("tool.result", async (event) => {
     const failed = event?.status === "error" || Boolean(event?.error)

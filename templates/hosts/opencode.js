@@ -54,7 +54,10 @@ export const Gitmem = async ({ directory }) => {
       if (aside.has(sessionID)) return
       start(sessionID)
       const typed = parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
-      call("UserPromptSubmit", sessionID, { prompt: text(typed.join("\n")), prompt_id: message.id })
+      const recalled = call("UserPromptSubmit", sessionID, { prompt: text(typed.join("\n")), prompt_id: message.id })
+      const last = parts.at(-1)
+      // Parts are sorted by their ids; one that is marked so is not shown as the person's.
+      if (recalled && last) parts.push({ ...last, id: `${last.id}0`, type: "text", text: recalled, synthetic: true })
     },
     "experimental.chat.system.transform": async ({ sessionID }, { system }) => {
       const memory = told.get(sessionID)

@@ -49,8 +49,9 @@ export default function (pi) {
     const memory = due ? call("SessionStart", ctx, { source: due }) : ""
     due = ""
     said = ""
-    call("UserPromptSubmit", ctx, { prompt: text(event.prompt) })
-    return memory ? { message: { customType: "gitmem", content: memory, display: false } } : undefined
+    const recalled = call("UserPromptSubmit", ctx, { prompt: text(event.prompt) })
+    const content = [memory, recalled].filter(Boolean).join("\n\n")
+    return content ? { message: { customType: "gitmem", content, display: false } } : undefined
   })
   pi.on("message_end", async (event) => {
     if (event.message?.role === "assistant") said = text(event.message.content)

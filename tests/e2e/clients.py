@@ -93,6 +93,7 @@ CLIENTS = {
             "IS_SANDBOX": "1",
             "DISABLE_AUTOUPDATER": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "MCP_CONNECT_TIMEOUT_MS": "60000",  # else it asks without our tools after five, on a busy machine
             "ANTHROPIC_API_KEY": KEY,
             "ANTHROPIC_BASE_URL": "{model}",
         },

@@ -32,7 +32,7 @@ def steps_of(said: Said, script: dict[str, list[dict[str, Any]]]) -> tuple[list[
     """
     steps, done = [{"text": "Done."}], 0
     for is_result, text in said:
-        typed = TOLD.sub("", html.unescape(text))  # Gemini CLI and Qwen Code escape what they are told
+        typed = TOLD.sub("", html.unescape(text)).strip()  # Gemini CLI and Qwen Code escape what they are told
         found = next((known for words, known in script.items() if words in typed), None)
         if is_result:
             done += 1

@@ -507,6 +507,7 @@ def test_a_tool_that_failed_is_answered_where_only_the_result_says_so(host, proj
         assert told(agent, said.encode()) == b"answered\n"
         assert told(agent, b"xit code: 0 Exit") == b""
     assert told("opencode", b"Exit code: 1") == b""  # its plugin says which event it is
+    assert host.run(project, "PostToolUseFailure", host="opencode") == b""  # and passes no answer on
     (spool / "off-PostToolUseFailure").touch()
     assert told("gemini", b"Exit Code: 2") == b""
     assert [call.split("|")[4:6] for call in host.called()] == [[agent, "PostToolUse"] for agent in FAILURES]

@@ -21,9 +21,10 @@ RECORDED = Path(__file__).resolve().parents[4] / "shared" / "e2e" / "hosts" / "p
 AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 NODE = shutil.which("node")
 MEMORY = '{"hookSpecificOutput": {"additionalContext": "THE MEMORY"}}'
+RECALLED = MEMORY.replace("THE MEMORY", "RECALLED")
 HOOK = f"""
 cat >"$HOME/out/$(ls "$HOME/out" | wc -l)-$gitmem"
-case $gitmem in SessionStart*) echo '{MEMORY}' ;; esac
+case $gitmem in SessionStart*) echo '{MEMORY}' ;; UserPromptSubmit*) echo '{RECALLED}' ;; esac
 """
 DRIVER = """
 import { readdirSync, readFileSync } from "node:fs"
@@ -48,7 +49,9 @@ for (const name of events) {
     told.push(...output.system.slice(1))
   } else {
     event = event.split("-")[0].replace("session.compacting", "experimental.session.compacting")
-    await plugin[event]?.(...read(name))
+    const given = read(name)
+    await plugin[event]?.(...given)
+    if (event === "chat.message") told.push(...given[1].parts.filter((part) => part.synthetic).map((part) => part.text))
   }
 }
 console.log(JSON.stringify(told))
@@ -112,7 +115,9 @@ def test_amps_plugin_sends_what_its_documentation_tells_of_a_thread(tmp_path):
     (tmp_path / "driver.mjs").write_text(AMP)
     environ = {"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
     done = subprocess.run([NODE, "driver.mjs"], cwd=tmp_path, env=environ, capture_output=True, check=True)
-    assert json.loads(done.stdout) == [{"message": {"content": "THE MEMORY", "display": False}}, None]
+    assert json.loads(done.stdout) == [
+        {"message": {"content": text, "display": False}} for text in ("THE MEMORY\n\nRECALLED", "RECALLED")
+    ]
     sent = sorted((tmp_path / "out").iterdir(), key=lambda path: int(path.name.split("-")[0]))
     first, second = turns([json.loads(path.read_bytes()) for path in sent], "amp")
     assert (first.session, first.prompt, first.answer, first.closed) == ("T-1", "Set up uv.", "Done.", True)
@@ -134,7 +139,7 @@ def test_recorded_events_become_the_turn_that_was(played, host):
     assert [Path(name).name for name in turn.files] == ["notes.md"]
     assert [failure.command for failure in turn.failures] == ["ls /no/such/dir"]
     assert (turn.tools, turn.closed) == (4, True)
-    assert set(told) == {"THE MEMORY"}
+    assert set("\n\n".join(told).split("\n\n")) == {"THE MEMORY", "RECALLED"}
     assert [payload["hook_event_name"] for payload in sent].count("SessionStart") == 1
     assert sent[-1]["hook_event_name"] == "SessionEnd"
 
