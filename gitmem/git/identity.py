@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gitmem.git.process.run import Git
-from gitmem.git.process.spawn import ExpiredError
+from gitmem.machine.spawn import ExpiredError
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run

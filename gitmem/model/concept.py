@@ -11,7 +11,6 @@ from datetime import UTC, datetime
 
 from gitmem.model.document.document import Document
 from gitmem.model.ids import ALPHABET, is_id
-from gitmem.model.message import one_line
 from gitmem.model.paths import slug
 from gitmem.values import Value
 
@@ -122,7 +121,11 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
     words = list(dict.fromkeys((*phrases, *named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
     if file and words:
         return f"{file}: {', '.join(words)}"
-    return ", ".join(words) if len(words) > 1 else one_line(fallback.partition(" → ")[0], 60)
+    if len(words) > 1:
+        return ", ".join(words)
+    from gitmem.model.message import one_line  # a session's start needs no commit messages
+
+    return one_line(fallback.partition(" → ")[0], 60)
 
 
 def begun(exchange: Exchange) -> Concept:
@@ -161,6 +164,8 @@ def has_own_name(concept: Concept) -> bool:
 
 def line_of(exchange: Exchange, link: str) -> str:
     """Return the line of an exchange in a concept's list; `link` is the path of its session's file in the store."""
+    from gitmem.model.message import one_line
+
     summary = one_line(exchange.summary, _SUMMARY).replace("[", "(").replace("]", ")")
     return f"- {exchange.time[:10]} [{summary}](../{link}) {exchange.id}"
 

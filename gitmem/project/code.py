@@ -12,8 +12,8 @@ import re
 from gitmem.errors import GitmemError
 from gitmem.git.layout import common_dir_of
 from gitmem.git.process.run import Git, filters_off
-from gitmem.git.process.spawn import ExpiredError
 from gitmem.git.trust import check_owner
+from gitmem.machine.spawn import ExpiredError
 from gitmem.project.work_tree import work_tree_of
 from gitmem.values import Value
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
     from gitmem.model.fact.fact import Fact
 
 SECONDS = 30.0

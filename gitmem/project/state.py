@@ -8,8 +8,8 @@ import time
 from gitmem.errors import GitmemError
 from gitmem.git.layout import common_dir_of
 from gitmem.git.process.run import Git, filters_off
-from gitmem.git.process.spawn import ExpiredError
 from gitmem.git.trust import check_owner
+from gitmem.machine.spawn import ExpiredError
 from gitmem.project.work_tree import work_tree_of
 from gitmem.values import Value
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 SECONDS = 0.3  # for all questions together; without an answer by then the project is left out
 _COMMITS = 3

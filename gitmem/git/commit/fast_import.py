@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process.run import Git
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 REGULAR = "100644"
 EXECUTABLE = "100755"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process.run import Git
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 _FIELDS = ("%H", "%P", "%an", "%ae", "%ad", "%cd", "%s", "%(trailers:only,unfold)")
 _FORMAT = ("-z", "--date=raw", "--no-color", "--format=" + "%x00".join(_FIELDS))

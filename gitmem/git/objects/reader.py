@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process.run import Git
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 _COMMAND = ("cat-file", "--batch-command", "--buffer")
 _AT_ONCE = 64  # held in memory: some 6 MB of archives

@@ -18,19 +18,19 @@ from __future__ import annotations
 import os
 
 from gitmem.errors import GitFailedError, GitmemError
-from gitmem.git.process.spawn import ExpiredError
 from gitmem.machine.programs import find_program, with_absolute
+from gitmem.machine.spawn import ExpiredError
 
 TYPE_CHECKING = False  # `typing` is not imported for one constant: 3 ms
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping
 
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 if TYPE_CHECKING or hasattr(os, "posix_spawn"):
-    from gitmem.git.process.spawn import Child
+    from gitmem.machine.spawn import Child
 else:
-    from gitmem.git.process.popen import Child
+    from gitmem.machine.popen import Child
 
 OLDEST_GIT = (2, 38)  # `merge-tree --write-tree`
 STDERR_LIMIT = 4096  # characters at the end of stderr that an error keeps

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from gitmem.git.process.run import Git
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 _SECONDS = 3600.0
 _SYNC = ("-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process.run import Git
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 _SECONDS = 3600.0
 _REF = b"refs/gitmem/rewriting"  # fast-import needs a ref; this one is never created

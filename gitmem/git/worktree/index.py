@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from gitmem.git.process.run import Git
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
 _UPDATE = ("update-index", "-z", "--add", "--remove", "--replace", "--stdin")
 _REMOVE = ("update-index", "-z", "--force-remove", "--stdin")

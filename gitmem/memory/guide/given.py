@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from datetime import timedelta
 
+from gitmem.machine.moment import timedelta
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values

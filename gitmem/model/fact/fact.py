@@ -9,7 +9,6 @@ import re
 from enum import StrEnum
 
 from gitmem.model.ids import ALPHABET
-from gitmem.model.message import one_line
 from gitmem.model.paths import FACTS, slug
 from gitmem.values import Value
 
@@ -131,6 +130,8 @@ class Fact(Value):
 
 def make_fact(kind: FactKind, text: str, created: datetime, **more: Any) -> Fact:
     """Return a new fact: its id is of its whole text, its name and its description of the first paragraph."""
+    from gitmem.model.message import one_line  # a start and a search make no facts
+
     text = clean(text)
     description = one_line(str(more.pop("description", "")) or text.split("\n\n")[0], MAX_DESCRIPTION)
     name = _named(kind, description)

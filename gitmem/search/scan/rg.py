@@ -6,13 +6,18 @@ Tested through `tests/search/scan/test_base.py`.
 from __future__ import annotations
 
 import os
-import subprocess  # noqa: TID251  # starts `rg`, not git
 
+from gitmem.machine.spawn import ExpiredError
 from gitmem.search.scan.base import LONGEST_LINE, Line, PythonScanner, by_folder
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+if TYPE_CHECKING or hasattr(os, "posix_spawn"):
+    from gitmem.machine.spawn import Child
+else:
+    from gitmem.machine.popen import Child
 
 _SECONDS = 60
 _OPTIONS = ("--no-config", "--no-ignore", "--hidden", "--text", "--encoding=none", "--ignore-case", "--fixed-strings")
@@ -30,22 +35,20 @@ class RgScanner:
         """Return the matching lines of each path."""
         folders, single = by_folder(paths)
         patterns = [f"--regexp={literal}" for literal in literals]
-        places = [f"./{name}" for name in (*folders, *single)]
-        done = subprocess.run(
-            [self._executable, *_OPTIONS, *_FORMAT, *patterns, "--", *places],
-            cwd=root,
-            env=self._environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-        )
-        if done.returncode not in {0, 1, 2}:  # 2: some file could not be read
+        places = [os.path.join(root, name) for name in (*folders, *single)]
+        command = (self._executable, *_OPTIONS, *_FORMAT, *patterns, "--", *places)
+        with Child(command, self._environ, stdin=False) as rg:
+            try:
+                output, _ = rg.communicate(timeout=_SECONDS)
+            except ExpiredError:
+                rg.kill()
+                rg.communicate()
+        if rg.returncode not in {0, 1, 2}:  # 2: some file could not be read
             return PythonScanner().scan(root, paths, literals)
         wanted = set(paths)
         found: dict[str, list[Line]] = {}
-        for name, line in parse_lines(done.stdout):
-            path = os.fsdecode(name).removeprefix("./").replace(os.sep, "/")
+        for name, line in parse_lines(output):
+            path = os.fsdecode(name)[len(os.path.join(root, "")) :].replace(os.sep, "/")
             if path in wanted:
                 found.setdefault(path, []).append(line)
         return found

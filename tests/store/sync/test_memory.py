@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
     from tests.conftest import RunsGit
 
 

@@ -1,15 +1,15 @@
 """A process with pipes, through `subprocess`: the fallback of `spawn` on systems without `posix_spawn`.
 
-Tested through `tests/git/process/test_spawn.py`.
+Tested through `tests/machine/test_spawn.py`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import subprocess  # noqa: TID251  # for gitmem.git.process.run
+import subprocess  # noqa: TID251  # the one that gitmem.git.process.run starts git by
 import sys
 
-from gitmem.git.process.spawn import ExpiredError
+from gitmem.machine.spawn import ExpiredError
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if sys.platform == "win32":
 
 
 class Child:
-    """See `gitmem.git.process.spawn.Running`. The program starts in the current folder."""
+    """See `gitmem.machine.spawn.Running`. The program starts in the current folder."""
 
     def __init__(self, argv: Sequence[str], environ: Mapping[str, str], *, stdin: bool) -> None:
         self._popen = subprocess.Popen(
@@ -53,7 +53,7 @@ class Child:
         self.wait()
 
     def communicate(self, data: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-        """See `gitmem.git.process.spawn.Running`."""
+        """See `gitmem.machine.spawn.Running`."""
         try:
             return self._popen.communicate(data, timeout)
         except subprocess.TimeoutExpired as expired:

@@ -1,7 +1,7 @@
-"""Start a process with pipes through `posix_spawn`: the part of `subprocess` that git needs.
+"""Start a process with pipes through `posix_spawn`: the part of `subprocess` that git and rg need.
 
 Importing `subprocess` (with `selectors`, `signal` and `threading`) costs a save 8 of its 50 ms. The fallback without
-`posix_spawn` is gitmem.git.process.popen, which passes the same tests. As in `subprocess`, the child inherits the three
+`posix_spawn` is gitmem.machine.popen, which passes the same tests. As in `subprocess`, the child inherits the three
 standard streams and nothing else, and the signals that Python ignores are restored.
 """
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.git.process import popen
-from gitmem.git.process import spawn as spawned
-from gitmem.git.process.spawn import ExpiredError
+from gitmem.machine import popen
+from gitmem.machine import spawn as spawned
+from gitmem.machine.spawn import ExpiredError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gitmem.git.process.spawn import Running
+    from gitmem.machine.spawn import Running
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 ENVIRON = dict(os.environ)
 BIG = os.urandom(1 << 20) * 8  # more than any pipe holds
 MAKERS = [popen.Child]
@@ -262,7 +262,7 @@ def test_where_open_descriptors_cannot_be_listed_they_are_tried(tmp_path, monkey
 CLOSED = """
 import os, sys
 sys.path.insert(0, sys.argv[1])
-from gitmem.git.process.spawn import Child
+from gitmem.machine.spawn import Child
 results = os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT)
 result = os.dup2(results, 50, inheritable=False)
 os.close(results)
