@@ -317,7 +317,7 @@ def table(name: str, questions: Sequence[Question], answers: Sequence[Answers]) 
 
 def line(kind: str, means: dict[str, float]) -> str:
     """Return a row of the table as text."""
-    return f"{kind:<40}" + "".join(f"{means[name]:8.2f}" if name in means else f"{'-':>8}" for name in COLUMNS)
+    return f"{kind:<54}" + "".join(f"{means[name]:8.2f}" if name in means else f"{'-':>8}" for name in COLUMNS)
 
 
 def misses(questions: Sequence[Question], answers: Sequence[Answers]) -> Iterable[str]:
@@ -369,7 +369,7 @@ def main() -> None:
         sys.exit(f"There are no question sets: {DATA} does not exist.")
     report: dict[str, dict[str, float]] = {}
     if not args.json:
-        print(f"{'':<40}" + "".join(f"{name:>8}" for name in COLUMNS))
+        print(f"{'':<54}" + "".join(f"{name:>8}" for name in COLUMNS))
     for name in args.sets or SETS:
         for part in measured(name, vectors=args.vectors, misses_too=args.misses):
             report |= part.means
