@@ -15,6 +15,9 @@ BIN := $(VENV)/bin
 INSTALLED := $(VENV)/installed
 READY := $(VENV)/ready
 
+# A thousand tests start gitmem: without its compiled modules each start compiles them again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: try pictures test test-slow test-e2e test-e2e-hosts lint types layers format clean
 
 $(INSTALLED): pyproject.toml
@@ -37,7 +40,7 @@ test: $(READY)
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not e2e'
 
 test-slow: $(READY)
-	$(BIN)/python -m pytest -n auto --dist worksteal -m slow --timeout 600
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'slow or hypothesis' --timeout 600
 
 test-e2e: $(READY)
 	$(BIN)/python -m pytest tests/e2e -m 'e2e and not hosts'

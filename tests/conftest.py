@@ -21,21 +21,25 @@ import pytest
 from hypothesis import settings
 
 from gitmem.cli.door import machine_name, now
-from gitmem.git.setup import exclude
 from gitmem.machine.context import Context
-from gitmem.store.setup.init import Place, init_store
-from gitmem.store.store import Store
-from tests.copies import FolderCopies
+from tests.copies import FolderCopies, StoreCopies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
-    from datetime import datetime
 
 
 # A busy machine is no failure; in CI the same examples every time, on a desk new ones.
 settings.register_profile("desk", deadline=None)
 settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
+_QUICK = 40  # examples of a property in `make test`; `make test-slow` tries hypothesis' own hundred
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if "not slow" in config.option.markexpr:
+        settings.register_profile("quick", settings.default, max_examples=_QUICK)
+        settings.load_profile("quick")
+
 
 _IN_MEMORY = "/dev/shm"  # where Linux has one
 _ENOUGH = 4 << 30  # bytes; the suite needs less than half
@@ -165,26 +169,6 @@ def folder_for_all() -> Iterator[Path]:
         if path.is_dir() and not path.is_symlink():
             path.chmod(0o700)
     shutil.rmtree(folder)
-
-
-class StoreCopies:
-    """Gives projects stores that are copies of ones made once: `init` takes thirty times as long."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._made: dict[object, Path] = {}
-
-    def __call__(self, project: Path, context: Context, at: datetime) -> Store:
-        """Give a folder a store, as `init_store` would have at that time."""
-        made_by = (context.machine, at)
-        if made_by not in self._made:
-            template = self._made[made_by] = self._folder / str(len(self._made))
-            template.mkdir()
-            init_store(str(template), context._replace(clock=lambda: at), Place.PROJECT)
-        shutil.copytree(self._made[made_by] / ".gitmem", project / ".gitmem", symlinks=True)
-        if (project / ".git").is_dir():
-            exclude(str(project / ".git"), "/.gitmem/")
-        return Store(str(project / ".gitmem"), context)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ from gitmem.store.store import Store
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.conftest import StoreCopies
+    from tests.copies import StoreCopies
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

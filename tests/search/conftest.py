@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
-    from tests.conftest import StoreCopies
+    from tests.copies import StoreCopies
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

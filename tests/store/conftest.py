@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from gitmem.store.transaction.outcome import Outcome
     from gitmem.store.transaction.transaction import Transaction
-    from tests.conftest import RunsGit, StoreCopies
-    from tests.copies import FolderCopies
+    from tests.conftest import RunsGit
+    from tests.copies import FolderCopies, StoreCopies
 
 
 BEGAN = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -19,7 +19,7 @@ from gitmem.store.store import Store
 from gitmem.web.app import make_app
 
 if TYPE_CHECKING:
-    from tests.conftest import StoreCopies
+    from tests.copies import StoreCopies
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 PORT = 8791

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gitmem.store.store import Store
-    from tests.conftest import StoreCopies
+    from tests.copies import StoreCopies
 
 START = datetime(2026, 11, 21, 10, tzinfo=UTC)
 AT = START.isoformat()

@@ -23,7 +23,8 @@ from gitmem.store.store import Store
 from tests.own_settings import own_settings
 
 if TYPE_CHECKING:
-    from tests.conftest import RunsGit, StoreCopies
+    from tests.conftest import RunsGit
+    from tests.copies import StoreCopies
 
 START = datetime(2026, 11, 18, 9, 0, 0, tzinfo=timezone(timedelta(hours=9)))
 MEMORY = "memory.md"
