@@ -158,7 +158,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     args = parser.parse_args()
     chance = random.Random(15)
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:  # git may still pack there
         store = filled(home, args, chance)
         times: dict[str, list[float]] = {}
         for count in range(args.rounds + 1):
