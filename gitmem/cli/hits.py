@@ -53,7 +53,9 @@ class Found(Value):
     began: datetime
 
 
-def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False) -> Found:
+def find_hits(
+    args: argparse.Namespace, door: Door, *, deep: bool = False, history: bool = False, around: bool = False
+) -> Found:
     """Return the answer to the command's query; print once an hour why vectors were left out."""
     from gitmem.search.engine import answer
 
@@ -63,7 +65,7 @@ def find_hits(args: argparse.Namespace, door: Door, *, deep: bool = False, histo
     store = door.settled(args)
     began = store.context.clock()
     at = named_commit(args, store)
-    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at)
+    found = answer(store, query, limit=args.limit, deep=deep, history=history, ended=args.all, at=at, around=around)
     if at is None:
         from gitmem.search.own import with_own
 

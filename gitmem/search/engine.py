@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from gitmem.search import sources
-from gitmem.search.files import LAYERS
+from gitmem.search.files import LAYERS, LOGS, MEMORY_LAYER
 from gitmem.search.filters import allowed_text, excluded, literals_for, read_filters
 from gitmem.search.order.again import MOST, in_order_of_news
 from gitmem.search.order.cover import covering
@@ -66,14 +66,15 @@ def answer(
     at: str | None = None,
     vectors: bool = True,
     beside: str = "",
+    around: bool = False,
     scanner: Scanner | None = None,
 ) -> Answer:
     """Return at most `limit` hits for a query, the best first; all with 0.
 
     `deep` adds the raw transcripts, `history` lines that only old commits hold; `at` is the id of a commit whose files
     are searched instead of the working tree, without `vectors`. `beside` is a folder whose best hits follow the others,
-    `limit` of them at most. Facts that no longer hold are left out, unless nothing
-    else is found, or `ended`, `history` or `at` is given.
+    `limit` of them at most. `around` adds the exchanges before and after good hits. Facts that no longer hold are left
+    out, unless nothing else is found, or `ended`, `history` or `at` is given.
 
     Raises:
         FilterError: a date in the query is invalid.
@@ -82,7 +83,7 @@ def answer(
     query = parse_query(text)
     filters = read_filters(store, query)
     similar = _begin_vectors(store, query) if vectors and at is None else None
-    scope = _Scope(limit, deep, history, ended, at, beside, scanner)
+    scope = _Scope(limit, deep, history, ended, at, beside, around, scanner)
     top, result = _search(store, query, filters, scope, similar)
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
@@ -99,6 +100,7 @@ class _Scope(Value):
     ended: bool
     at: str | None
     beside: str
+    around: bool
     scanner: Scanner | None
 
 
@@ -124,8 +126,13 @@ def _search(
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
     top = best(store, kept, query, scope.limit, marks)
     top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
+    if scope.around:
+        from gitmem.search.order.around import with_neighbours
+
+        good = [not worth.weak for worth in worths(top, query)]
+        top = [item for item in with_neighbours(top, good) if not item.beside or fits(item, query, filters)]
     hits = [
-        marked(make_hit(item)._replace(worth=worth, weak=worth.weak), marks)
+        marked(make_hit(item)._replace(worth=worth, weak=worth.weak and not item.beside), marks)
         for item, worth in zip(top, worths(top, query), strict=True)
     ]
     complete = len(matches) != most and all(pool.complete for pool in pools)
@@ -199,9 +206,10 @@ def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> lis
 
 
 def weigh(store: Store, item: Ranked) -> Ranked:
-    """Return a ranked unit with its score weighed by layer and age."""
+    """Return a ranked unit with its score weighed by age and by the first layer that has a view of it."""
     config = store.config.search
-    share = config.layer_percent / 100 * (1 - _layer(item) / (len(LAYERS) - 1))
+    layer = min((_layer(item), *(LAYERS.index(units.layer) for units, _ in item.also)))
+    share = config.layer_percent / 100 * (1 - layer / (len(LAYERS) - 1))
     date = facts_of(item.units, item.units.unit(item.index)).date if config.recency_percent else ""
     if date:
         share += config.recency_percent / 100 * 0.5 ** (_age(store, date) / config.recency_days)
@@ -289,12 +297,14 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
 def _reads_better(item: Ranked, other: Ranked) -> bool:
     """Return whether a view tells clearly more than another, or as much in a layer before it or a file of the tree.
 
-    Of the sections of an episode or a concept the first ranked one stays: a longer one says something else.
+    A log holds whole what memory.md may shorten. Of the sections of an episode or a concept the first ranked one
+    stays: a longer one says something else.
     """
     if item.units is other.units and item.units.is_links:
         return False
     more = item.units.length(item.index) - other.units.length(other.index)
-    return more > FRAME or (more >= -FRAME and _place(item) < _place(other))
+    clearly = 0 if {item.units.layer, other.units.layer} == {MEMORY_LAYER, LOGS} else FRAME
+    return more > clearly or (more >= -clearly and _place(item) < _place(other))
 
 
 def _place(item: Ranked) -> tuple[int, bool]:

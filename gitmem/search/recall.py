@@ -20,6 +20,7 @@ _LEAST_SHARE = 0.1  # of the best score
 _SHARE = 4  # a memory longer than this part of the budget is told by its best part
 _FACTS_SHARE = 3  # the part of the budget that facts may take before exchanges have had their turn
 _SHORTEST_CUT = 40  # tokens
+_VIEWS = ("concepts/", "episodes/")
 _SENTENCE_END = r"[.!?。:;](?=\s)|\n"
 
 
@@ -46,10 +47,11 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
     left = budget - estimate_tokens(lead + close) - 4
     pieces: list[tuple[Hit, str]] = []
     for hit in _in_order(good, left // _FACTS_SHARE):
-        piece = _piece(hit, bare_text(hit.text))
+        shown = _new_lines(hit, pieces) if is_view(hit) else hit.text
+        piece = _piece(hit, bare_text(shown))
         if estimate_tokens(piece) > left // _SHARE:
             piece = _piece(hit, bare_text(hit.passage))
-        size = estimate_tokens(piece) + 1
+        size = estimate_tokens(piece) + 1 if shown else left + 1
         if size <= left:
             pieces.append((hit, piece))
             left -= size
@@ -60,19 +62,39 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
 
 
 def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
-    """Return the facts that fit into `room` tokens, then the other hits, each in order.
+    """Return the facts that fit into `room` tokens, then the other hits, then views of exchanges, each in order.
 
     A fact that is older than a memory on its subject follows that memory.
     """
     first: list[Hit] = []
     rest: list[Hit] = []
+    views: list[Hit] = []
     for hit in hits:
-        if hit.fact and not hit.weak and hit.status != BEFORE and hit.tokens <= room:
+        if is_view(hit):
+            views.append(hit)
+        elif hit.fact and not hit.weak and hit.status != BEFORE and hit.tokens <= room:
             room -= hit.tokens
             first.append(hit)
         else:
             rest.append(hit)
-    return [*first, *rest]
+    return [*first, *rest, *views]
+
+
+def is_view(hit: Hit) -> bool:
+    """Return whether a hit is of a concept or an episode, which link to exchanges and repeat parts of them."""
+    return hit.path.startswith(_VIEWS)
+
+
+def _new_lines(hit: Hit, pieces: Sequence[tuple[Hit, str]]) -> str:
+    """Return the lines of a view without headings, links to exchanges that are given, and repeated text."""
+    given = {other.entry for other, _ in pieces}
+    said = "\n".join(piece for _, piece in pieces)
+    lines = [
+        line
+        for line in hit.text.splitlines()
+        if line.strip() and line[0] != "#" and line.rpartition(" ")[2] not in given and line.strip() not in said
+    ]
+    return "\n".join(lines)
 
 
 def _piece(hit: Hit, text: str) -> str:

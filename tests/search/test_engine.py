@@ -182,6 +182,18 @@ def test_views_of_an_exchange_are_one_hit_at_the_fullest_with_its_session(shelf)
     assert shelf.paths("RabbitMQ invoices") == ["daily/2026/11/2026-11-21.md"]
 
 
+def test_an_exchange_that_memory_md_shortens_is_told_as_its_log_has_it_at_the_same_rank(shelf):
+    line = "- [2026-11-21 10:01:00] **Exchange** #1b4e51f0: {} ^{}\n"
+    shelf.put("memory.md", line.format("Took RabbitMQ for invoices.", "x4f7k2m9q0x"))
+    whole = line.format("Took RabbitMQ for invoices, on two nodes.", "x4f7k2m9q0x")
+    shelf.put("daily/2026/11/2026-11-21.md", whole + line.format("Took RabbitMQ for receipts.", "x4f7k2m9q0y"))
+
+    first, second = shelf.search("RabbitMQ invoices")
+
+    assert "on two nodes" in first.text
+    assert second.entry == "x4f7k2m9q0y"
+
+
 def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(shelf):
     text = "Invoices go through RabbitMQ, as it retries failed ones by itself and needs no code for it."
     shelf.put(

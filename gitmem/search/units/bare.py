@@ -13,6 +13,7 @@ _HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*:
 _SILENT = frozenset({"Exchange", "User Prompt", "Assistant Response", "Note"})
 _IDLE = r"(?m)^(?:Keywords|키워드): .*\n?|^(?:Outcome|결과): (?:success|성공)$\n?|^\*\*(?:Answer):\*\* ?\n?"
 _INDENT = r"(?m)^  "
+_LINK = r"(?m)^(- [0-9-]{10} )\[(.*)\]\([^()\n]*\) ([0-9a-z]{11})$"  # of a concept or an episode to an exchange
 _GAPS = r"\n{3,}"
 
 
@@ -23,4 +24,5 @@ def bare_text(text: str) -> str:
         return "" if found["label"] in _SILENT else f"{found['label']}: "
 
     bare = re.sub(_INDENT, "", re.sub(_HEAD, label, without_ids(text)))
+    bare = re.sub(_LINK, r"\1\2 ^\3", bare)
     return re.sub(_GAPS, "\n\n", re.sub(_IDLE, "", bare)).strip()
