@@ -34,7 +34,8 @@ def grown(path: Path, folder: Path, size: int) -> Path:
     """Return a transcript of this size in bytes."""
     whole = path.read_text(encoding="utf-8")
     first, _, rest = whole.partition("\n")
-    if "PROMPT-ONE" in first:  # a prompt belongs to each copy, a header to none
+    # A prompt belongs to each copy, a header to none: droid's names the session, and has the prompt as its title.
+    if "PROMPT-ONE" in first and '"session_start"' not in first:
         rest = whole
     new, written, number = folder / path.name, 0, 0
     with new.open("w", encoding="utf-8") as file:

@@ -24,6 +24,7 @@ from gitmem.model.session.turns import Turn
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.undo import undo
 from gitmem.store.transaction.transact import transact
+from tests.copies import StoreCopies
 from tests.memory.facts.test_edit import Clone
 from tests.started import session_start
 
@@ -43,7 +44,8 @@ class FactsMachine(RuleBasedStateMachine):
         root = Path(self.folder.name).resolve()
         environ = {**os.environ, "HOME": str(root), "XDG_CONFIG_HOME": "", "APPDATA": ""}
         subprocess.run(["git", "init", "-q", "--bare", str(root / "remote.git")], check=True)
-        self.clones = [Clone(root / name, name, environ, root, root / "remote.git") for name in ("one", "other")]
+        copies = StoreCopies(root)
+        self.clones = [Clone(root / name, environ, root, root / "remote.git", copies) for name in ("one", "other")]
         for number in range(12):  # a sync does not remove most of a small memory unasked
             self.clones[0].note(f"Note {number} of the plan, which stays as it is while others come and go.")
         for clone in (*self.clones, *self.clones):
