@@ -48,10 +48,12 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
     pieces: list[tuple[Hit, str]] = []
     for hit in _in_order(good, left // _FACTS_SHARE):
         shown = _new_lines(hit, pieces) if is_view(hit) else hit.text
+        if not shown:
+            continue
         piece = _piece(hit, bare_text(shown))
         if estimate_tokens(piece) > left // _SHARE:
             piece = _piece(hit, bare_text(hit.passage))
-        size = estimate_tokens(piece) + 1 if shown else left + 1
+        size = estimate_tokens(piece) + 1
         if size <= left:
             pieces.append((hit, piece))
             left -= size

@@ -197,7 +197,7 @@ def choose_files(
 
 
 class _Needles:
-    """The needles of a query; those that a text has are a number with a bit for each."""
+    """The needles of a query; a set of them is an integer with one bit for each needle."""
 
     def __init__(self, terms: Sequence[Term], literals: Sequence[str]) -> None:
         self._terms = terms

@@ -162,7 +162,7 @@ class WorkingMemory:
 
     @property
     def pending(self) -> tuple[str, ...]:
-        """Return what is left to do: the steps that are not completed, then commands whose failure nothing mended."""
+        """Return the open steps of the plan, then the failed commands to run again."""
         steps = [step.text for step in self.steps if step.status != "completed"]
         failed = [f"Run `{error.command}` again" for error in self.errors if error.command and not error.mended_by]
         return tuple(dict.fromkeys((*steps, *failed)))

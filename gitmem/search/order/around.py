@@ -1,4 +1,4 @@
-"""The exchanges beside good hits: what was said just before and after tells more than a weak hit of another session.
+"""Add the exchanges just before and after good hits, which answer more than weak hits of other sessions.
 
 Tested through `tests/search/test_recall.py`.
 """
