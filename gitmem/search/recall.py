@@ -6,6 +6,7 @@ import re
 
 from gitmem.search.order.hits import BEFORE
 from gitmem.search.units.bare import bare_text
+from gitmem.search.units.units import LINKED
 from gitmem.text.fence import FENCE, cannot_close
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.values import Value
@@ -20,7 +21,6 @@ _LEAST_SHARE = 0.1  # of the best score
 _SHARE = 4  # a memory longer than this part of the budget is told by its best part
 _FACTS_SHARE = 3  # the part of the budget that facts may take before exchanges have had their turn
 _SHORTEST_CUT = 40  # tokens
-_VIEWS = ("concepts/", "episodes/")
 _SENTENCE_END = r"[.!?。:;](?=\s)|\n"
 
 
@@ -84,7 +84,7 @@ def _in_order(hits: Iterable[Hit], room: int) -> list[Hit]:
 
 def is_view(hit: Hit) -> bool:
     """Return whether a hit is of a concept or an episode, which link to exchanges and repeat parts of them."""
-    return hit.path.startswith(_VIEWS)
+    return hit.path.startswith(LINKED)
 
 
 def _new_lines(hit: Hit, pieces: Sequence[tuple[Hit, str]]) -> str:

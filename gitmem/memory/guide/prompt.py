@@ -15,7 +15,7 @@ from gitmem.model.session.fields import OUTCOME, split_fields
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.search.engine import answer
 from gitmem.search.query.query import fold, parse_query
-from gitmem.search.recall import hit_head
+from gitmem.search.recall import hit_head, is_view
 from gitmem.search.units.bare import bare_text
 from gitmem.text.fence import FENCE, cannot_close
 from gitmem.text.tokens import estimate_tokens
@@ -35,7 +35,6 @@ _LEAD = (
 )
 _CLOSE = f"</{FENCE}>"
 _EPISODES = "episodes"  # the folder; its module is imported only where one fits
-_LINKS = ("concepts/", "episodes/")  # lists of exchanges, which say more
 _MAX_READ = 1_000  # characters of a prompt: the rest is usually pasted
 _CANDIDATES = 12
 _MEMORIES = 4
@@ -113,7 +112,7 @@ def remembered(
         for hit in good
         if _handle(hit) not in known
         and not (session and hit.session[:8] == session[:8])
-        and not hit.path.startswith(_LINKS)
+        and not is_view(hit)
         and not _came_to_nothing(hit)
     ]
     pieces = list(_pieces(store, new, query, room, started))

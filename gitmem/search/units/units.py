@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
-_LINKED = ("concepts/", "episodes/")  # views of exchanges
+LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
@@ -182,7 +182,7 @@ class Units:
     @property
     def is_links(self) -> bool:
         """Whether the file is a concept or an episode, which link to exchanges."""
-        return self.path.startswith(_LINKED)
+        return self.path.startswith(LINKED)
 
     def entry_id(self, index: int) -> str:
         """Return the id at the end of an entry's first line, or ""."""
