@@ -102,6 +102,12 @@ def site(home, environ, tmp_path, new_store):
             server.terminate()
 
 
+def send(page, button: str) -> None:
+    """Click a form's button and wait for the page that answers: a click alone returns before it is there."""
+    with page.expect_navigation():
+        page.click(button)
+
+
 def every_page(site) -> list[str]:
     concept = next(Path(site.store.root, "concepts").glob("*.md")).name.partition("-")[0]
     return [
@@ -220,17 +226,17 @@ def test_an_act_and_its_undo_are_commits(site, script):
         page.goto(f"{site.base}/fact/{fact.id}")
         page.click("summary:has-text('Edit')")
         page.fill("textarea[name=text]", "We hash passwords with argon2id.\nNever with bcrypt.")
-        page.click("button:has-text('Save')")
+        send(page, "button:has-text('Save')")
         assert site.subjects()[1:] == before
         assert site.subjects()[0].startswith("Edit fact: We hash passwords with argon2id.")
         assert "edited" in page.inner_text(".life").lower()  # capitals are of the style
-        page.click(".note button:has-text('Undo')")
+        send(page, ".note button:has-text('Undo')")
         assert len(site.subjects()) == len(before) + 2
         assert "bcrypt cuts passwords" in page.inner_text("h1")
         page.click("summary:has-text('Retire')")
-        page.click("form[action$=retire] button")
+        send(page, "form[action$=retire] button")
         assert page.is_visible(".mark.retired")
-        page.click("button:has-text('It holds again')")
+        send(page, "button:has-text('It holds again')")
         assert page.is_visible(".mark.in-force")
 
 
@@ -241,7 +247,7 @@ def test_of_two_tabs_the_later_overwrites_nothing(site):
             page.goto(f"{site.base}/fact/{fact.id}")
             page.click("summary:has-text('Edit')")
         one.fill("textarea[name=text]", "We hash with scrypt.")
-        one.click("button:has-text('Save')")
+        send(one, "button:has-text('Save')")
         other.fill("textarea[name=text]", "We hash with yescrypt.")
         with other.expect_response(f"**/fact/{fact.id}/edit") as answer:
             other.click("button:has-text('Save')")
@@ -322,10 +328,10 @@ def test_pictures(site, tmp_path):
     with site.tab() as page:
         page.set_viewport_size({"width": 1000, "height": 640})
         page.goto(f"{site.base}/fact/{fact.id}")
-        page.click("button:has-text('It holds')")
+        send(page, "button:has-text('It holds')")
         page.click("summary:has-text('Edit')")
         page.fill("textarea[name=text]", "We hash passwords with argon2id, because bcrypt cuts them at 72 bytes.")
-        page.click("button:has-text('Save')")
+        send(page, "button:has-text('Save')")
         page.goto(f"{site.base}/fact/{fact.id}")
         page.mouse.move(0, 0)
         page.screenshot(path=folder / "web-fact.png")

@@ -121,6 +121,8 @@ def test_a_save_that_finds_an_edit_by_hand(project: Project, victims: Victims, h
 @sampled(alone=59, slow=2)
 def test_a_save_on_a_branch_of_the_project(projects: Callable[..., Project], victims: Victims, how: str, every: int):
     project = projects("project", "--branch")
+    project.settings = NO_PACKING
+    project.configure("")
     for step, victim in each_step(victims, project, saving(project), how, every):
         repair(project, victims, victim, step)
 
