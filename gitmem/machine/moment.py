@@ -5,16 +5,16 @@ Tested through `tests/test_main.py`.
 
 from __future__ import annotations
 
-__all__ = ["UTC", "datetime", "local", "timedelta"]
+__all__ = ["UTC", "date", "datetime", "local", "timedelta"]
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from datetime import UTC, datetime, timedelta
+    from datetime import UTC, date, datetime, timedelta
 else:
     try:
-        from _datetime import datetime, timedelta, timezone
+        from _datetime import date, datetime, timedelta, timezone
     except ImportError:  # another Python
-        from datetime import datetime, timedelta, timezone
+        from datetime import date, datetime, timedelta, timezone
     UTC = timezone.utc  # noqa: UP017  # the C module of 3.11 has no other name for it
 
 

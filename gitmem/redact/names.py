@@ -181,6 +181,7 @@ def _value_with_sign(text: str, name: str, before: str, way: re.Match[str], kind
 
 _OPENING = r"(\\{0,8})([\"'`])"
 _RUN = r"(?:[!#$%()*+./0-9:=?@A-Z\[\]^_a-z{}~-]++|\\{1,8}/)++"  # ASCII without white space, quotes, and `; & | < > ,`
+_LINK = r"\]\((?:\.{0,2}/|#|https?:)"  # the middle of `[return the secret to frontend](../sessions/a.md)`
 
 
 def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
@@ -197,10 +198,11 @@ def _judged(text: str, start: int, kind: str, *, literal: bool) -> Span | None:
     run = compiled(_RUN).match(text, start, start + MAX_VALUE)
     if run is None:
         return None
-    value = run[0] if literal else _trimmed(run[0])
+    bare = run[0] if literal else compiled(_LINK).split(run[0], maxsplit=1)[0]
+    value = bare if literal else _trimmed(bare)
     if not (is_literal_secret(value, kind) if literal or opening else is_loose_secret(value, kind)):
         return None
-    whole = compiled(_RUN).match(text, start) if len(run[0]) == MAX_VALUE else None
+    whole = compiled(_RUN).match(text, start) if len(bare) == MAX_VALUE else None
     return Span(start, whole.end() if whole else start + len(value), kind)
 
 

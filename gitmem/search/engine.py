@@ -124,7 +124,7 @@ def _search(
     matches = list(islice(fitting, most))
     marks = known_marks(store)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
-    top = best(store, kept, query, scope.limit, marks)
+    top = best(store, kept, query, scope, marks)
     top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
     if scope.around:
         from gitmem.search.order.around import with_neighbours
@@ -179,11 +179,12 @@ def _needs_text(query: Query, filters: Filters) -> bool:
     return bool(filters.by_unit or query.phrases or query.without_phrases)
 
 
-def best(store: Store, ranked: list[Ranked], query: Query, limit: int, marks: Marks) -> list[Ranked]:
+def best(store: Store, ranked: list[Ranked], query: Query, scope: _Scope, marks: Marks) -> list[Ranked]:
     """Return the first units, their scores weighed by layer and age, newer ones before older ones and copies.
 
-    Some more than `limit` are weighed: the weights are small and move a unit only a few places.
+    Some more than the limit are weighed: the weights are small and move a unit only a few places.
     """
+    limit = scope.limit
     if not query.terms:
         return ranked[: limit or None]
     first = ranked[: limit + _WEIGHED] if limit else ranked
@@ -191,7 +192,8 @@ def best(store: Store, ranked: list[Ranked], query: Query, limit: int, marks: Ma
     weighed.sort(key=lambda item: -item.score)
     era = era_of(query.text)
     weighed = covering(in_order_of_time(weighed, era), query.text)
-    weighed = in_order_of_news(weighed, era, marks, min(limit + _COMPARED, MOST) if limit else MOST)
+    most = min(limit + _COMPARED, MOST) if limit else MOST
+    weighed = in_order_of_news(weighed, era, marks, most, few=not scope.around)
     return [*weighed, *first[limit + _WEIGHED :]][: limit or None]
 
 

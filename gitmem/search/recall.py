@@ -8,6 +8,7 @@ from gitmem.search.order.hits import BEFORE
 from gitmem.search.units.bare import bare_text
 from gitmem.search.units.units import LINKED
 from gitmem.text.fence import FENCE, cannot_close
+from gitmem.text.quantities import date_of
 from gitmem.text.tokens import BYTES_PER_TOKEN, estimate_tokens
 from gitmem.values import Value
 
@@ -47,12 +48,13 @@ def recall(query: str, hits: Sequence[Hit], budget: int) -> Recalled:
     left = budget - estimate_tokens(lead + close) - 4
     pieces: list[tuple[Hit, str]] = []
     for hit in _in_order(good, left // _FACTS_SHARE):
-        shown = _new_lines(hit, pieces) if is_view(hit) else hit.text
-        if not shown:
+        texts = (_new_lines(text, pieces) if is_view(hit) else text for text in (hit.text, hit.passage))
+        whole, part = map(bare_text, texts)
+        if not whole:
             continue
-        piece = _piece(hit, bare_text(shown))
-        if estimate_tokens(piece) > left // _SHARE:
-            piece = _piece(hit, bare_text(hit.passage))
+        piece = _piece(hit, whole)
+        if part and estimate_tokens(piece) > left // _SHARE:
+            piece = _piece(hit, part)
         size = estimate_tokens(piece) + 1
         if size <= left:
             pieces.append((hit, piece))
@@ -87,13 +89,13 @@ def is_view(hit: Hit) -> bool:
     return hit.path.startswith(LINKED)
 
 
-def _new_lines(hit: Hit, pieces: Sequence[tuple[Hit, str]]) -> str:
-    """Return the lines of a view without headings, links to exchanges that are given, and repeated text."""
+def _new_lines(text: str, pieces: Sequence[tuple[Hit, str]]) -> str:
+    """Return the lines of a view's text without headings, links to exchanges that are given, and repeated text."""
     given = {other.entry for other, _ in pieces}
     said = "\n".join(piece for _, piece in pieces)
     lines = [
         line
-        for line in hit.text.splitlines()
+        for line in text.splitlines()
         if line.strip() and line[0] != "#" and line.rpartition(" ")[2] not in given and line.strip() not in said
     ]
     return "\n".join(lines)
@@ -114,11 +116,11 @@ def _shortened(hit: Hit, tokens: int) -> str:
 
 
 def hit_head(hit: Hit) -> str:
-    """Return the date of a hit, its kind or heading, session, and the handle by which the whole is got."""
+    """Return the date of a hit in words, its kind or heading, session, and the handle by which the whole is got."""
     place = f"{hit.path}:{hit.start}" + (f"-{hit.end}" if hit.end > hit.start else "")
     handle = f"^{hit.entry}" if hit.entry else place
     attributes = (
-        hit.date,
+        date_of(hit.date),
         hit.label or hit.field or hit.heading,
         hit.session[:8],
         handle,

@@ -6,6 +6,7 @@ Each source returns the files worth ranking, cut into units, and how large a par
 from __future__ import annotations
 
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
+from functools import cache
 
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
 from gitmem.search.order.hits import day_of
@@ -160,16 +161,20 @@ def within_budget(
     sample = documents.load_all(documents.keys[step // 2 :: step])
     texts = [units.low for units in sample]
     times = size / max(sum(units.size for units in sample), 1)
-    counts = {literal: times * sum(text.count(literal) for text in texts) for literal in literals}
+
+    @cache
+    def estimate(literal: str) -> float:
+        return times * sum(text.count(literal) for text in texts)
+
     kept: list[str] = []
     spent = 0.0
-    for literal in sorted(literals, key=lambda literal: counts[literal]):
-        if kept and spent + counts[literal] > BUDGET:
+    for literal in sorted(literals, key=estimate):
+        if kept and spent + estimate(literal) > BUDGET:
             break
         kept.append(literal)
-        spent += counts[literal]
+        spent += estimate(literal)
     estimated = {
-        number: max(times * sum(text.count(needle.text) for text in texts) for needle in term.needles)
+        number: max(estimate(needle.text) for needle in term.needles)
         for number, term in enumerate(terms)
         if not all(any(literal in needle.text for literal in kept) for needle in term.needles)
     }

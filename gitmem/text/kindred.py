@@ -12,12 +12,16 @@ from functools import cache
 
 from gitmem.text.stems import hangul_stem, stem
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
 _SAME = """
 lint linter 린트 린터
 format formatter 포맷 포매터
 test 테스트 시험
 repository repo 저장소 레포
-directory folder 디렉터리 디렉토리 폴더
+directory dir folder 디렉터리 디렉토리 폴더
 file 파일
 path 경로
 database db 데이터베이스 디비
@@ -28,9 +32,9 @@ merge 병합 머지
 review reviewer 리뷰 검토
 error exception failure 오류 에러 예외
 bug defect 버그
-function method 함수 메서드
+function fn method 함수 메서드
 config configuration settings 설정
-dependency package library 의존성 패키지 라이브러리
+dependency deps package pkg library lib 의존성 패키지 라이브러리
 install 설치
 delete remove drop 삭제 제거
 add create 추가 생성
@@ -68,7 +72,7 @@ prompt 프롬프트
 plugin 플러그인
 module 모듈
 class 클래스
-variable 변수
+variable var vars 변수
 string 문자열
 thread 스레드
 process 프로세스
@@ -79,7 +83,7 @@ component 컴포넌트
 style 스타일
 button 버튼
 page 페이지
-request 요청
+request req 요청
 response 응답
 header 헤더
 parser parsing 파서 파싱
@@ -91,13 +95,27 @@ skip 건너뛰기 생략
 default 기본
 name naming 이름
 store storage save 저장
-image 이미지
+image img 이미지
 schedule cron 스케줄
 payment checkout billing 결제
 email mail 이메일 메일
 search 검색
 memory 메모리
 screen 화면
+production prod 운영
+development dev 개발
+argument arg 인자
+parameter param 매개변수
+command cmd 명령 명령어
+message msg 메시지
+javascript js 자바스크립트
+typescript ts 타입스크립트
+python py 파이썬
+kubernetes k8s 쿠버네티스
+internationalization i18n
+administrator admin 관리자
+temporary tmp temp 임시
+application app 앱
 """
 _KINDS = """
 lint linter > ruff eslint flake8 pylint biome golangci-lint clippy shellcheck
@@ -121,26 +139,52 @@ build bundler > webpack vite esbuild rollup
 validation schema > zod pydantic
 payment > stripe paypal
 email mail > sendgrid smtp
+external third-party vendor saas > stripe paypal twilio sendgrid mailgun sentry auth0 s3 slack openai firebase
 """
 
 
+_KEPT = 2  # characters at the beginning of a word that its stem keeps: only words that share them are stemmed
+
+
 @cache
-def _kindred() -> dict[str, tuple[str, ...]]:
-    found: dict[str, dict[str, None]] = {}
+def _same() -> dict[str, list[tuple[str, list[str]]]]:
+    """Return each word of the lists with its synonyms, by the beginning of the word."""
+    found: dict[str, list[tuple[str, list[str]]]] = {}
     for line in filter(None, _SAME.split("\n")):
         words = line.split()
         for word in words:
-            found.setdefault(_key(word), {}).update(dict.fromkeys(other for other in words if other != word))
+            found.setdefault(word[:_KEPT], []).append((word, words))
+    return found
+
+
+@cache
+def _kinds() -> dict[str, list[tuple[str, list[str]]]]:
+    """Return each word for a kind with the names of its members, by the beginning of the word."""
+    found: dict[str, list[tuple[str, list[str]]]] = {}
     for line in filter(None, _KINDS.split("\n")):
-        kind, _, members = line.partition(" > ")
+        kind, _, names = line.partition(" > ")
         for word in kind.split():
-            found.setdefault(_key(word), {}).update(dict.fromkeys(members.split()))
-    return {key: tuple(words) for key, words in found.items()}
+            found.setdefault(word[:_KEPT], []).append((word, names.split()))
+    return found
 
 
 def kindred(word: str) -> tuple[str, ...]:
-    """Return the words that may stand for a word, in lower case; most words have none."""
-    return _kindred().get(_key(word), ())
+    """Return the synonyms of a word, in lower case; most words have none."""
+    return _listed(word, _same())
+
+
+def members(word: str) -> tuple[str, ...]:
+    """Return names of things of the kind that a word names, in lower case; most words name none."""
+    return _listed(word, _kinds())
+
+
+def _listed(word: str, lists: Mapping[str, Sequence[tuple[str, Sequence[str]]]]) -> tuple[str, ...]:
+    key = _key(word)
+    found: dict[str, None] = {}
+    for listed, others in lists.get(word[:_KEPT], ()):
+        if _key(listed) == key:
+            found.update((other, None) for other in others if other != listed)
+    return tuple(found)
 
 
 def _key(word: str) -> str:

@@ -221,6 +221,7 @@ def test_only_the_value_goes():
     assert redact(f"connect(password={secret})").text == "connect(password=[REDACTED:password])"
     assert redact(f"비밀번호는 {secret}입니다").text == "비밀번호는 [REDACTED:password]입니다"
     assert redact(f"Password={secret};Server=db").text == "Password=[REDACTED:password];Server=db"
+    assert redact(f"[the password is {secret}](../a1.md)").text == "[the password is [REDACTED:password]](../a1.md)"
 
 
 def test_a_finding_says_where_in_the_original_and_never_what():
@@ -276,6 +277,7 @@ NO_SECRETS = [
     "the password 's length", "a library identified by 'name1'", '"AWS::X::BatchScramSecret": "ff2b807a577495b0"',
     "the private method", "std::private", "a<privateKey>b</privateKey>",
     "token = r'[a-zA-Z0-9_]{44}'", "", "\0", "\ud800",
+    "[return the client_secret to frontend](../sessions/2025/01/20250125_100000-78fedad6-314f-5ba8-83c7.md)",
 ]
 # fmt: on
 

@@ -83,3 +83,23 @@ def test_a_fact_in_the_words_of_an_exchange_above_it_gives_way_to_what_says_more
     log(shelf, "2026-11-02", "cccccccc", OLD, ("Products without a price?", "They are shown with a dash."))
 
     assert [entry for entry, _ in told(shelf, "cache prices of products")] == [NEW, OLD, "d000000000a"]
+
+
+def test_an_exchange_takes_the_place_of_its_fact_among_few_hits_and_recall_keeps_the_fact_first(shelf):
+    rule = "Never cache prices of products longer than a minute in Redis."
+    put(shelf, "d000000000a", rule, more=f"origin: {{session: bbbbbbbb, exchange: {NEW}}}\n")
+    said = f"{rule} The shop showed old ones on Monday, and nobody found out why before noon, as the log was off."
+    log(shelf, "2026-11-01", "bbbbbbbb", NEW, ("What went wrong with the shop?", said))
+
+    assert [entry for entry, _ in told(shelf, "cache prices of products")] == [NEW, "d000000000a"]
+    assert told(shelf, "cache prices of products", around=True)[0][0] == "d000000000a"
+
+
+def test_of_hits_about_as_good_those_of_other_sessions_come_first(shelf):
+    requests = {"x000000000a": "aaaaaaaa", "x000000000b": "aaaaaaaa", "x000000000c": "cccccccc"}
+    for day, (entry, session) in enumerate(requests.items(), 1):
+        said = (f"Question {entry} on railings?", f"Railings of {entry} are {'zinc ' * (6 - day)}.")
+        log(shelf, f"2026-11-0{day}", session, entry, said)
+
+    assert [entry for entry, _ in told(shelf, "zinc railings", around=True)] == list(requests)
+    assert [entry for entry, _ in told(shelf, "zinc railings")] == ["x000000000a", "x000000000c", "x000000000b"]

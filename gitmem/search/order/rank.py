@@ -71,31 +71,27 @@ class Ranked(Value):
     beside: str = ""
 
 
-def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle, str]]:
-    """Return all needles with the number of their term and the shortest needle's text in each: without it, no match."""
-    texts = sorted({needle.text for term in terms for needle in term.needles}, key=len)
-    return [
-        (number, needle, next(text for text in texts if text in needle.text))
-        for number, term in enumerate(terms)
-        for needle in term.needles
-    ]
+def needles_of(terms: Sequence[Term]) -> list[tuple[int, Needle]]:
+    """Return all needles with the number of their term."""
+    return [(number, needle) for number, term in enumerate(terms) for needle in term.needles]
 
 
 def find_terms(
     units: Units,
-    needles: Sequence[tuple[int, Needle, str]],
+    needles: Sequence[tuple[int, Needle]],
     *,
     loosely: bool = False,
     without: Collection[str] = frozenset(),
 ) -> dict[int, Found]:
     """Return the terms in each unit of a file, by its index; with `loosely` inside words, too. See `needles_of`.
 
-    The file has none of the texts `without`: looking for them would take longer than everything else.
+    The file has none of the texts `without`: looking for them would take longer than everything else. Nor has it a
+    needle with a part that it has not, such as two words joined.
     """
     found: dict[int, Found] = {}
     absent = set(without)
-    for number, needle, shortest in needles:
-        if shortest in absent or needle.text in absent:
+    for number, needle in needles:
+        if any(text in needle.text for text in absent):
             continue
         first = units.low.find(needle.text)
         if first < 0:

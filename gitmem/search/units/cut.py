@@ -53,7 +53,10 @@ def cut(path: str, text: str) -> list[Span]:
     previous = body
     for start in (*starts, len(text)):
         if start > previous:
-            _add(spans, text, previous, start)
+            if text[previous] == "#" and start - previous <= LONGEST_SECTION:  # as most sections
+                spans.append((previous, start, SECTION))
+            else:
+                _add(spans, text, previous, start)
         previous = start
     return _whole_turns(text, spans) if _REQUEST in text else spans
 

@@ -28,3 +28,6 @@ def test_words_of_one_meaning_stand_for_each_other_and_kinds_for_their_members_o
     assert aside("eslint") == set()
     assert "lint" not in {needle.text for term in parse_query("linter -commit").without for needle in term.needles}
     assert parse_query("commit 커밋").terms[-1].aside is False
+    weights = {term.needles[0].text: term.weight for term in parse_query("linter").terms}
+    assert weights["eslint"] > weights["린트"]
+    assert {"dep", "twilio"} <= aside("dependency") | aside("external services")
