@@ -5,15 +5,17 @@ Tested through `tests/hosts/agents`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from gitmem.hosts.host import Host, Payload, text_of
-from gitmem.model.session.transcript import Record, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+
+    from gitmem.model.session.transcript import Record, Unread
 
     Home = tuple[Mapping[str, str], str]  # the environment, the home folder
 
@@ -46,9 +48,9 @@ def find_host(name: str) -> Host:
         KeyError: there is none.
 
     """
-    from importlib import import_module
-
-    host: Host = import_module(f"gitmem.hosts.agents.{_FILES[name][0]}").HOST
+    module = f"gitmem.hosts.agents.{_FILES[name][0]}"
+    __import__(module)  # `importlib` takes half a millisecond
+    host: Host = sys.modules[module].HOST
     return host
 
 
@@ -105,7 +107,7 @@ def read_transcript(
     Without the `name` of a host, the path or the first line says whose it is.
     """
     host = find_host(name or writer(path, lines))
-    return (host.records or records)((host.lines or lines)(path), unread)
+    return _reader(host)((host.lines or lines)(path), unread)
 
 
 def writer(path: str, lines: Callable[[str], Iterable[str]]) -> str:
@@ -118,7 +120,14 @@ def read_records(lines: Iterable[str], unread: Unread | None = None, name: str =
     """Yield the records in the lines of a transcript; without the `name` of a host, the first line says whose it is."""
     lines = iter(lines)
     first = next(lines, "")
-    return (find_host(name or _writer_of(first)).records or records)(chain([first], lines), unread)
+    return _reader(find_host(name or _writer_of(first)))(chain([first], lines), unread)
+
+
+def _reader(host: Host) -> Callable[[Iterable[str], Unread | None], Iterator[Record]]:
+    """Return the function that reads the records of a host's transcripts; hooks need none."""
+    from gitmem.model.session.transcript import records
+
+    return host.records or records
 
 
 def _writer_of(first: str) -> str:

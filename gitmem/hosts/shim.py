@@ -7,7 +7,7 @@ import re
 
 SCRIPT = "hook.sh"
 FOLDER = (".local", "share", "gitmem")
-_LINE = re.compile(r'h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0')
+_LINE = r'h=\S+/hook\.sh"?; \[ -r "\$h" \] && gitmem=[A-Za-z.-]+ \. "\$h"; exit 0'
 _OLD_MARK = "gitmem="  # began the lines of 1,500 characters that gitmem wrote before there was a script
 _PROGRAM = "gitmem_installed=''"
 
@@ -31,7 +31,7 @@ DUE = ".due"
 
 def is_ours(text: object) -> bool:
     """Return whether the command of a hook is one of gitmem's, of whatever version."""
-    return isinstance(text, str) and (text.startswith(_OLD_MARK) or _LINE.fullmatch(text) is not None)
+    return isinstance(text, str) and (text.startswith(_OLD_MARK) or re.fullmatch(_LINE, text) is not None)
 
 
 def script_path(home: str) -> str:

@@ -110,8 +110,10 @@ if [ "$d" ]; then
 fi
 if [ "$d" ]; then
     [ "$h" = late ] && true >"$d/tell-$PPID"
+    cat >>"$f"
     # What a prompt speaks of and what mended an error, gitmem tells, unless the settings say no: `off-…`. These agents
-    # have no event for a tool that failed. Their results say so, which the shell reads: `grep` would be one more process.
+    # have no event for a tool that failed. Their results say so, at the beginning or the end, which `grep` looks at: it
+    # is one more process, a millisecond, and the shell itself would take twenty for each megabyte of a result.
     t=
     case $gitmem in
     UserPromptSubmit*) [ -e "$d/off-UserPromptSubmit" ] || t=tell ;;
@@ -122,11 +124,8 @@ if [ "$d" ]; then
         ;;
     esac
     if [ "$t" = look ]; then
-        v=$(cat)
-        printf %s "$v" >>"$f"
-        case $v in *"xit "[Cc]"ode: "[1-9]* | *"xit code "[1-9]* | *"xited with code "[1-9]*) t=tell ;; esac
-    else
-        cat >>"$f"
+        t=
+        LC_ALL=C grep -q -e 'xit [Cc]ode: [1-9]' -e 'xit code [1-9]' -e 'xited with code [1-9]' "$f" && t=tell
     fi
     [ -s "$f" ] || rm -f "$f"
     # At a turn's end, and at every fifth event of tools, commit the spool in the background; last, as it takes a core.

@@ -44,7 +44,7 @@ class Host:
         self.home.mkdir()
         self.bin = folder / "bin"
         self.bin.mkdir()
-        for tool in ("cat", "rm"):
+        for tool in ("cat", "grep", "rm"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.script = Path(script_path(str(self.home)))
         self.script.parent.mkdir(parents=True)
@@ -417,7 +417,6 @@ def test_a_prompt_and_an_error_are_delivered_and_answered_unless_that_is_off(hos
 
 def test_a_host_without_an_event_for_failures_says_them_in_the_result(host, project, spool):
     host.install_gitmem()
-    (host.bin / "grep").symlink_to(shutil.which("grep"))
     failed = json.dumps({"tool_response": {"llmContent": "no\nExit Code: 2"}}).encode()
     assert host.run(project, "PostToolUse", host="gemini") == b""
     assert host.run(project, "PostToolUse", failed) == b""
@@ -481,8 +480,8 @@ def test_a_host_that_hears_no_answer_at_prompts_is_answered_with_the_next_event_
 
 
 @pytest.mark.parametrize("agent", ["gemini", "opencode"])
-def test_every_byte_arrives_also_where_the_shell_reads_the_result(host, project, spool, agent):
-    payload = bytes(range(1, 256)) * 300 + "ŁŃ가👍".encode()
+def test_every_byte_arrives_also_where_the_result_is_looked_at(host, project, spool, agent):
+    payload = bytes(range(256)) * 300 + "ŁŃ가👍\n\n".encode()
     host.run(project, payload=payload, host=agent)
     assert delivered(spool) == [payload]
 
@@ -506,11 +505,14 @@ def test_a_tool_that_failed_is_answered_where_only_the_result_says_so(host, proj
     for agent, said in FAILURES.items():
         assert told(agent, said.encode()) == b"answered\n"
         assert told(agent, b"xit code: 0 Exit") == b""
+    assert told("gemini", b"x" * 2_000_000 + b"\xff\\nExit Code: 2") == b"answered\n"  # at the end of a large one
     assert told("opencode", b"Exit code: 1") == b""  # its plugin says which event it is
     assert host.run(project, "PostToolUseFailure", host="opencode") == b""  # and passes no answer on
     (spool / "off-PostToolUseFailure").touch()
     assert told("gemini", b"Exit Code: 2") == b""
-    assert [call.split("|")[4:6] for call in host.called()] == [[agent, "PostToolUse"] for agent in FAILURES]
+    assert [call.split("|")[4:6] for call in host.called()] == [
+        [agent, "PostToolUse"] for agent in (*FAILURES, "gemini")
+    ]
 
 
 def test_without_gitmem_on_the_path_the_one_that_installed_the_script_is_started(host, project, spool):
