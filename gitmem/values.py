@@ -10,12 +10,15 @@ from __future__ import annotations
 
 TYPE_CHECKING = False  # `typing` has this constant too, but costs 16 million instructions
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any, ClassVar, Self, dataclass_transform
 
     @dataclass_transform(frozen_default=True)
     class Value:
         """A value whose fields are the class's annotations, in order, with the defaults given there."""
 
+        @classmethod
+        def _make(cls, values: Iterable[Any]) -> Self: ...
         def _replace(self, **changes: Any) -> Self: ...
         def _asdict(self) -> dict[str, Any]: ...
 
@@ -64,11 +67,17 @@ else:
 
         __hash__ = tuple.__hash__
 
+        # All fields in order, unchecked: for values that are made by the thousand, in a fifth of the time.
+        _make = classmethod(tuple.__new__)
+
         def __reduce__(self):
             return type(self), tuple(self)
 
         def _replace(self, **changes):
-            return type(self)(**{**self._asdict(), **changes})
+            fields = {**self._asdict(), **changes}
+            if len(fields) > len(self):
+                return type(self)(**fields)  # which names the unknown field
+            return type(self)(*fields.values())  # by position, which is quicker
 
         def _asdict(self):
             return dict(zip(self._fields, self, strict=True))

@@ -22,12 +22,17 @@ MODULES = {
     "gitmem.store.spool.hooks": CLASSES | {"typing"},
     "gitmem.store.transaction.attempt": CLASSES | {"typing", "hashlib"},
     "gitmem.memory.save.save": CLASSES | {"typing", "gitmem.store.transaction.attempt"},
-    "gitmem.memory.start.start": CLASSES | {"typing"},
+    "gitmem.hosts.all": {"datetime", "importlib", "gitmem.model.session.transcript"},
+    "gitmem.memory.capture.pending": CLASSES | {"datetime", "typing", "gitmem.memory.capture.tail"},
+    "gitmem.memory.start.start": CLASSES | {"datetime", "typing"},
+    "gitmem.memory.summaries.archives": CLASSES | {"typing", "gitmem.model.tiers.summary"},
     "gitmem.memory.guide.mend": CLASSES | {"gitmem.redact.redact", "gitmem.store.transaction.transact"},
-    "gitmem.memory.guide.prompt": CLASSES | {"gitmem.redact.redact", "gitmem.store.transaction.transact"},
+    "gitmem.memory.guide.prompt": CLASSES
+    | {"datetime", "gitmem.memory.guide.excerpt"}
+    | {"gitmem.redact.redact", "gitmem.store.transaction.transact"},
     "gitmem.cli.main": CLASSES | {"argparse", "json", "re", "typing"},
     "gitmem.cli.commands.hook": CLASSES | {"argparse", "typing"},
-    "gitmem.search.engine": CLASSES | {"http.client", "typing", "gitmem.search.vectors.near"},
+    "gitmem.search.engine": CLASSES | {"datetime", "http.client", "typing", "gitmem.search.vectors.near"},
 }
 
 # Each row: a program, and what it must not have imported at its end.

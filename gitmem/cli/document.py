@@ -83,7 +83,7 @@ def find_archive(store: Store, name: str | None) -> str:
         NotFoundError: the work tree has none of that name, or no archive at all.
 
     """
-    from gitmem.memory.summaries.offline import archive_summaries
+    from gitmem.memory.summaries.archives import archive_summaries
 
     paths = [item.archive for item in archive_summaries(store)]
     if not paths:
@@ -118,8 +118,7 @@ def find_episode(store: Store, prefix: str) -> tuple[Episode, str]:
         NotFoundError: there is none, or there are several.
 
     """
-    from gitmem.memory.learned.cleanup import episode_paths
-    from gitmem.memory.learned.read import read_episode
+    from gitmem.memory.learned.read import episode_paths, read_episode
 
     wanted = prefix.strip().removeprefix("^").casefold()
     paths = [path for path in episode_paths(store) if path.rpartition("/")[2].startswith(wanted)]
@@ -139,9 +138,8 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door
     """
     from statistics import mean
 
-    from gitmem.memory.learned.cleanup import episode_paths
     from gitmem.memory.learned.known import known_patterns
-    from gitmem.memory.learned.read import read_episode
+    from gitmem.memory.learned.read import episode_paths, read_episode
     from gitmem.model.learned.pattern import related
     from gitmem.text.terminal import plain
 
@@ -194,6 +192,8 @@ def pattern_value(pattern: BugPattern) -> dict[str, object]:
         "seen": pattern.seen,
         "commands": pattern.commands,
         "files": pattern.files,
+        "file_types": pattern.file_types,
+        "causes": [one._asdict() for one in pattern.causes],
         "solutions": solutions,
         "stale": pattern.stale,
         "path": pattern.path,
@@ -217,10 +217,13 @@ def _pattern_lines(pattern: BugPattern, others: Sequence[BugPattern], seconds: f
     lines.append(f"Seen in {count(len(pattern.seen), 'exchange')}, last on {pattern.updated:%Y-%m-%d}.")
     lines += [f"Came with: {', '.join(pattern.commands)}"] if pattern.commands else []
     lines += [f"Files: {', '.join(pattern.files)}"] if pattern.files else []
+    lines += [f"Cause: {one.text} ({' '.join(one.said)})" for one in pattern.causes]
     lines += ["The files have changed a lot since."] if pattern.stale else []
     lines += [f"Mended within {age(seconds)} on average."] if seconds else []
     for one in sorted(pattern.solutions, key=lambda one: -one.confidence):
         tried = len(one.worked) + len(one.failed)
-        lines += ["", f"{one.text}", f"  worked in {len(one.worked)} of {tried}: {' '.join(one.worked or one.failed)}"]
+        after = f" when {', '.join(one.commands)} failed" if one.commands else ""
+        ids = " ".join(one.worked or one.failed)
+        lines += ["", f"{one.text}", f"  worked in {len(one.worked)} of {tried}{after}: {ids}"]
     lines += ["", "Related:", *(f"  {other.id}  {other.title}" for other in others)] if others else []
     return [*lines, "", f"{pattern.id}, in {pattern.path}"]

@@ -10,6 +10,8 @@ import sys
 
 from gitmem.values import Value
 
+_MAX_CHARACTERS = 400_000  # of an output that is read
+
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     import argparse
@@ -115,9 +117,28 @@ class Door(Value):
         except GitmemError as error:
             from gitmem.store.upkeep.failures import Failure, FailureLog
 
-            FailureLog(store.private).record(Failure(now(), f"drain before {args.command}", error.message))
+            FailureLog(store.private).record(Failure(now(), f"{args.command}, saving first what waited", error.message))
             self.notices((f"{error.message} {error.remedy}".strip(),))
         return store
+
+    def read_output(self, args: argparse.Namespace, name: str | None) -> str:
+        """Return the output of a command from a file, or from standard input for "-"; "" for None.
+
+        Raises:
+            NotFoundError: the file cannot be read.
+
+        """
+        from gitmem.errors import NotFoundError
+
+        if name is None:
+            return ""
+        if name == "-":
+            return self.stdin.read(_MAX_CHARACTERS)
+        try:
+            with open(os.path.join(self.folder(args), name), encoding="utf-8", errors="replace") as file:
+                return file.read(_MAX_CHARACTERS)
+        except OSError as error:
+            raise NotFoundError(f"{name} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None
 
     def rotated(self, archive: str) -> str:
         """Return the line about a rotation: a sentence for a person, the mark of the skill for an agent."""

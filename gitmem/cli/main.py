@@ -107,6 +107,7 @@ version, 5 busy, 6 not saved, 7 merge in progress, 8 refused, 9 not found, 10 re
 unreachable.
 """
 _INTERRUPTED = 130  # as a shell has it: 128 and the number of the signal
+_DAMAGE = "'gitmem doctor' says what is wrong with the store."
 _SHOWN = 300  # characters of an unexpected error
 # Exit codes that are logged for `gitmem doctor`; usage errors are not.
 _LOGGED = (ExitCode.BUSY, ExitCode.NOT_SAVED, ExitCode.UNFINISHED)
@@ -260,7 +261,8 @@ def _report(error: GitmemError, door: Door, args: argparse.Namespace | None, *, 
     journal = _journal(door, args) if error.exit_code in _LOGGED or isinstance(error, GitFailedError) else None
     if journal is not None:
         _record(journal, args, error.message)
-    _say(door, {"error": error.message, "remedy": error.remedy, "exit_code": int(error.exit_code)}, as_json=as_json)
+    remedy = error.remedy or (_DAMAGE if journal is not None and isinstance(error, GitFailedError) else "")
+    _say(door, {"error": error.message, "remedy": remedy, "exit_code": int(error.exit_code)}, as_json=as_json)
     return error.exit_code
 
 

@@ -48,5 +48,7 @@ def _text(store: Store, name: str, payload: dict[str, object]) -> str:
     if name == ERROR and store.config.recall.error:
         from gitmem.memory.guide.mend import tell_error
 
-        return tell_error(store, session, text)
+        given = payload.get("tool_input")
+        command = given.get("command") if isinstance(given, dict) else ""
+        return tell_error(store, session, text, command if isinstance(command, str) else "")
     return ""

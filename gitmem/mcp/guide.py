@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from gitmem.errors import NotFoundError, RefusedError
+from gitmem.memory.capture.pending import glance
 from gitmem.memory.guide.guide import as_text, guide
-from gitmem.memory.task.working import change_working, find_working
+from gitmem.memory.task.working import change_working, find_working, follow
 from gitmem.model.learned import working
 from gitmem.model.learned.brief import brief
+from gitmem.model.learned.state import HypothesisStatus, Step
 from gitmem.model.learned.task import TaskStatus
 from gitmem.text.fence import cannot_close
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from gitmem.model.learned.working import WorkingMemory
+    from gitmem.model.learned.state import WorkingMemory
     from gitmem.store.store import Store
 
 Act = Literal["show", "start", "plan", "note", "hypothesis", "confirm", "reject", "decide", "complete"]
@@ -47,6 +49,8 @@ def work(store: Store, act: Act, text: str, *, steps: Sequence[str], confidence:
         raise RefusedError("text is empty.", "It is the task, note, hypothesis or decision, or a hypothesis's id.")
     if act == "plan" and not steps:
         raise RefusedError("steps is empty.", "Give the steps of the plan, in order.")
+    if waiting := glance(store):  # what hooks delivered comes before what the agent says now
+        follow(store, waiting.events)
     own = session or _own_session(store, act)
     at = store.context.clock().isoformat()
     if act == "show":
@@ -70,7 +74,7 @@ def _change(
     act: Act, text: str, at: str, *, steps: Sequence[str], confidence: float, why: str
 ) -> Callable[[WorkingMemory], WorkingMemory]:
     if act in {"confirm", "reject"}:
-        status = working.HypothesisStatus.CONFIRMED if act == "confirm" else working.HypothesisStatus.REJECTED
+        status = HypothesisStatus.CONFIRMED if act == "confirm" else HypothesisStatus.REJECTED
 
         def settled(memory: WorkingMemory) -> WorkingMemory:
             try:
@@ -81,7 +85,7 @@ def _change(
         return settled
     changes: dict[str, Callable[[WorkingMemory], WorkingMemory]] = {
         "start": lambda memory: working.start_task(memory, text, at),
-        "plan": lambda memory: working.set_plan(memory, [working.Step(step) for step in steps]),
+        "plan": lambda memory: working.set_plan(memory, [Step(step) for step in steps]),
         "note": lambda memory: working.note(memory, text),
         "hypothesis": lambda memory: working.suppose(memory, text, confidence or 0.5, [why] if why else ()),
         "decide": lambda memory: working.decide(memory, text, at, why),

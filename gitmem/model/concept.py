@@ -7,8 +7,8 @@ What a concept is known by stays small, so that one that has grown does not draw
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 
+from gitmem.machine.moment import UTC, datetime
 from gitmem.model.document.document import Document
 from gitmem.model.ids import ALPHABET, is_id
 from gitmem.model.paths import slug

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SECONDS = 30.0
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _SHORT = 12  # digits of a commit's id in a fact
+_FITS_A_PIPE = 8_192  # bytes
 _LINE_BREAKS = re.compile(r"[\n\r\0]")
 _BATCH_CHECK = ("cat-file", "--batch-check=%(objectname)", "-z")
 _STATUS = ("status", "--porcelain", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
@@ -92,9 +93,19 @@ class Changes:
         asked = (f"{revision}:{file}" for _, file, commit in self._named for revision in (commit, "HEAD"))
         self._names = list(dict.fromkeys(asked))
         self._process: Running | None = None
+        self._request = "".join(f"{name}\0" for name in self._names).encode("utf-8", "surrogateescape")
         if self._names:
             with contextlib.suppress(GitmemError):
                 self._process = git.spawn(*_BATCH_CHECK)
+                self._send_early()
+
+    def _send_early(self) -> None:
+        """Have git work while others do: send a request that fits into any pipe, so that writing it does not wait."""
+        if self._process and self._process.stdin and len(self._request) <= _FITS_A_PIPE:
+            with contextlib.suppress(BrokenPipeError):  # git has ended, and its status says why
+                self._process.stdin.write(self._request)
+                self._process.stdin.flush()
+            self._request = b""
 
     def answer(self, seconds: float) -> Mapping[str, tuple[str, ...]]:
         """Return the changed files by fact id; see `ProjectCode.changed_since`."""
@@ -110,9 +121,8 @@ class Changes:
         """Return the object ids of names such as `HEAD:file`, "" for names of no object."""
         if self._process is None:
             return {}
-        request = "".join(f"{name}\0" for name in self._names).encode("utf-8", "surrogateescape")
         try:
-            output, _ = self._process.communicate(request, seconds)
+            output, _ = self._process.communicate(self._request, seconds)
         except ExpiredError:
             self._process.kill()
             self._process.communicate()

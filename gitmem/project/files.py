@@ -13,7 +13,7 @@ from gitmem.machine.beneath import enter, read_open, split
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MAX_BYTES = 1 << 18
 _MAX_NAMES = 5_000
@@ -42,6 +42,25 @@ def names_in(root: str, path: str) -> tuple[str, ...]:
     with contextlib.suppress(OSError, RefusedError, ValueError), enter(root, split(path)) as folder:
         return tuple(sorted(folder.names()[:_MAX_NAMES]))
     return ()
+
+
+def sizes_of(root: str, files: Iterable[str]) -> dict[str, int]:
+    """Return the bytes of these files, as far as they are there."""
+    below: dict[str, set[str]] = {}
+    for file in files:
+        path, _, name = file.rpartition("/")
+        below.setdefault(path, set()).add(name)
+    sizes: dict[str, int] = {}
+    for path, names in below.items():
+        with (
+            contextlib.suppress(OSError, RefusedError, ValueError),
+            enter(root, split(path) if path else ()) as folder,
+            folder.scan() as entries,
+        ):
+            for entry in entries:
+                if entry.name in names and entry.is_file(follow_symlinks=False):
+                    sizes[f"{path}/{entry.name}" if path else entry.name] = entry.stat(follow_symlinks=False).st_size
+    return sizes
 
 
 def _below(root: str, parts: tuple[str, ...]) -> Iterator[str]:

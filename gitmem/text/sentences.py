@@ -99,7 +99,7 @@ def split(text: str) -> list[str]:
 
 
 def _sentences(text: str) -> Iterator[str]:
-    return (sentence for block in blocks(text) if block.kind is not Kind.HEADING for sentence in sentences_of(block))
+    return (sentence for block in blocks(text) if block.kind is not Kind.HEADING for sentence in _sentences_in(block))
 
 
 def shorten(text: str, limit: int) -> str:
@@ -147,15 +147,21 @@ def blocks(text: str) -> list[Block]:
 
 def sentences_of(block: Block) -> list[str]:
     """Return the sentences of one block."""
-    text = mask_code(block.text)
-    found = []
+    return list(_sentences_in(block))
+
+
+def _sentences_in(block: Block) -> Iterator[str]:
+    return (words for piece in _pieces(block.text) if (words := _plain(piece)) and _forms().letter.search(words))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    masked = mask_code(text)
     start = 0
-    for stop in _forms().stop.finditer(text):
-        if _ends(text, start, stop):
-            found.append(block.text[start : stop.end()])
+    for stop in _forms().stop.finditer(masked):
+        if _ends(masked, start, stop):
+            yield text[start : stop.end()]
             start = stop.end()
-    found.append(block.text[start:])
-    return [words for piece in found if (words := _plain(piece)) and _forms().letter.search(words)]
+    yield text[start:]
 
 
 def mask_code(text: str, filler: str = "x") -> str:

@@ -13,7 +13,10 @@ _HARMLESS = {code: f"\\u{code:04x}" for code in _OBEYED}
 
 def plain(text: str) -> str:
     """Return a text with control characters other than line ends and tabs escaped."""
-    return re.sub(_CONTROL, lambda found: f"\\x{ord(found[0]):02x}", text.replace("\r\n", "\n"))
+    text = text.replace("\r\n", "\n")
+    if text.replace("\n", "").replace("\t", "").isprintable():  # as nearly always
+        return text
+    return re.sub(_CONTROL, lambda found: f"\\x{ord(found[0]):02x}", text)
 
 
 def harmless(text: str) -> str:

@@ -254,6 +254,7 @@ def test_a_step_that_failed_is_in_the_log(gitmem, fails, journal, error):
     code, _, err = gitmem("path")
     assert code == error.exit_code
     assert err.startswith(f"gitmem: {error.message}")
+    assert ("doctor" in err) is isinstance(error, GitFailedError)
     (failure,) = journal.failures()
     assert (failure.message, failure.traceback) == (error.message, "")
 
@@ -274,7 +275,7 @@ def test_a_drain_that_failed_before_a_reading_command_is_in_the_log(gitmem, tmp_
     code, _, err = gitmem("maintain", "--if-needed")
     assert code == 0
     assert "has no branch checked out" in err
-    assert [failure.command for failure in journal.failures()] == ["save", "drain before maintain"]
+    assert [failure.command for failure in journal.failures()] == ["save", "maintain, saving first what waited"]
 
 
 def test_an_interrupt_ends_without_a_traceback(gitmem, fails):

@@ -263,7 +263,7 @@ def test_a_lock_whose_holder_died_is_taken_at_once_and_a_living_holders_is_not(
         busy = project.gitmem("save", text)
         assert busy.code == ExitCode.BUSY
         assert f"process {holder.pid} on " in busy.err
-        assert "waits in the spool" in busy.err
+        assert "is kept on the disk" in busy.err
         holder.kill()
         holder.wait()
         holder.stdin.close()
@@ -285,7 +285,7 @@ def test_a_save_behind_a_holder_that_stands_still_is_in_the_spool_and_says_so(pr
     try:
         busy = project.gitmem("save", text)
         assert busy.code == ExitCode.BUSY
-        assert "waits in the spool" in busy.err
+        assert "is kept on the disk" in busy.err
     finally:
         holder.kill()
         holder.communicate()

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from tests.faults.conftest import Done, PlantedGit, Project
 
-WAITS = "waits in the spool"
+WAITS = "is kept on the disk"
 ROTATES_SOON = "rotation:\n  threshold_tokens: 300\n  carryover_tokens: 60\n"
 
 is_root = hasattr(os, "geteuid") and os.geteuid() == 0
@@ -244,7 +244,7 @@ def test_a_git_that_is_missing(project: Project, tmp_path: Path):
     assert done.code == ExitCode.FAILURE
     assert "no git on the PATH" in done.err
     assert "Install git" in done.err
-    assert "What you saved waits in the spool" in done.err
+    assert "What you saved is kept on the disk" in done.err
     project.promised.add("a text")
     mend(project)
 

@@ -13,7 +13,8 @@ from gitmem.legacy.migrate import migrate
 from gitmem.legacy.plan import SourceKind
 from gitmem.legacy.read import Source, find_sources, kind_of
 from gitmem.memory.save.save import save
-from gitmem.memory.summaries.offline import pending_archives, read_summary
+from gitmem.memory.summaries.archives import pending_archives
+from gitmem.memory.summaries.offline import read_summary
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.file import parse_fact
 from gitmem.model.tiers.limits import Limits, needs_rotation

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from gitmem.project.code import project_code
-from gitmem.project.files import MAX_BYTES, list_files, names_in, read_text
+from gitmem.project.files import MAX_BYTES, list_files, names_in, read_text, sizes_of
 from gitmem.project.past import Past, read_past
 
 
@@ -32,9 +32,9 @@ def test_files_and_commits(project, environ, bare_git):
     assert code is not None
     past = read_past(code)
     assert past.files == ("b.py", "src/한글 a.py")
-    assert [(one.subject, one.files) for one in past.commits] == [
-        ("Change a, add b", ("b.py", "src/한글 a.py")),
-        ("Add a", ("src/한글 a.py",)),
+    assert [(one.subject, one.files, one.added) for one in past.commits] == [
+        ("Change a, add b", ("b.py", "src/한글 a.py"), ("b.py",)),
+        ("Add a", ("src/한글 a.py",), ("src/한글 a.py",)),
     ]
     assert bare_git(project, "rev-parse", "HEAD").startswith(past.commit)
 
@@ -66,6 +66,7 @@ def test_files_are_read_within_bounds(project):
     assert list_files(root) == ("b.py", "large", "src/한글 a.py")
     assert names_in(root, "src") == ("한글 a.py",)
     assert names_in(root, "none") == ()
+    assert sizes_of(root, ["b.py", "src/한글 a.py", "none/a.py", "src/../b.py"]) == {"b.py": 4, "src/한글 a.py": 4}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links and pipes as POSIX has them")
@@ -79,4 +80,5 @@ def test_links_are_not_followed_and_pipes_keep_nobody_waiting(project):
     root = str(project)
     assert [read_text(root, name) for name in ("package.json", "linked/package.json", "go.mod")] == [""] * 3
     assert names_in(root, "linked") == ()
+    assert sizes_of(root, ["package.json", "linked/package.json", "go.mod"]) == {}
     assert "linked/package.json" not in list_files(root)

@@ -263,7 +263,7 @@ def _make(folder: Path, *how: str) -> World:
     world.known = {
         "tip": _tree(world, world.git(world.remote, "rev-parse", "gitmem")),
         "older": _tree(world, older),
-        "root": (world.git(world.remote, "rev-list", "--max-parents=0", "gitmem"), {}),
+        "root": (world.git(world.remote, "rev-list", "--max-parents=0", "gitmem", "--"), {}),
     }
     before = world.entries()
     for number in range(2):
@@ -337,7 +337,7 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
     lost = set(map(fold, files)) - set(map(fold, world.files()))  # a merge may choose another spelling
     assert len(lost) * 2 <= len(files), (synced, lost)
     assert BY_HAND in world.text(), (synced, "what was not synced yet is gone")
-    if tip not in world.git(world.store, "rev-list", "HEAD").split():  # a purge that is followed unasked rewrites it
+    if tip not in world.git(world.store, "rev-list", "HEAD", "--").split():  # a followed purge rewrites it
         assert "purge" in synced.err, synced
         assert Counter(made) <= Counter(_made(world)), (synced, "what was committed is in history")
     payload = {"hook_event_name": "SessionStart", "session_id": "s", "cwd": str(world.project), "source": "startup"}

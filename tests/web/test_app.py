@@ -5,12 +5,14 @@ import os
 import subprocess
 import sys
 import urllib.request
+from pathlib import Path
 
 import pytest
 
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.machine.resources import resource
 from gitmem.memory.guide.given import Came, Given, record, record_came
+from gitmem.memory.learned.counts import add_told
 from gitmem.memory.sessions.replay import replay
 from gitmem.store.setup.remotes import REFS, add_remote
 from gitmem.web.export import export
@@ -135,10 +137,12 @@ def test_a_long_session_goes_on_behind_an_exchange(demo, monkeypatch):
 def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     fact = next(one for one in demo.json("/facts.json")["facts"] if "argon2id" in one["description"])
     private = demo.open().private
+    bug = next(path.stem for path in sorted(Path(demo.open().root, "patterns", "bugs").glob("*.md")))
     for how, tokens in (("start", 900), ("prompt", 80), ("recall", 40), ("search", 0)):
         record(private, Given(NOW, fact["session"], how, (fact["id"],) if tokens else (), tokens, (), 12))
     record(private, Given(NOW, "another", "prompt", (), 70))
-    record_came(private, Came(NOW, fact["session"], {"prompt": 2}, {"prompt": 1}))
+    record_came(private, Came(NOW, fact["session"], {"prompt": 2}, {"prompt": 1}, 3, 2))
+    add_told(demo.open(), {bug: {NOW.isoformat(): 1.0}}, "Count")
     session = demo.json(f"/session/{fact['session']}.json")
     assert session["tokens"] == {"injected": 980, "recalled": 40}
     assert [(one["how"], one["tokens"]) for one in session["told"]][1:] == [
@@ -156,6 +160,8 @@ def test_a_session_shows_what_it_was_told_and_its_tokens(demo):
     assert stats["answers"]["columns"][-1]["values"] == [1, 0]
     page = demo.get("/stats")
     assert "1 (50%) were used" in page
+    assert "3 times a session was told what mended an error; 2 times the error was gone afterwards." in page
+    assert f'<td class="id">{bug}</td><td class="number">1</td>' in page
     assert page.count("<svg") == page.count("As a table") == 4
 
 

@@ -1,16 +1,22 @@
-"""`gitmem episodes`: list and print finished tasks, and say whether one helped."""
+"""`gitmem episodes`: list, find and print finished tasks, and say whether one helped."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from gitmem.cli.document import episode_value, find_episode, show_episode
-from gitmem.errors import ExitCode
+from gitmem.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
+    from gitmem.model.learned.episode import Episode
+    from gitmem.store.store import Store
+
+_TYPES = ("bug_fix", "feature", "refactor", "test", "docs", "question", "setup", "review")
+_OUTCOMES = ("success", "partial", "failed")
+_FOUND = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -19,6 +25,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="list the episodes, the newest last")
     for part in (parser, listing):
         part.add_argument("--json", action="store_true", help="print the result as JSON")
+    finding = actions.add_parser("find", help="find those like a task, or with an error, the best first")
+    finding.add_argument("text", nargs="*", metavar="TEXT", help="a task in words")
+    finding.add_argument("--type", choices=_TYPES, help="of this type only")
+    finding.add_argument("--outcome", choices=_OUTCOMES, help="that ended so only")
+    finding.add_argument("--file", action="append", default=[], help="that changed this file (repeat for several)")
+    finding.add_argument("--error", metavar="FILE", help="with the error in this output; - reads standard input")
+    finding.add_argument("--limit", type=int, default=_FOUND, metavar="N", help=f"at most so many (default: {_FOUND})")
+    finding.add_argument("--json", action="store_true", help="print the result as JSON")
     for name, line in (("show", "print one"), ("good", "say that one helped"), ("bad", "say that one did not help")):
         action = actions.add_parser(name, help=line)
         action.add_argument("episode", metavar="ID", help="its id, or an unambiguous prefix of it")
@@ -26,25 +40,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
-    """List finished tasks with how they ended; print one, or say whether it helped.
+    """List finished tasks with how they ended; find those like another, print one, or say whether it helped.
 
     When a session ends, each of its tasks becomes a file below episodes/. One that helped is found sooner, one that did
-    not later; 'gitmem cleanup' takes out old ones that never helped.
+    not later; 'gitmem cleanup' takes out old ones that never helped. With --error, which takes the output of a failed
+    command, only those with that error are found, those that succeeded first.
 
     With --json: an episode is {id, task, type, complexity, outcome, created, files, exchanges, seconds, tokens,
     mended_in, told, usefulness, path}; complexity is low, medium or high; seconds is the time that its turns took,
     tokens by how many the context grew, mended_in the seconds until its slowest error was mended, each 0 if unknown.
-    'list', which is the default, prints a list of them, 'show' adds {text}, 'good' and 'bad' add {commit}.
+    'list', which is the default, prints a list of them, and so does 'find', which adds {score, likeness}; 'show' adds
+    {text}, 'good' and 'bad' add {commit}.
 
     Examples:
       gitmem episodes
+      gitmem episodes find "retries of the importer" --outcome success
+      pytest 2>&1 | gitmem episodes find --error -
       gitmem episodes show e4f7k
       gitmem episodes good e4f7k
 
     """
-    from gitmem.memory.learned.cleanup import episode_paths
     from gitmem.memory.learned.counts import judge
-    from gitmem.memory.learned.read import counts, read_episode
+    from gitmem.memory.learned.read import counts, episode_paths, read_episode
     from gitmem.model.learned.counts import Count
     from gitmem.text.terminal import plain
 
@@ -53,12 +70,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if args.action in {None, "list"}:
         found = [(one, path) for path in episode_paths(store) if (one := read_episode(store, path))]
         found.sort(key=lambda pair: (pair[0].created, pair[0].id))
-        rows = [f"{one.id}  {one.created:%Y-%m-%d}  {one.outcome:7}  {one.task}" for one, _ in found]
-        text = "\n".join(rows) or "No episodes yet: they are made when a session ends."
+        text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
         door.answer(
             args, [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found], plain(text)
         )
         return ExitCode.OK
+    if args.action == "find":
+        return _find(store, args, door)
     if args.action == "show":
         show_episode(store, args.episode, args, door)
         return ExitCode.OK
@@ -71,3 +89,30 @@ def run(args: argparse.Namespace, door: Door) -> int:
     )
     door.answer(args, {**episode_value(episode, path, count), "commit": commit}, message)
     return ExitCode.OK
+
+
+def _find(store: Store, args: argparse.Namespace, door: Door) -> int:
+    """Print the episodes like a task, or with an error."""
+    from gitmem.memory.learned.similar import similar
+    from gitmem.model.learned.task import TaskType
+    from gitmem.model.session.outcome import Outcome
+    from gitmem.text.terminal import plain
+
+    text, error = " ".join(args.text), door.read_output(args, args.error)
+    given = bool(text.strip() or args.file or args.type or args.outcome)
+    if not (given or error.strip()):
+        raise UsageError("There is nothing to find.", "gitmem episodes find 'add retries', or --error FILE")
+    kind, outcome = TaskType(args.type) if args.type else None, Outcome(args.outcome) if args.outcome else None
+    found = similar(store, text, files=args.file, error=error, type=kind, outcome=outcome, limit=max(args.limit, 1))
+    values = [
+        {**episode_value(one.episode, one.path, one.count), "score": one.score, "likeness": one.likeness}
+        for one in found
+    ]
+    door.answer(args, values, plain("\n".join(_row(one.episode) for one in found)))
+    if not found and not args.json:
+        door.notices(("No episode matches.",))
+    return ExitCode.OK
+
+
+def _row(episode: Episode) -> str:
+    return f"{episode.id}  {episode.created:%Y-%m-%d}  {episode.outcome:7}  {episode.task}"

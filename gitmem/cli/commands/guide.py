@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from gitmem.errors import ExitCode, NotFoundError, UsageError
+from gitmem.errors import ExitCode, UsageError
 from gitmem.text.terminal import plain
 
 if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
-
-_MAX_CHARACTERS = 400_000  # of an error's output
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +38,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.memory.guide.guide import as_text, guide
 
-    task, error = " ".join(args.task), _error(args, door)
+    task, error = " ".join(args.task), door.read_output(args, args.error)
     if not (task.strip() or error.strip()):
         raise UsageError("There is no task and no error.", "gitmem guide 'add retries', or gitmem guide --error FILE")
     found = guide(door.settled(args), task, error=error, session=args.session)
@@ -48,23 +46,3 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if not found.lines and not args.json:
         door.notices(("No memory clearly matches.",))
     return ExitCode.OK
-
-
-def _error(args: argparse.Namespace, door: Door) -> str:
-    """Return the output that `--error` names.
-
-    Raises:
-        NotFoundError: the file cannot be read.
-
-    """
-    import os
-
-    if args.error is None:
-        return ""
-    if args.error == "-":
-        return door.stdin.read(_MAX_CHARACTERS)
-    try:
-        with open(os.path.join(door.folder(args), args.error), encoding="utf-8", errors="replace") as file:
-            return file.read(_MAX_CHARACTERS)
-    except OSError as error:
-        raise NotFoundError(f"{args.error} cannot be read: {error.strerror}.", "Name a file, or - for input.") from None

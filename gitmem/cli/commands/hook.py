@@ -249,18 +249,25 @@ def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[
 
 
 def _stands(store: Store, payload: dict[str, object], found: Pending | None) -> str:
-    """Return the working memory of a resumed session in a few lines, "" for a new one."""
+    """Return the working memory of a session that goes on in a few lines, else what became of it; "" for a new one."""
     session = payload.get("session_id")
     if payload.get("source") not in _GOES_ON or not isinstance(session, str):
         return ""
     from gitmem.memory.task.working import brief_working
 
-    return brief_working(store, session, found.events if found else ())
+    text = brief_working(store, session, found.events if found else ())
+    if text:
+        return text
+    from gitmem.memory.learned.read import last_episode
+    from gitmem.model.learned.brief import brief_episode
+
+    ended = last_episode(store, session)
+    return brief_episode(ended) if ended else ""
 
 
 def _pending(store: Store) -> tuple[Sequence[str], str]:
     """Return the archives that the agent is asked to summarize if the settings say so, else once an offer."""
-    from gitmem.memory.summaries.offline import offer, pending_archives
+    from gitmem.memory.summaries.archives import offer, pending_archives
 
     provider = store.config.summary.provider
     if provider == "host":

@@ -51,7 +51,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if args.learn:
         learn_project(store)
     documents = [
-        (known, command_lines(read_commands(data).values(), counted=True) or known.lines)
+        (known, command_lines([*read_commands(data).values()], counted=True) or known.lines)
         if known.kind is KnowledgeKind.COMMANDS
         else (known, known.lines)
         for known, data in known_knowledge(store)

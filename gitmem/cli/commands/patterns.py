@@ -31,10 +31,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
     again with other paths, numbers and versions is the same one. 'stale' says that the files it was about have
     changed a lot since.
 
-    With --json: a pattern is {id, error: {type, message, frames}, created, updated, seen, commands, files, solutions,
-    stale, path}, a solution {text, worked, failed, success_rate, confidence}; 'seen', 'worked' and 'failed' are ids of
-    exchanges. 'list', which is the default, prints a list of them; 'show' adds {related, mended_in}: the ids of
-    patterns with a solution, exchanges or files in common, and the average seconds until it was mended, or null.
+    With --json: a pattern is {id, error: {type, message, frames}, created, updated, seen, commands, files, file_types,
+    causes, solutions, stale, path}, a solution {text, worked, failed, commands, success_rate, confidence}, a cause
+    {text, said}; 'seen', 'worked', 'failed' and 'said' are ids of exchanges, 'commands' the programs that failed.
+    'list', which is the default, prints a list of them; 'show' adds {related, mended_in}: the ids of patterns with a
+    solution, exchanges or files in common, and the average seconds until it was mended, or null.
 
     Examples:
       gitmem patterns

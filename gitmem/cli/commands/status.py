@@ -37,14 +37,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, door: Door) -> int:
     """Show on one screen whether sessions are recorded, the size and use of the memory, and open tasks for you.
 
-    Events that wait in the spool are committed first. Files that you edited are listed; the next save commits them.
+    Saves and turns that wait are committed first. Files that you edited are listed; the next save commits them.
     The exit code is 0 also where something needs you ('gitmem doctor' has one for problems), 3 without a store.
 
     With --json: {store, branch, agents, last_event, knows: {sessions, facts, issues, patterns}, told, asked, answered,
-    waiting, unfinished, aside, pending, edited, review, contradictions, remotes, bytes, last_save, tokens, threshold,
-    archives, days, newest_day, vectors, models, attention}. agents are those whose sessions are recorded here; told is
-    how often agents were told something in the last seven days, asked and answered how often memory was asked and had
-    an answer. pending counts summaries made without a model. vectors and models are null where none are used.
+    named, used, waiting, unfinished, aside, pending, edited, review, contradictions, remotes, bytes, last_save, tokens,
+    threshold, archives, days, newest_day, vectors, models, attention}. agents are those whose sessions are recorded
+    here; told is how often agents were told something in the last seven days, asked and answered how often memory was
+    asked and had an answer, named how many texts with a file or command finished sessions were told, used how many of
+    these they used. pending counts summaries made without a model. vectors and models are null where none are used.
 
     Examples:
       gitmem status
@@ -71,11 +72,13 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 class _Used(Value):
-    """How often agents were told something in the last seven days, and how often memory was asked and answered."""
+    """Numbers of the last seven days: texts told, questions, answers, told texts with names, and used ones of these."""
 
     told: int
     asked: int
     answered: int
+    named: int
+    used: int
 
 
 class _More(Value):
@@ -122,16 +125,24 @@ def _used(store: Store) -> _Used:
     from gitmem.memory.guide.given import ASKED, read_notes
 
     since = store.context.clock() - timedelta(days=_DAYS)
-    given = [one for one in read_notes(store.private, since).given if one.at >= since]
+    notes = read_notes(store.private, since)
+    given = [one for one in notes.given if one.at >= since]
     asked = [one for one in given if one.how in ASKED]
-    return _Used(sum(one.tokens > 0 for one in given), len(asked), sum(bool(one.ids) for one in asked))
+    came = [one for one in notes.came if one.at >= since]
+    return _Used(
+        sum(one.tokens > 0 for one in given),
+        len(asked),
+        sum(bool(one.ids) for one in asked),
+        sum(sum(one.named.values()) for one in came),
+        sum(sum(one.used.values()) for one in came),
+    )
 
 
 def _pending(store: Store, status: StoreStatus) -> int:
     """Return how many archives have a summary that was made without a model, or none."""
     if not status.archives:
         return 0
-    from gitmem.memory.summaries.offline import pending_archives
+    from gitmem.memory.summaries.archives import pending_archives
 
     return len(pending_archives(store))
 
@@ -153,18 +164,25 @@ def _models(store: Store) -> Spending | None:
 
 
 def _screen(status: StoreStatus, more: _More, door: Door) -> str:
+    from gitmem.store.health.status import HISTORY
+
     last, knows = status.last_save, status.knows
-    saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else 'nothing yet; try: gitmem save "..."'
+    unread = any(finding.check == HISTORY for finding in status.attention)
+    unsaved = "unknown" if unread else 'nothing yet; try: gitmem save "..."'
+    saved = f"{last.at:%Y-%m-%d %H:%M}  {last.subject}" if last else unsaved
     percent = status.tokens * 100 // max(status.threshold, 1)
     known = (count(knows.sessions, "session"), count(knows.facts, "fact"), count(knows.issues, "open issue"))
     rows = [
-        ("recording", _recording(status, more.agents)),
-        ("knows", ", ".join((*known, count(knows.patterns, "error")))),
+        ("recording", _recording(status, more.agents, unread=unread)),
+        ("knows", ", ".join((*known, count(knows.patterns, "known error")))),
         ("used", _used_words(more.used)),
         ("waiting", ", ".join(_waiting(status, more)) or "nothing"),
         ("size", f"{bytes_of(status.bytes)} in {status.store}"),
         ("last save", saved),
-        ("memory.md", f"{percent} % full" + (f", {count(status.archives, 'archive')}" if status.archives else "")),
+        (
+            "memory.md",
+            f"{percent} % full" + (f"; {count(status.archives, 'full one')} archived" if status.archives else ""),
+        ),
     ]
     if status.branch != _BRANCH:
         rows.append(("branch", status.branch))
@@ -187,26 +205,29 @@ def _screen(status: StoreStatus, more: _More, door: Door) -> str:
     return "\n".join(lines)
 
 
-def _recording(status: StoreStatus, agents: Sequence[str]) -> str:
-    when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no event yet"
+def _recording(status: StoreStatus, agents: Sequence[str], *, unread: bool) -> str:
+    when = f"last event {status.last_event:%Y-%m-%d %H:%M}" if status.last_event else "no session yet"
     if agents:
-        return f"{', '.join(agents)}; {when}"
-    none = "no agent; 'gitmem install' has its sessions remembered"
+        return ", ".join(agents) if unread and not status.last_event else f"{', '.join(agents)}; {when}"
+    none = "off; 'gitmem install' has your agent's sessions remembered"
     return f"{none} ({when})" if status.last_event else none
 
 
 def _used_words(used: _Used) -> str:
-    found = f"; {used.answered:,} of {count(used.asked, 'question')} had an answer" if used.asked else ""
-    return f"agents were told something {count(used.told, 'time')} in the last seven days{found}"
+    if not (used.told or used.asked):
+        return "no agent was told anything in the last seven days"
+    found = f"; {used.answered:,} of {count(used.asked, 'question')} answered" if used.asked else ""
+    took = f"; {used.used:,} of {count(used.named, 'text')} with a file or command used" if used.named else ""
+    return f"{count(used.told, 'text')} told to agents in the last seven days{found}{took}"
 
 
 def _waiting(status: StoreStatus, more: _More) -> Iterator[str]:
     if status.waiting:
-        yield count(status.waiting, "event")
+        yield f"{count(status.waiting, 'save')} not committed yet"
     if status.unfinished:
-        yield f"{count(status.unfinished, 'event')} of turns that go on"
+        yield f"{count(status.unfinished, 'event')} of turns that are not over"
     if status.aside:
-        yield f"{count(status.aside, 'event')} kept aside"
+        yield f"{count(status.aside, 'event')} that could not be read"
     if more.pending:
         summaries = "1 summary" if more.pending == 1 else f"{more.pending:,} summaries"
         yield f"{summaries} that a model could improve ('gitmem summary pending')"

@@ -41,8 +41,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem summarize memory_20260113_112700
 
     """
+    from gitmem.memory.summaries.archives import pending_archives
     from gitmem.memory.summaries.model import improve
-    from gitmem.memory.summaries.offline import pending_archives
 
     store = door.settled(args)
     named = [find_archive(store, name) for name in args.archives]

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
-    from gitmem.memory.summaries.offline import ArchiveSummary
+    from gitmem.memory.summaries.archives import ArchiveSummary
     from gitmem.model.tiers.summary import Summary
     from gitmem.store.store import Store
 
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
 
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.memory.summaries.offline import archive_summaries
+    from gitmem.memory.summaries.archives import archive_summaries
     from gitmem.model.paths import summary_path
 
     found = [item for item in archive_summaries(store) if item.pending or not args.pending]
@@ -102,7 +102,7 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _pending(store: Store, args: argparse.Namespace, door: Door) -> int:
-    from gitmem.memory.summaries.offline import archive_summaries
+    from gitmem.memory.summaries.archives import archive_summaries
     from gitmem.text.tokens import tokens_of_size
 
     value = []

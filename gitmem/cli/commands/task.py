@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gitmem.cli.door import Door
-    from gitmem.model.learned.working import WorkingMemory
+    from gitmem.model.learned.state import WorkingMemory
 
 _ACTS = ("show", "start", "plan", "note", "error", "suppose", "settle", "decide", "complete", "abandon")
 _UNSURE = 0.5
@@ -79,6 +79,7 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
 
     """
     from gitmem.model.learned import working
+    from gitmem.model.learned.state import Step
     from gitmem.model.learned.task import TaskStatus
 
     text, sure = " ".join(args.text), _UNSURE if args.confidence is None else args.confidence
@@ -91,7 +92,7 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
     if args.act == "settle":
         return _settlement(args, at)
     if args.act == "plan":
-        return lambda memory: working.set_plan(memory, [working.Step(step) for step in args.text])
+        return lambda memory: working.set_plan(memory, [Step(step) for step in args.text])
     return {
         "start": lambda memory: working.start_task(memory, text, at),
         "note": lambda memory: working.note(memory, text),
@@ -102,7 +103,8 @@ def _change(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], Work
 
 
 def _settlement(args: argparse.Namespace, at: str) -> Callable[[WorkingMemory], WorkingMemory]:
-    from gitmem.model.learned.working import HypothesisStatus, settle
+    from gitmem.model.learned.state import HypothesisStatus
+    from gitmem.model.learned.working import settle
 
     words = [status.value for status in (HypothesisStatus.CONFIRMED, HypothesisStatus.REJECTED)]
     if len(args.text) != 2 or args.text[1] not in words:  # noqa: PLR2004  # id and status

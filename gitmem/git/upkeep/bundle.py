@@ -37,13 +37,18 @@ def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str,
         GitmemError: it does not hold what it should.
 
     """
-    expected = {ref: oid for ref, oid in read_refs(git, *refs).items() if ref in refs}
+    expected = _exactly(git, refs)
     git.run("bundle", "create", "--quiet", path, *refs, timeout=_SECONDS)
-    if (held := _read_back(path, refs, environ)) != expected:
+    held = _read_back(path, refs, environ)
+    if held not in (expected, _exactly(git, refs)):  # a session may have saved something meanwhile
         raise GitmemError(
             f"The backup does not hold what it should: {held} in place of {expected}.", "Try again, on another disk."
         )
-    return expected
+    return held
+
+
+def _exactly(git: Git, refs: Sequence[str]) -> Mapping[str, str]:
+    return {ref: oid for ref, oid in read_refs(git, *refs).items() if ref in refs}
 
 
 def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:

@@ -5,9 +5,8 @@ Tested through `tests/memory/sessions/test_background.py`.
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from gitmem.hosts.all import read_payload
+from gitmem.machine.moment import timedelta
 from gitmem.machine.processes import is_running
 from gitmem.model.session.events import HookEvent, HookKind, parse_payload
 from gitmem.model.session.turns import Turn, fold
@@ -129,6 +128,8 @@ def glance(store: Store) -> Pending | None:
 
 def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
     """Return the pending turns; a killed session's last turn with the answer that only its transcript has (spec R8)."""
+    if not pending.turns:
+        return ()
     from gitmem.memory.capture.tail import last_answer, recorded_turn
 
     transcripts = {session.name: session.transcript for session in pending.sessions if session.over}

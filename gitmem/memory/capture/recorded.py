@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from gitmem.memory.capture.clean import boot_lines
-from gitmem.memory.capture.turns import capture_turn
+from gitmem.memory.capture.turns import BATCH_BYTES, capture_turn
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.paths import daily_path
 from gitmem.model.session.entries import EXCHANGE, session_tag
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
     from gitmem.store.transaction.transaction import Transaction
 
-BATCH = 50  # turns of one transaction, which holds each of their versions of the daily log
+BATCH = 50  # turns of one transaction
 _LONGEST_SESSION = timedelta(days=7)
 
 
@@ -48,9 +48,11 @@ def capture_recorded(store: Store, turns: Sequence[Turn], purpose: str) -> Recor
     archives: list[str] = []
     notices: list[str] = []
     boot = boot_lines(store)
-    for start in range(0, len(turns), BATCH):
-        attempt = _Attempt(store, turns[start : start + BATCH], boot)
+    done = 0
+    while done < len(turns):
+        attempt = _Attempt(store, turns[done : done + BATCH], boot)
         outcome = transact(store, attempt.plan, purpose=purpose)
+        done += attempt.done
         saved += attempt.saved
         archives += attempt.archives
         notices += outcome.notices
@@ -64,12 +66,16 @@ class _Attempt:
         self._store = store
         self._boot = boot
         self._turns = turns
+        self.done = 0
         self.saved = 0
         self.archives: list[str] = []
 
     def plan(self, transaction: Transaction) -> None:
-        self.saved, self.archives = 0, []
+        self.done, self.saved, self.archives = 0, 0, []
         for turn in self._turns:
+            if self.done and transaction.planned > BATCH_BYTES:
+                break
+            self.done += 1
             before = len(transaction.drafts)
             if archive := capture_turn(transaction, self._store, turn, self._boot):
                 self.archives.append(archive)

@@ -28,12 +28,18 @@ _LARGE_WINDOW = 1_000_000
 
 def context_used(path: str) -> float:
     """Return the share of the model's context window that the last message used, from 0 to 1 (spec P1)."""
-    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")
+    tokens, window = context_tokens(path)
+    return min(1.0, tokens / window)
+
+
+def context_tokens(path: str) -> tuple[int, int]:
+    """Return the tokens of the context that the last message used, 0 if unknown, and the size of the window."""
+    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
     used = [part for part in records(lines) if part.tokens and not part.sidechain]
     if not used:
-        return 0.0
+        return 0, _WINDOW
     large = "[1m]" in used[-1].model or max(part.tokens for part in used) > _WINDOW
-    return min(1.0, used[-1].tokens / (_LARGE_WINDOW if large else _WINDOW))
+    return used[-1].tokens, _LARGE_WINDOW if large else _WINDOW
 
 
 def in_context(path: str, marker: str) -> bool:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 
 BETWEEN_SAVES = timedelta(seconds=60)  # of one unfinished turn
 BATCH = 200  # turns of one transaction
+BATCH_BYTES = 8_000_000  # of files, after which it takes no more turns: it holds the daily log as of each turn
 _LONGEST_PICK = 400  # characters of a prompt
 _BOOT_BYTES = 262_144
 
@@ -76,7 +77,11 @@ class _Attempt:
         self.done, self.archives, self.full = [], [], False
         over, boot = self.pending.over(), boot_lines(self._store)
         due = [turn for turn in self.pending.turns if is_due(turn, over, self._store, transaction.now)]
+        taken = 0
         for turn in due[:BATCH]:
+            if taken and transaction.planned > BATCH_BYTES:
+                break
+            taken += 1
             try:
                 if archive := capture_turn(transaction, self._store, _closed(turn, over), boot):
                     self.archives.append(archive)
@@ -85,7 +90,7 @@ class _Attempt:
                 continue
             if turn.closed or turn.session in over:
                 self.done += turn.sources
-        self.full = len(due) > BATCH and bool(self.done)
+        self.full = len(due) > taken and bool(self.done)
 
 
 def capture(store: Store, read: Callable[[], Pending]) -> Captured:

@@ -55,12 +55,15 @@ class Came(Value):
     """The use of the texts that a session was given: by `how`, the number of texts with names, and of used ones.
 
     A text is used if a file or command that it names occurs in what was done and said after it, and not before.
+    `mends` counts the known errors whose mend the session was told when they came, `mended` those that it mended.
     """
 
     at: datetime
     session: str
     named: Mapping[str, int]
     used: Mapping[str, int]
+    mends: int = 0
+    mended: int = 0
 
 
 class Mended(Value):
@@ -92,7 +95,8 @@ def record(private: str, given: Given) -> None:
 
 def record_came(private: str, came: Came) -> None:
     """Record the use of the texts that a session was given."""
-    line = {"session": came.session, "how": CAME, "named": dict(came.named), "used": dict(came.used)}
+    line: dict[str, object] = {"session": came.session, "how": CAME, "named": dict(came.named), "used": dict(came.used)}
+    line |= {name: value for name, value in (("mends", came.mends), ("mended", came.mended)) if value}
     _note(private, came.at, came.at, line)
 
 
@@ -133,7 +137,8 @@ def read_notes(private: str, since: datetime | None = None) -> Notes:
                     Given(at, session, how, _ids(line), _number(line.get("tokens")), names, _number(line.get("ms")))
                 )
             elif how == CAME:
-                came[session] = Came(at, session, _numbers(line.get("named")), _numbers(line.get("used")))
+                told, did = _number(line.get("mends")), _number(line.get("mended"))
+                came[session] = Came(at, session, _numbers(line.get("named")), _numbers(line.get("used")), told, did)
             elif how == MENDED:
                 pattern, exchange = _ids(line)
                 mended[pattern, exchange] = Mended(at, session, pattern, exchange, _number(line.get("commands")))

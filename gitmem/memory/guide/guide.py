@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 
 from gitmem.memory.guide.advice.lines import Line, Part, is_repeated, kind_of
+from gitmem.memory.guide.advice.named import of_errors_in, of_review
 from gitmem.memory.guide.advice.past import EPISODES, complexity_of, of_episodes
-from gitmem.memory.guide.advice.project import of_project
+from gitmem.memory.guide.advice.project import files_in, of_project
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import GUIDE, Given
@@ -19,10 +20,12 @@ from gitmem.memory.guide.logged import NAMES_A_FILE, logged_errors
 from gitmem.memory.guide.mend import mend_line
 from gitmem.memory.guide.prompt import ASKED, LIKE_THE_BEST, Least, needles_of, plain_query, reaches
 from gitmem.memory.learned.known import match, read_pattern
+from gitmem.memory.learned.read import counts
 from gitmem.memory.learned.similar import ranked_episodes, similar
 from gitmem.memory.task.working import running
+from gitmem.model.learned.counts import BEGINS, usefulness_of
 from gitmem.model.learned.episode_file import FOLDER as EPISODES_FOLDER
-from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, read_errors
+from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in, quoted, read_errors
 from gitmem.model.learned.pattern import BUGS
 from gitmem.model.learned.pattern import FOLDER as PATTERNS
 from gitmem.model.learned.task import TaskStatus, TaskType, classify
@@ -37,20 +40,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from gitmem.memory.learned.similar import Ranked
-    from gitmem.model.learned.working import WorkingMemory
+    from gitmem.model.learned.state import WorkingMemory
     from gitmem.search.order.hits import Hit
     from gitmem.store.store import Store
 
 _HITS = 12
+_FIRST = 3  # hits of which one matches a task, if any does
 _LINES = 4  # of a part
 _TOKENS = 60  # of a line
 _FEW_FILES, _MANY_FILES = 3, 6  # changed files from which complexity is medium, or high
 _CHALLENGES = ("i",)  # letters of the ids of facts that are open issues
 _CONCEPT = "k"
-_BREAKS = "breaks often"
+_HARD = ("breaks often", "was mended often", "is large")  # ends of lines on hotspots
 _CONVENTION, _HOW_TO = "convention", "how_to"
 _ORDERED = Least(0.3, 6.0, 2)  # as for an order that is given to an agent, less strictly, as somebody asks
 _RULE = re.compile(r"(?m)^\s*\|[-| :]*\|\s*$")  # of a table
+_NOT_SAID = r"(?m)^(?:Asked|Files|Failed|요청|파일|실패): .*$|^(?:Done|한 일): "  # in an entry of memory.md
 _FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마|금지", re.IGNORECASE)
 
 
@@ -66,20 +71,21 @@ class Guidance(Value):
 def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Guidance:
     """Return advice for a task, a question, or the error in an output, and record that it was given."""
     began = store.context.clock()
+    error = error or quoted(task)
     kind = kind_of(task, error)
     work = _running(store, session)
     hits = _fitting(store, task) if task.strip() else []
-    episodes = ranked_episodes(store, hits, first=classify(task))[:EPISODES]
+    episodes = ranked_episodes(store, hits, alike=classify(task))[:EPISODES]
     files = episodes[0].episode.files if episodes else ()
-    project = list(of_project(store, task, kind, files)) if task.strip() else []
+    project = [*of_errors_in(store, files_in(task)), *of_project(store, task, kind, files)] if task.strip() else []
     person = list(_of_person(store, task)) if task.strip() else []
-    past = [*_of_past(hits, episodes, task), *_of_hits(store, hits, episodes, task)]
+    past = [*of_review(store, task), *_of_past(hits, episodes, task), *_of_hits(store, hits, episodes, task)]
     if kind == _CONVENTION:
         past = [line for line in past if line.part is Part.APPROACH]
     # Questions for a way or a convention want general knowledge before single cases.
     learned = [*person, *project, *past] if kind in {_CONVENTION, _HOW_TO} else [*past, *person, *project]
     lines = _kept([*_of_work(work, error), *(_of_error(store, error, session) if error else ()), *learned])
-    breaks = any(line.text.partition(" (")[0].endswith(_BREAKS) for line in lines)
+    breaks = any(line.text.partition(" (")[0].endswith(_HARD) for line in lines)
     complexity = "high" if breaks else complexity_of([one.episode for one in episodes]) or _complexity(hits)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
     session = session or (work.session if work else "")
@@ -98,12 +104,16 @@ def _kept(lines: Iterable[Line]) -> tuple[Line, ...]:
 
 
 def _fitting(store: Store, task: str) -> list[Hit]:
-    """Return the memories that clearly match a task, about as well as the best one."""
+    """Return the memories that clearly match a task, about as well as the best of the first.
+
+    The very first may be near by its vector only.
+    """
     hits = answer(store, plain_query(task), limit=_HITS, beside=EPISODES_FOLDER).hits
     least = ASKED if classify(task) is TaskType.QUESTION or kind_of(task) != "general" else _ORDERED
-    if not hits or not reaches(hits[0], least):
+    best = next((hit for hit in hits[:_FIRST] if reaches(hit, least)), None)
+    if best is None:
         return []
-    worst = max(hits[0].worth.share * LIKE_THE_BEST, least.share)
+    worst = max(best.worth.share * LIKE_THE_BEST, least.share)
     return [hit for hit in hits if hit.worth.share >= worst and not hit.weak]
 
 
@@ -132,9 +142,8 @@ def _of_work(memory: WorkingMemory | None, error: str) -> Iterator[Line]:
             yield Line(Part.AVOID, text, (tag,), 1.0)
     for one in memory.hypotheses:
         yield Line(Part.TRY, f"Open: {one.text}", (f"{tag}/{one.id}",), round(one.confidence, 2))
-    for known in memory.errors:
-        if not known.mended_by:
-            yield Line(Part.CHALLENGE, f"`{known.command}` failed: {known.message}", (tag,), 1.0)
+    for known in memory.failed:
+        yield Line(Part.CHALLENGE, f"`{known.command}` failed: {known.message}", (tag,), 1.0)
 
 
 def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
@@ -142,11 +151,18 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
     found = similar(store, error=error, limit=EPISODES)
     yield from of_episodes(found, {one.path: one.likeness for one in found}, {})
     matched = match(store, error)
+    useful = counts(store) if matched else {}
     for one in matched:
         if one.solution:
-            sure = round(one.score * one.solution.confidence, 2)
+            # A mend that helped whom it was told is surer, one that did not is less sure.
+            helped = usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) / BEGINS
+            sure = round(min(one.score * one.solution.confidence * helped, 1.0), 2)
             ids = (one.pattern.id, *one.pattern.episodes[-1:], *one.solution.worked[-_LINES:])
             yield Line(Part.TRY, mend_line(one), ids, sure)
+        for cause in one.pattern.causes[:1]:
+            yield Line(
+                Part.CHALLENGE, f"Cause: {cause.text}", (one.pattern.id, *cause.said[-_LINES:]), round(one.score, 2)
+            )
         for other in one.pattern.solutions:
             if other.failed and not other.worked:
                 text = f"{other.text} did not help against {one.pattern.title}"
@@ -214,8 +230,8 @@ def _excerpt(hit: Hit, needles: Sequence[str]) -> str:
     """Return the lines of a memory that say most of a task; of an exchange those of its answer."""
     text = bare_text(hit.text)
     fields = split_fields(text)
-    said = "\n".join(filter(None, (fields.answer, *fields.noted)))
-    return " ".join(excerpt(_RULE.sub("", said or text), needles, _TOKENS).split())
+    said = "\n".join(filter(None, (fields.answer, *fields.noted))) or re.sub(_NOT_SAID, "", text)
+    return " ".join(excerpt(_RULE.sub("", said), needles, _TOKENS).split())
 
 
 def _complexity(hits: Sequence[Hit]) -> str:

@@ -21,7 +21,7 @@ from gitmem.memory.guide.given import (
 from gitmem.memory.guide.used import was_used
 from gitmem.memory.learned.counts import add_told
 from gitmem.memory.learned.known import match_error, pattern_headers
-from gitmem.model.learned.pattern import pattern_id
+from gitmem.model.learned.pattern import LETTER, pattern_id
 from gitmem.model.learned.sight import find_sights
 from gitmem.model.session.noise import human_text
 from gitmem.model.session.outcome import Outcome, judge_outcome
@@ -49,18 +49,22 @@ def count_given(store: Store, session: str, turns: Sequence[Turn]) -> str | None
 
 
 def note_use(store: Store, session: str, turns: Sequence[Turn]) -> None:
-    """Record how many of the given texts a finished session used, and after how many commands its errors were mended.
+    """Record after how many commands a finished session mended its errors, and how many of the given texts it used.
 
     A second call replaces the record of the first.
     """
     notes = read_notes(store.private)
-    named = [one for one in notes.given if one.session == session and one.names]
-    if named and turns:
+    note_mended(store, turns, {(one.pattern, one.exchange) for one in notes.mended})
+    given = [one for one in notes.given if one.session == session]
+    named = [one for one in given if one.names]
+    mends = {id_ for one in given if one.how == ERROR for id_ in one.ids if id_.startswith(LETTER)}
+    if turns and (named or mends):
         used = Counter(one.how for one in named if was_used(one, turns))
-        came = Came(store.context.clock(), session, Counter(one.how for one in named), used)
+        mended = {one.pattern for one in read_notes(store.private).mended if one.session == session}
+        came = Came(store.context.clock(), session, Counter(one.how for one in named), used, len(mends))
+        came = came._replace(mended=len(mends & mended))
         if came._replace(at=None) not in [one._replace(at=None) for one in notes.came]:
             record_came(store.private, came)
-    note_mended(store, turns, {(one.pattern, one.exchange) for one in notes.mended})
 
 
 def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str, str]] = ()) -> None:

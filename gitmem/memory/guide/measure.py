@@ -9,16 +9,28 @@ oldest first; HOW is one of `given.HOWS`.
     storage        {NAME: {files, bytes}}: folders of the store, `other` files, `history` (a store's own repository),
                    `private` (notes, caches and the spool)
     usage          {commits, saves, exchanges, sessions, agents: {NAME: sessions}}
-    learning       {exchanges, saves, facts, patterns, episodes, contradictions: WEEKS}: new ones in the week;
-                   contradictions are those found, or decided at once by a statement of change
-    tasks          {number, seconds, tokens, mended_in, told, alone}: the episodes of these weeks, the medians of what
-                   they took (null if unknown), and {number, succeeded} of those in sessions that were told a memory
-                   at a prompt, at an error or when they asked, and of the others
-    retrieval      {HOW: {asked, found, rate, ms, slowest}}: how often memory was asked and had an answer, the median
-                   and the longest time in milliseconds, without the start of a process; rate is null if none asked
+    learning       {exchanges, saves, facts, patterns, reinforced, deprecated, episodes, contradictions: WEEKS}: new
+                   ones in the week; `reinforced` are known errors that came again in a session, `deprecated` those
+                   that were marked as stale or removed by a cleanup; contradictions are those found, or decided at
+                   once by a statement of change
+    tasks          {number, types, seconds, tokens, mended_in, told, alone}: the episodes of these weeks, {TYPE: number}
+                   with the commonest first, the medians of what they took (null if unknown), and {number, succeeded} of
+                   those in sessions that were told a memory at a prompt, at an error or when they asked, and of the
+                   others
+    retrieval      {HOW: {asked, found, rate, ms, mean, slowest}}: how often memory was asked and had an answer, the
+                   median, average and longest time in milliseconds, without the start of a process; rate is null if
+                   none asked
+    answers        the same of all of them together
     told           {HOW: number}: given texts
-    effectiveness  {named, used, rate, by: {HOW: {named, used}}, errors}: texts with names of files or commands that
-                   finished sessions were given, and those with a name that occurs in the session only afterwards;
+    most           {patterns: [{id, title, told, seen}], episodes: [{id, title, told, usefulness}]}: those that all
+                   machines' finished sessions were told most often, at most `MOST` of each
+    effectiveness  {named, used, rate, by: {HOW: {named, used}}, mends, helped, errors}: texts with names of files or
+                   commands that finished sessions were given, and those with a name that occurs in the session only
+                   afterwards;
+                   `mends` is {told, mended, rate}: errors whose mend a session was told when they came, and those
+                   that it then mended;
+                   `helped` is {judged, mean, by: {HOW: {judged, mean}}, good, bad}: texts whose turn is judged, the
+                   average of these outcomes (success 1, partial 0.5, failed 0), and the verdicts of people;
                    `errors` is {mended, again, faster, slower, first, later}: mended errors, those mended before as
                    well, how many of these took fewer or more commands than the first time, and the average number of
                    commands, then and now (null without any)
@@ -35,6 +47,7 @@ import os
 import re
 from collections import Counter
 from datetime import date, datetime, timedelta
+from itertools import islice
 from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +55,9 @@ from gitmem.memory.ask.ledger import Ledger
 from gitmem.memory.facts.settle import BOTH_HOLD
 from gitmem.memory.guide.given import ASKED, ERROR, GET, GUIDE, HOWS, PROMPT, RECALL, SEARCH, START, read_notes
 from gitmem.memory.guide.given import TOLD as HELPS
-from gitmem.memory.learned.cleanup import episode_paths
-from gitmem.memory.learned.known import pattern_headers
+from gitmem.memory.learned.known import pattern_headers, read_pattern
+from gitmem.memory.learned.read import count_files, episode_paths, read_episode
+from gitmem.model.learned.counts import BY_PERSON, count_of, join
 from gitmem.model.message import Op
 from gitmem.model.session.outcome import Outcome
 from gitmem.search.files import list_paths
@@ -53,12 +67,13 @@ from gitmem.store.history.records import records
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from gitmem.memory.guide.given import Given, Mended, Notes
+    from gitmem.memory.guide.given import Came, Given, Mended, Notes
     from gitmem.model.fact.fact import Fact
     from gitmem.store.history.records import CommitRecord
     from gitmem.store.store import Store
 
 WEEKS = 8
+MOST = 5  # listed of what was told most
 _GROUPS = (
     "daily",
     "weekly",
@@ -73,10 +88,17 @@ _GROUPS = (
 )
 _TOKENS = {"start": (START,), "injected": (PROMPT, ERROR), "recalled": (GUIDE, SEARCH, RECALL, GET)}
 _HEADER_BYTES = 8_192  # of an episode
-_FIELDS = re.compile(rb"(?m)^(created|session|outcome|seconds|tokens|mended_in): (\S+)")
+_FIELDS = re.compile(rb"(?m)^(created|session|type|outcome|seconds|tokens|mended_in): (\S+)")
 _TOOK = ("seconds", "tokens", "mended_in")
+_LEARNING = ("exchanges", "saves", "facts", "patterns", "reinforced", "deprecated", "episodes", "contradictions")
+_LESSONS = (Op.PATTERN.value, Op.CLEAR.value)
+_GOOD = 0.5  # verdict from which something helped
+# Subjects of the commits of `learn_bugs`, `mark_stale` and `clean_up`.
+_LEARNED = re.compile(r"Learn ([0-9,]+) errors?(?:, ([0-9,]+) new)?: ")
+_RETIRED = re.compile(r"Mark ([0-9,]+) bug patterns? as stale|Clean up .+ and ([0-9,]+) patterns? ")
 
 Weeks = dict[str, int]
+Rows = dict[str, dict[str, float | None]]  # of the counts of all machines, by id and time
 
 
 def measure(
@@ -90,15 +112,17 @@ def measure(
     notes, facts = read_notes(store.private), known_facts(store) if known is None else known
     now = store.context.clock()
     weeks = [week_of(now - timedelta(weeks=back)) for back in reversed(range(WEEKS))]
-    episodes = list(_episodes(store, weeks[0]))
+    episodes, rows = list(_episodes(store, weeks[0])), join(count_files(store))
     return {
         "storage": _storage(store),
         "usage": _usage(found),
         "learning": _learning(store, found, facts, episodes, weeks),
         "tasks": _tasks([one for one in episodes if one["created"] >= weeks[0]], notes.given),
         "retrieval": {how: _retrieval([one for one in notes.given if one.how == how]) for how in ASKED},
+        "answers": _retrieval([one for one in notes.given if one.how in ASKED]),
         "told": {how: sum(one.how == how and one.tokens > 0 for one in notes.given) for how in HOWS},
-        "effectiveness": _effectiveness(notes),
+        "most": _most(store, rows),
+        "effectiveness": {**_effectiveness(notes), "helped": _helped(notes.given, rows)},
         "tokens": _tokens(store, notes.given, weeks),
     }
 
@@ -161,7 +185,19 @@ def _learning(
         "episodes": [datetime.fromisoformat(one["created"]) for one in episodes],
         "contradictions": _contradictions(found, facts),
     }
-    return {name: _by_week(((at, 1) for at in moments), weeks) for name, moments in times.items()}
+    numbers = {name: [(at, 1) for at in moments] for name, moments in times.items()}
+    numbers["reinforced"] = list(_numbered(found, _LEARNED, -1))
+    numbers["deprecated"] = list(_numbered(found, _RETIRED, 1))
+    return {name: _by_week(numbers[name], weeks) for name in _LEARNING}
+
+
+def _numbered(found: Iterable[CommitRecord], form: re.Pattern[str], sign: int) -> Iterator[tuple[datetime, int]]:
+    """Yield when commits with a subject of this form were made, and its first number plus `sign` times its second."""
+    for one in found:
+        subject = form.match(one.subject) if one.op in _LESSONS else None
+        if subject:
+            first, second = (int((number or "0").replace(",", "")) for number in subject.groups())
+            yield one.date, first + sign * second
 
 
 def _episodes(store: Store, since: str) -> Iterator[dict[str, str]]:
@@ -182,6 +218,7 @@ def _tasks(episodes: Sequence[Mapping[str, str]], given: Sequence[Given]) -> dic
     alone = [one.get("outcome") for one in episodes if one.get("session") not in helped]
     return {
         "number": len(episodes),
+        "types": dict(Counter(one["type"] for one in episodes if "type" in one).most_common()),
         **{name: round(median(values)) if values else None for name, values in took.items()},
         "told": {"number": len(told), "succeeded": told.count(Outcome.SUCCESS)},
         "alone": {"number": len(alone), "succeeded": alone.count(Outcome.SUCCESS)},
@@ -208,6 +245,7 @@ def _retrieval(asked: Sequence[Given]) -> dict[str, Any]:
         "found": answered,
         "rate": round(answered / len(asked), 2) if asked else None,
         "ms": round(median(times)) if times else None,
+        "mean": round(mean(times)) if times else None,
         "slowest": max(times, default=None),
     }
 
@@ -223,8 +261,57 @@ def _effectiveness(notes: Notes) -> dict[str, Any]:
         "used": used.total(),
         "rate": round(used.total() / named.total(), 2) if named else None,
         "by": {how: {"named": named[how], "used": used[how]} for how in HOWS if named[how]},
+        "mends": _mends(notes.came),
         "errors": _mended(notes.mended),
     }
+
+
+def _mends(came: Iterable[Came]) -> dict[str, Any]:
+    told, mended = sum(one.mends for one in came), sum(one.mended for one in came)
+    return {"told": told, "mended": mended, "rate": round(mended / told, 2) if told else None}
+
+
+def _helped(given: Iterable[Given], rows: Rows) -> dict[str, Any]:
+    judged: dict[str, list[float]] = {how: [] for how in HOWS}
+    for one in given:
+        at = one.at.isoformat()
+        verdicts = (rows.get(identifier, {}).get(at) for identifier in one.ids)
+        judged[one.how] += islice((verdict for verdict in verdicts if verdict is not None), 1)
+    said = [verdict for told in rows.values() for at, verdict in told.items() if at.endswith(BY_PERSON)]
+    good = sum(verdict is not None and verdict >= _GOOD for verdict in said)
+    by = {how: {"judged": len(found), "mean": round(mean(found), 2)} for how, found in judged.items() if found}
+    every = [verdict for found in judged.values() for verdict in found]
+    average = round(mean(every), 2) if every else None
+    return {"judged": len(every), "mean": average, "by": by, "good": good, "bad": len(said) - good}
+
+
+def _most(store: Store, rows: Rows) -> dict[str, list[dict[str, Any]]]:
+    """Return the patterns and episodes that were told most often and still exist."""
+    counts = {identifier: count_of(told) for identifier, told in rows.items()}
+    often = sorted((one for one in counts if counts[one].retrieved), key=lambda one: (-counts[one].retrieved, one))
+    episodes = {_id_of(path): path for path in episode_paths(store)}
+    patterns = {_id_of(header.path): header.path for header in pattern_headers(store)}
+    bugs = (read_pattern(store, patterns[one]) for one in often if one in patterns)
+    done = (read_episode(store, episodes[one]) for one in often if one in episodes)
+    return {
+        "patterns": [
+            {"id": one.id, "title": one.title, "told": counts[one.id].retrieved, "seen": len(one.seen)}
+            for one in islice(filter(None, bugs), MOST)
+        ],
+        "episodes": [
+            {
+                "id": one.id,
+                "title": one.task,
+                "told": counts[one.id].retrieved,
+                "usefulness": round(counts[one.id].usefulness, 2),
+            }
+            for one in islice(filter(None, done), MOST)
+        ],
+    }
+
+
+def _id_of(path: str) -> str:
+    return path.rpartition("/")[2].removesuffix(".md")
 
 
 def _mended(mended: Sequence[Mended]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ _READ = 20_000  # characters of a text
 # As strings: a hook that tells nothing compiles none of them.
 _CODE = r"`([^`\n]{3,160})`"
 _FILE = r"(?<![\w./:@-])(?:[\w.@+-]{1,60}/){0,12}[\w@+-][\w.@+-]{0,60}\.(?:[A-Za-z]{2,5}|[chrR])(?![\w/])"
-_NO_FILE = r"(?i)\.(?:com|org|net|io|dev)$"
+_NO_FILE = (".com", ".org", ".net", ".io", ".dev")
 _OWN = r"gitmem\b|memory\.md$"  # what a start says of itself
 _HEAD = r"(?m)^(?:\[[^\n]*\]|</?gitmem[^\n]*)$"  # says where a memory is from
 
@@ -23,5 +23,5 @@ def names_of(text: str) -> tuple[str, ...]:
         return ()
     body = re.sub(_HEAD, "", text[:_READ])
     found = [" ".join(one.split()) for one in re.findall(_CODE, body)]
-    found += [name for name in re.findall(_FILE, re.sub(_CODE, " ", body)) if not re.search(_NO_FILE, name)]
+    found += [name for name in re.findall(_FILE, re.sub(_CODE, " ", body)) if not name.lower().endswith(_NO_FILE)]
     return tuple(name for name in dict.fromkeys(found) if not re.match(_OWN, name))[:_MOST]

@@ -6,9 +6,9 @@ Only words are compared: embedding the prompt would take longer than a prompt ma
 from __future__ import annotations
 
 import re
+from itertools import chain
 
 from gitmem.memory.guide.asked import note_asked
-from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import PROMPT, START, Given, known_to
 from gitmem.model.learned.task import TaskType, classify, follows_up, remarks
 from gitmem.model.session.fields import OUTCOME, split_fields
@@ -23,7 +23,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from gitmem.memory.guide.advice.short import Advice
     from gitmem.search.order.hits import Hit
@@ -49,8 +49,14 @@ MAY_ASK = re.compile(
     r"|\b(?:how|runs?)\b.*(?:test|check|build|type|compile)|(?:테스트|빌드|린트|타입|포맷).*(?:어떻게|실행|돌려|돌리)",
     re.IGNORECASE | re.DOTALL,
 )
-_IDENTIFIER = re.compile(r"[^\W\d_]+(?:[._/][^\W\d]\w*)+|\b(?:[a-z]+|[A-Z][a-z]+)[A-Z]\w*|\w+_\w+", re.ASCII)
-_REMIND = re.compile(r"\bremind me\b|\bdo you remember\b|^(?:did|have|had) we\b|기억", re.IGNORECASE)
+# Prompts that may quote an error.
+MAY_QUOTE = re.compile(
+    r"\w(?:Error|Exception|Warning|Fault|Timeout)\b|\b(?:panic|fatal|FATAL|ERROR|error(?: TS[0-9]+|\[E[0-9]+\])?):"
+    r"|CONFLICT \(|[0-9]: .|\b[A-Z]{1,5}[0-9]{3,5} "
+)
+# As strings: they are compiled only for the prompts that need them.
+_IDENTIFIER = r"(?a)[^\W\d_]+(?:[._/][^\W\d]\w*)+|\b(?:[a-z]+|[A-Z][a-z]+)[A-Z]\w*|\w+_\w+"
+_REMIND = r"(?i)\bremind me\b|\bdo you remember\b|^(?:did|have|had) we\b|기억"
 
 
 class Least(Value):
@@ -65,6 +71,7 @@ class Least(Value):
 ASKED = Least(0.25, 4.5, 2)
 ORDERED = Least(0.4, 9.0, 3)
 _NAMED = Least(0.1, 3.2, 1)  # of a memory that has an identifier of the question
+_MENDS, _MEND = 2, 160  # of errors that a prompt quotes, and the tokens of one
 _FIRST = 3  # memories of which one answers a question, if any does
 
 
@@ -76,14 +83,14 @@ class Told(Value):
 
 
 def tell_prompt(store: Store, session: str, prompt: str) -> str:
-    """Return memories of a prompt's subject, and record question and answer; "" without a clear match.
+    """Return memories of a prompt's subject, and mends of errors it quotes; record both. "" without a clear match.
 
     A session is told a memory once, at its start or at a prompt, and is not told its own entries.
     """
     now = store.context.clock()
     started = known_to(store.private, session, now, frozenset({START}))
     answer = remembered(store, prompt, session, known_to(store.private, session, now), started)
-    if _typed(prompt):
+    if answer.text or _typed(prompt):
         note_asked(store, Given(now, session, PROMPT, answer.ids), answer.text)
     return answer.text
 
@@ -95,17 +102,18 @@ def remembered(
 
     Of those in `started`, which the session was told at its start, only what that left out is told.
     """
+    known = set(known)
+    mends = _mends(store, prompt, known)
     typed = _typed(prompt)
     if not typed:
-        return Told("", ())
+        return _told(mends)
     query = plain_query(typed)
     hits = answer(store, query, limit=_CANDIDATES, vectors=False, beside=_EPISODES).hits
-    asks = (classify(typed) is TaskType.QUESTION and not remarks(typed)) or _REMIND.search(typed) is not None
+    asks = (classify(typed) is TaskType.QUESTION and not remarks(typed)) or re.search(_REMIND, typed) is not None
     least = ASKED if asks else ORDERED
-    known = set(known)
     advice = _advice(store, typed, [] if asks else [hit for hit in hits if reaches(hit, least)], session, known)
-    room = TOKENS - sum(estimate_tokens(one.text) + 1 for one in advice)
-    names = {fold(name) for name in _IDENTIFIER.findall(typed)} if asks else set()
+    room = TOKENS - sum(estimate_tokens(text) + 1 for text in (*(one.text for one in advice), *mends))
+    names = {fold(name) for name in re.findall(_IDENTIFIER, typed)} if asks else set()
     good = _fitting(hits[:_CANDIDATES], least, names)
     new = [
         hit
@@ -120,11 +128,28 @@ def remembered(
         from gitmem.memory.guide.advice.short import without_repeats
 
         advice = without_repeats(advice, [piece for _, piece in pieces])
-    if not (pieces or advice):
-        return Told("", ())
-    text = "\n".join([_LEAD, *(piece for _, piece in pieces), *(one.text for one in advice), _CLOSE])
-    ids = dict.fromkeys([*(_handle(hit) for hit, _ in pieces), *(id_ for one in advice for id_ in one.ids)])
-    return Told(text, tuple(ids))
+    told = [(piece, (_handle(hit),)) for hit, piece in pieces if _handle(hit) not in chain(*mends.values())]
+    return _told(mends | dict(told) | {one.text: one.ids for one in advice})
+
+
+def _told(pieces: Mapping[str, Sequence[str]]) -> Told:
+    """Return pieces of text with their ids as a text for an agent."""
+    text = "\n".join([_LEAD, *pieces, _CLOSE]) if pieces else ""
+    return Told(text, tuple(dict.fromkeys(chain(*pieces.values()))))
+
+
+def _mends(store: Store, prompt: str, known: Collection[str]) -> dict[str, tuple[str, ...]]:
+    """Return the mends of errors that a prompt quotes, each with its ids; their modules are imported if it may."""
+    text = human_text(prompt)
+    if not MAY_QUOTE.search(text):
+        return {}
+    from gitmem.memory.guide.mend import mends_of
+    from gitmem.memory.learned.known import match
+    from gitmem.model.learned.error import quoted
+
+    found = [(cannot_close(line), ids) for line, ids in mends_of(store, match(store, quoted(text)))]
+    new = [(line, ids) for line, ids in found if ids[0] not in known and estimate_tokens(line) <= _MEND]
+    return dict(new[:_MENDS])
 
 
 def _fitting(hits: Sequence[Hit], least: Least, names: Collection[str]) -> list[Hit]:
@@ -203,6 +228,8 @@ def _pieces(
             return
         text = bare_text(hit.text)
         if estimate_tokens(text) > room:
+            from gitmem.memory.guide.excerpt import excerpt
+
             text = excerpt(text, needles, room)
         if hit.entry in told:
             text = without_told(text, told[hit.entry], needles)

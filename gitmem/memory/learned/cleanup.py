@@ -5,15 +5,13 @@ Tested through `tests/memory/learned/test_kept.py`.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.memory.learned.read import counts, read_episode
+from gitmem.memory.learned.read import counts, episode_paths, read_episode
 from gitmem.memory.learned.stale import stale_patterns
 from gitmem.model.learned.counts import USELESS, Count
-from gitmem.model.learned.episode_file import FOLDER
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.transaction.transact import transact
 from gitmem.text.quantities import count
@@ -63,13 +61,3 @@ def _found(store: Store) -> Cleaned:
             episodes.append(path)
     patterns = stale_patterns(store, config.min_usage_count, {id_: use.retrieved for id_, use in uses.items()})
     return Cleaned(tuple(episodes), tuple(patterns))
-
-
-def episode_paths(store: Store) -> list[str]:
-    """Return the files of all episodes of the work tree, sorted."""
-    found = []
-    for folder, folders, names in os.walk(os.path.join(store.root, FOLDER)):
-        folders.sort()
-        below = os.path.relpath(folder, store.root).replace(os.sep, "/")
-        found += [f"{below}/{name}" for name in names if name.endswith(".md")]
-    return sorted(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.model.ids import digest
-from gitmem.model.learned.counts import FOLDER, with_told
+from gitmem.model.learned.counts import BY_PERSON, FOLDER, with_told
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import slug
 from gitmem.store.transaction.transact import transact
@@ -20,7 +20,7 @@ def judge(store: Store, identifier: str, *, helped: bool) -> str | None:
     """Note a person's verdict on a memory in one commit, and return the commit."""
     at = store.context.clock().isoformat(timespec="microseconds")
     verdict = "helped" if helped else "did not help"
-    return add_told(store, {identifier: {f"{at}!": float(helped)}}, f"Note that {identifier} {verdict}")
+    return add_told(store, {identifier: {f"{at}{BY_PERSON}": float(helped)}}, f"Note that {identifier} {verdict}")
 
 
 def add_told(store: Store, told: Told, subject: str) -> str | None:

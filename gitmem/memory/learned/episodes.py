@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.model.learned.episode import Episode
+    from gitmem.model.learned.finished import Notes
     from gitmem.model.session.transcript import Record
     from gitmem.model.session.turns import Turn
     from gitmem.store.store import Store
@@ -46,7 +47,8 @@ def save_episodes(
     noted = read_working(store, session)
     grown: list[tuple[datetime, int]] = []
     events = (clean_event(event, allow) for event in hook_events(noting_growth(records, grown), None))
-    working = [*working_of(events), *([noted] if noted else [])]
+    working: list[Notes] = [*working_of(events)]
+    working += [*noted.earlier, noted] if noted else []
 
     def plan(transaction: Transaction) -> bool:
         path = find_session_file(transaction, session, turns[0].started)

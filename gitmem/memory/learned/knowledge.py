@@ -27,14 +27,15 @@ from gitmem.model.knowledge.commands import (
 )
 from gitmem.model.knowledge.conventions import SETTINGS, convention_lines
 from gitmem.model.knowledge.document import Knowledge, KnowledgeKind, render_knowledge
-from gitmem.model.knowledge.places import Change, change_lines, hotspot_lines, people_lines, structure_lines
-from gitmem.model.knowledge.stack import CI_FILES, CI_FOLDER, MANIFESTS, stack_lines
+from gitmem.model.knowledge.places import Change, change_lines, hotspot_lines, people_lines
+from gitmem.model.knowledge.stack import CI_FILES, CI_FOLDER, TOP_FILES, stack_lines
+from gitmem.model.knowledge.structure import is_code, manifests_in, structure_lines
 from gitmem.model.message import Message, Op, Trailer, session_message
 from gitmem.model.paths import daily_path
 from gitmem.model.session.entries import EXCHANGE
 from gitmem.model.session.fields import split_fields
 from gitmem.project.code import project_code
-from gitmem.project.files import list_files, names_in, read_text
+from gitmem.project.files import list_files, names_in, read_text, sizes_of
 from gitmem.project.past import Past, read_past
 from gitmem.store.transaction.transact import transact
 
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from gitmem.store.transaction.transaction import Transaction
 
 _DAYS = 90  # of daily logs that are read for files changed together
-_MAX_WORKFLOWS = 10
+_MAX_WORKFLOWS, _MAX_MANIFESTS = 10, 8
 _FROM_FILES, _FROM_HISTORY = 1.0, 0.8  # confidence
 
 
@@ -118,22 +119,23 @@ def _read_project(store: Store, top: str, past: Past) -> Iterator[Knowledge]:
     files = past.files or list_files(top)
     there = frozenset(files)
     workflows = [f"{CI_FOLDER}/{name}" for name in names_in(top, CI_FOLDER)[:_MAX_WORKFLOWS]]
-    manifests = _texts(top, (*MANIFESTS, *workflows, *CI_FILES))
+    manifests = _texts(top, (*manifests_in(files)[:_MAX_MANIFESTS], *TOP_FILES, *workflows, *CI_FILES))
     settings = _texts(top, SETTINGS)
-    commits = [Change(one.id, one.at, one.files, one.author, one.subject) for one in past.commits]
+    commits = [Change(one.id, one.at, one.files, one.author, one.subject, one.added) for one in past.commits]
     exchanges = list(_exchanges(store))
     together = [*commits, *_with_git_paths(exchanges, top)]
     sources = tuple(one.source for one in exchanges)
     errors: Counter[str] = Counter()
     for pattern in known_patterns(store):
         errors.update({file: len(pattern.seen) for file in pattern.files if file in there})
+    sizes = sizes_of(top, filter(is_code, files))
     subjects = [one.subject for one in commits]
     kind = KnowledgeKind
     read = [
         Knowledge(kind.STRUCTURE, tuple(structure_lines(files)), confidence=_FROM_FILES),
         Knowledge(kind.STACK, tuple(stack_lines(manifests, there)), tuple(manifests), confidence=_FROM_FILES),
         Knowledge(kind.CONVENTIONS, tuple(convention_lines(settings, files, subjects)), tuple(settings)),
-        Knowledge(kind.HOTSPOTS, tuple(hotspot_lines(together, errors, there)), sources=sources),
+        Knowledge(kind.HOTSPOTS, tuple(hotspot_lines(together, errors, there, sizes)), sources=sources),
         Knowledge(kind.CHANGES, tuple(change_lines(together, files)), sources=sources),
     ]
     if store.config.knowledge.people:

@@ -28,19 +28,19 @@ class Matched(Value):
     solution: Solution | None
 
 
-def match(store: Store, output: str, bounds: Bounds | None = None) -> list[Matched]:
+def match(store: Store, output: str, bounds: Bounds | None = None, *, command: str = "") -> list[Matched]:
     """Return the bug patterns that match the errors in a command's output: error by error, the likeliest first."""
     errors = read_errors(output)
     headers = pattern_headers(store, bounds) if errors else []
     found: dict[str, Matched] = {}
     for error in errors:
-        for one in match_error(store, error, headers):
+        for one in match_error(store, error, headers, command):
             found.setdefault(one.pattern.id, one)
     return list(found.values())
 
 
-def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header]) -> list[Matched]:
-    """Return the bug patterns of these headers that match an error, the likeliest first."""
+def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header], command: str = "") -> list[Matched]:
+    """Return the bug patterns of these headers that match an error of a command, the likeliest first."""
     found = []
     for header in headers:
         if header.key[0] != error.type:
@@ -48,7 +48,7 @@ def match_error(store: Store, error: ErrorSignature, headers: Sequence[Header]) 
         score = likeness(signature_of(header), error)
         pattern = read_pattern(store, header.path) if score > MATCH else None
         if pattern is not None:
-            found.append(Matched(pattern, error, score, pattern.best(error)))
+            found.append(Matched(pattern, error, score, pattern.best(error, command)))
     return sorted(found, key=lambda one: (-one.score, -len(one.pattern.seen), one.pattern.id))
 
 

@@ -1,8 +1,9 @@
 """Learn the person's preferences into their own store (`gitmem init --user`), for use in every project.
 
-A stated preference counts at once. A rule counts once it is repeated: in words such as "always", "again", "항상", or
-because an earlier session has it, too. A rule that names code or files is the project's. Without an own store
-everything stays in the project's.
+A stated preference counts at once. A rule counts once it is repeated, in words such as "always", "again", "항상", or
+because an earlier session has it, too, and only if it tells the agent how to work with this person: how to answer, when
+to ask, how to comment, name and change code. All other rules are the project's, as are those that name code or files.
+Without an own store everything stays in the project's.
 """
 
 from __future__ import annotations
@@ -38,7 +39,30 @@ _AGAIN = re.compile(
     re.IGNORECASE,
 )
 _OF_PROJECT = re.compile(
-    r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b|\b(?:repo|repository|project|branch|module|this)\b|프로젝트|저장소"
+    r"`|[\w-]/[\w-]|\w\.[a-z]{1,5}\b|\b(?:repo|repository|project|branch|module|this|here|we|our)\b"
+    r"|프로젝트|저장소|우리|여기",
+    re.IGNORECASE,
+)
+_PREFERS = re.compile(
+    r"\bi(?:'d| would)?(?: \w+ly| much)? (?:prefer|hate|dislike|always|never|usually)\b|\bmy (?:[\w-]+ ){1,3}is\b"
+    r"|\bcall me\b|선호|좋아|싫|편(?:해|합)",
+    re.IGNORECASE,
+)
+# How to work with a person: answers, when to ask, comments and names, tests first, small changes.
+_MANNER = re.compile(
+    r"\b(?:answer|repl(?:y|ies)|respon[ds]|expla[in]|summar|speak|talk|tell me|show me|verbos|concise|brief|emoji"
+    r"|apolog)|\b(?:ask(?:ing|ed)?|confirm\w*|approv\w+|permission|wait for me|let me (?:know|decide|review))\b"
+    r"|\b(?:comments?|docstrings?|names?|naming|functions?|early returns?|one-liners?|tdd|tests? first)\b"
+    r"|\b(?:diffs?|patch(?:es)?|minimal|refactor\w*|rewrit\w+|clean ?up)\b"
+    r"|답(?:변|해|을|은)|대답|설명|요약|말투|존댓말|반말|이모지|물어|허락|확인(?:받|을 받| 받)|주석|이름|변수명|함수"
+    r"|리팩터|리팩토|최소한",
+    re.IGNORECASE,
+)
+# A rule about things ("every function needs …") is no order to the agent.
+_OF_THINGS = re.compile(
+    r"^(?:all|every|each|any|no|the)\b|(?<!you )\b(?:must|should|shall|needs?|has to|have to|are|is)\b"
+    r"|^모든|야 (?:해|한|합|돼|됩)|다\.?$",
+    re.IGNORECASE,
 )
 
 
@@ -75,6 +99,10 @@ def _stated(store: Store, turns: Sequence[Turn]) -> Iterator[Finding]:
 def _is_persons(finding: Finding, before: Sequence[Fact]) -> bool:
     if finding.files or _OF_PROJECT.search(finding.text):
         return False
-    if finding.kind is FactKind.PREFERENCE or _AGAIN.search(finding.text):
+    if finding.kind is FactKind.PREFERENCE:
+        return bool(_PREFERS.search(finding.text) or _MANNER.search(finding.text))
+    if not _MANNER.search(finding.text) or _OF_THINGS.search(finding.text):
+        return False
+    if _AGAIN.search(finding.text):
         return True
     return any(says_the_same(fact.description, finding.text) for fact in before)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from math import log
 
-from gitmem.memory.learned.read import counts, read_episode
+from gitmem.memory.learned.read import counts, episode_paths, read_episode
 from gitmem.model.learned.counts import Count
 from gitmem.model.learned.episode_file import FOLDER
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
@@ -18,7 +18,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from gitmem.model.learned.episode import Episode
     from gitmem.model.learned.task import TaskType
@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 5
-_WEIGHED = 30  # hits that are weighed by usefulness
+_WEIGHED, _LOOKED_AT = 30, 300  # hits that are weighed by usefulness; that are looked at for type, files or outcome
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
 _MAX_WORDS = 40
 _SHARED_FILE = 0.25  # of a rank, for each file in common
+_SAME_TYPE = 1.5  # factor of a rank
 
 
 class Ranked(Value):
@@ -54,16 +55,19 @@ def similar(
 ) -> list[Ranked]:
     """Return the episodes most like a task: rank * usefulness * (1 + ln(retrieved + 1)), at most `limit`.
 
-    With `error`, the output of a failed command, only episodes with that error are returned, successes first.
-    `files` raise the episodes that touched them; `type` and `outcome` leave the others out.
+    With `error`, the output of a failed command, only episodes with that error are returned, successes first; with
+    `files`, `type` and `outcome` only those that changed one of the files, and are of that type and outcome.
     """
     seen = read_error(error) if error else None
     if error and seen is None:
         return []
+    ranks = _candidates(store, description, files, seen, _LOOKED_AT if files or type or outcome else _WEIGHED)
     found = [
         one
-        for one in ranked_episodes(store, _candidates(store, description, files, seen), files, seen)
-        if (type is None or one.episode.type is type) and (outcome is None or one.episode.outcome is outcome)
+        for one in _ranked(store, ranks, files, seen)
+        if (type is None or one.episode.type is type)
+        and (outcome is None or one.episode.outcome is outcome)
+        and (not files or _shared(files, one.episode.files))
     ]
     if seen is not None:
         found.sort(key=lambda one: one.episode.outcome is not Outcome.SUCCESS)
@@ -73,18 +77,17 @@ def similar(
 def ranked_episodes(
     store: Store,
     hits: Sequence[Hit],
-    files: Sequence[str] = (),
-    error: ErrorSignature | None = None,
-    first: TaskType | None = None,
+    alike: TaskType | None = None,
 ) -> list[Ranked]:
-    """Return the episodes among hits, those of type `first` before others, then the best first.
+    """Return the episodes among hits, the best first; one of the type `alike` may be a little worse."""
+    found = _ranked(store, _ranks(hits))
+    return sorted(found, key=lambda one: -one.score * (_SAME_TYPE if one.episode.type is alike else 1))
 
-    With `error`, only the episodes with that error are returned.
-    """
-    ranks: dict[str, float] = {}
-    for hit in hits:
-        if hit.path.startswith(f"{FOLDER}/"):
-            ranks.setdefault(hit.path, hit.score)
+
+def _ranked(
+    store: Store, ranks: Mapping[str, float], files: Sequence[str] = (), error: ErrorSignature | None = None
+) -> list[Ranked]:
+    """Return the episodes of these paths, the best first; with `error` only those with that error."""
     all_counts = counts(store) if ranks else {}
     found = []
     for path, rank in ranks.items():
@@ -94,9 +97,15 @@ def ranked_episodes(
         like = max((likeness(known, error) for known in episode.errors), default=0.0) if error else 0.0
         if error is None or like > MATCH:
             count = all_counts.get(episode.id, Count())
-            shared = 1 + _SHARED_FILE * len(set(files) & set(episode.files))
+            shared = 1 + _SHARED_FILE * _shared(files, episode.files)
             found.append(Ranked(episode, path, weigh(rank * shared * (like or 1), count), count, like))
-    return sorted(found, key=lambda one: (first not in {None, one.episode.type}, -one.score, one.path))
+    return sorted(found, key=lambda one: (-one.score, one.path))
+
+
+def _shared(named: Sequence[str], files: Sequence[str]) -> int:
+    """Return how many files one of the names means: a whole path, or the end of one."""
+    names = [name.replace("\\", "/").removeprefix("./") for name in named]
+    return sum(any(file == name or file.endswith(f"/{name}") for name in names) for file in files)
 
 
 def weigh(rank: float, count: Count) -> float:
@@ -104,10 +113,22 @@ def weigh(rank: float, count: Count) -> float:
     return rank * count.usefulness * (1 + log(count.retrieved + 1))
 
 
-def _candidates(store: Store, description: str, files: Sequence[str], error: ErrorSignature | None) -> list[Hit]:
-    """Return the hits among the episodes for a task or an error."""
+def _candidates(
+    store: Store, description: str, files: Sequence[str], error: ErrorSignature | None, limit: int
+) -> dict[str, float]:
+    """Return the paths of episodes for a task or an error with their ranks; all with the same rank for neither."""
     names = " ".join(name.replace("\\", "/").rpartition("/")[2] for name in files)
     message = f"{error.type} {error.message}" if error else ""
     words = dict.fromkeys(_WORD.findall(f"{message} {names} {description}"))
+    if not words:
+        return dict.fromkeys(episode_paths(store), 1.0)
     query = " ".join([*list(words)[:_MAX_WORDS], f"path:{FOLDER}/"])
-    return answer(store, query, limit=_WEIGHED).hits if words else []
+    return _ranks(answer(store, query, limit=limit).hits)
+
+
+def _ranks(hits: Sequence[Hit]) -> dict[str, float]:
+    ranks: dict[str, float] = {}
+    for hit in hits:
+        if hit.path.startswith(f"{FOLDER}/"):
+            ranks.setdefault(hit.path, hit.score)
+    return ranks

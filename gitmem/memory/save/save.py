@@ -74,7 +74,7 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         if name in spool.names():
             error.message = f"Not committed yet: {error.message}"
             error.remedy = (
-                f"{error.remedy} What you saved waits in the spool; the next gitmem command commits it.".strip()
+                f"{error.remedy} What you saved is kept on the disk; the next gitmem command commits it.".strip()
             )
         raise
     archive = drained.archives[-1] if drained.archives else None

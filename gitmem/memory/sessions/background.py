@@ -63,9 +63,11 @@ def settle(store: Store, alive: Callable[[int], bool] = is_running) -> Captured:
 
 
 def _follow(store: Store, pending: Pending) -> None:
+    from gitmem.memory.capture.tail import context_tokens
     from gitmem.memory.task.working import follow
 
-    follow(store, pending.events)
+    contexts = {session.name: context_tokens(session.transcript)[0] for session in pending.sessions}
+    follow(store, pending.events, contexts)
 
 
 def _note_mended(store: Store, turns: list[Turn]) -> None:
@@ -233,8 +235,8 @@ class _Steps:
         from gitmem.memory.concepts.name import name_concepts
         from gitmem.memory.exchanges.model import reword_requested
         from gitmem.memory.facts.judge import judge
+        from gitmem.memory.summaries.archives import pending_archives
         from gitmem.memory.summaries.model import improve
-        from gitmem.memory.summaries.offline import pending_archives
 
         for why in reword_requested(self._store, late):
             self._note("summarize", why)

@@ -22,13 +22,15 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from gitmem.model.session.transcript import Record
     from gitmem.store.store import Store
 
 _SUFFIX = ".jsonl"
 _ENDINGS = (_SUFFIX, ".messages.json")  # the second of Cline
+_MAX_HELD = 8_000_000  # bytes of a transcript whose records are held for several sessions
 _NOT_SESSIONS = ("subagents", "tool-results")  # folders beside a session's transcript
 
 
@@ -70,21 +72,8 @@ def replay(store: Store, path: str, name: str = "", since: datetime | None = Non
 
     """
     name = name or writer(path, read_lines)
-    turns, unread = _turns(path, name)
-    if since is not None:
-        turns = [turn for turn in turns if turn.started >= since]
-        if not turns:
-            return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
-    replayed = _replay_turns(store, path, turns, unread)
-    for session in replayed.sessions:
-        own = [turn for turn in turns if turn.session == session]
-        save_exchanges(store, session, own[0].host, own)
-        learn(store, session, own[0].host, own)
-        group(store, session, own[0].host, own)
-        records = (one for one in read_records(path, None, name) if one.session in {session, ""})
-        save_episodes(store, session, own[0].host, own, records)
-        learn_lessons(store, session, own[0].host, own)
-        note_use(store, session, own)
+    replayed = _replay_turns(store, path, name, since)
+    # The turns are freed by now: they hold all that was said, and so does L1.
     # The file of a resumed session may begin with the lines of the previous one: it belongs to the last.
     kept = [keep_transcript(store, session, path) for session in replayed.sessions[-1:]]
     return replayed._replace(transcript=any(kept))
@@ -97,6 +86,26 @@ def _turns(path: str, name: str) -> tuple[list[Turn], int]:
     return [turn._replace(closed=True, session=turn.session or stem) for turn in turns], unread.lines
 
 
+def _records(path: str, name: str, sessions: Sequence[str]) -> Mapping[str, Iterable[Record]]:
+    """Return the records of each session of a transcript; a record without a session belongs to all of them.
+
+    They are read as they are needed for the usual, single session, and from a file that is too large to hold. Else the
+    file is read once.
+    """
+    if len(sessions) == 1 or os.path.getsize(file_of(path)) > _MAX_HELD:
+        return {session: _records_of(path, name, session) for session in sessions}
+    records: dict[str, list[Record]] = {session: [] for session in sessions}
+    for one in read_records(path, None, name) if sessions else ():
+        for named in [one.session] if one.session else sessions:
+            if named in records:
+                records[named].append(one)
+    return records
+
+
+def _records_of(path: str, name: str, session: str) -> Iterator[Record]:
+    return (one for one in read_records(path, None, name) if one.session in {session, ""})
+
+
 def _notices(path: str, turns: int, unread: int) -> list[str]:
     """Return a notice about a file without turns or with unreadable lines; none about an empty file."""
     name = plain(path)
@@ -106,7 +115,27 @@ def _notices(path: str, turns: int, unread: int) -> list[str]:
     return [f"{name}: it has no turns of a session{lost and f'; {lost}'}."] if os.path.getsize(file_of(path)) else []
 
 
-def _replay_turns(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:
+def _replay_turns(store: Store, path: str, name: str, since: datetime | None) -> Replayed:
+    """Save the turns of a transcript, and learn from them."""
+    turns, unread = _turns(path, name)
+    if since is not None:
+        turns = [turn for turn in turns if turn.started >= since]
+        if not turns:
+            return Replayed(path, (), 0, unread, 0, transcript=False, archives=(), notices=())
+    replayed = _capture(store, path, turns, unread)
+    records = _records(path, name, replayed.sessions)
+    for session in replayed.sessions:
+        own = [turn for turn in turns if turn.session == session]
+        save_exchanges(store, session, own[0].host, own)
+        learn(store, session, own[0].host, own)
+        group(store, session, own[0].host, own)
+        save_episodes(store, session, own[0].host, own, records[session])
+        learn_lessons(store, session, own[0].host, own)
+        note_use(store, session, own)
+    return replayed
+
+
+def _capture(store: Store, path: str, turns: Sequence[Turn], unread: int) -> Replayed:
     recorded = capture_recorded(store, turns, "replay")
     notices = (*_notices(path, len(turns), unread), *recorded.notices)
     sessions = tuple(dict.fromkeys(turn.session for turn in turns))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from operator import itemgetter
 
 from gitmem.errors import GitmemError
 from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
@@ -32,7 +33,7 @@ _MOST_TIMES = 4  # that a fact was said again, each worth as much as a word
 _WITH_REASON = 12  # facts, of the first ones, whose reason is read
 _LONGEST_REASON = 200  # characters
 _FACT_BYTES = 4_096  # read of a fact's file for its reason
-_REASON = re.compile(rb"(?m)^\*\*(?:Why|How):\*\* ([^\r\n]+)")
+_REASON = re.compile(rb"(?m)^\*\*(Why|How):\*\* ([^\r\n]+)")
 _PER_CONFIDENCE = 3.0  # a person's statements come before proposals of answers
 _MIN_SCORE = 1.0
 _MAX_FILES = 100  # of a fact whose files are compared
@@ -103,11 +104,17 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
     """Return the facts that may be told, and the newest ended facts, to leave out their entries."""
-    keyed = [(header.key, header) for header in headers]
-    binding = [(key, header) for key, header in keyed if key[0] in BINDING and key[1] != FactKind.ISSUE]
-    binding.sort(key=lambda item: (_WORTH.get(item[0][1], 0.0), item[0][2]), reverse=True)
-    settled = sorted((item for item in keyed if item[0][0] not in BINDING), key=lambda item: item[0][2])
-    return [header for _, header in (*binding[:_MAX_RANKED], *settled[-_MAX_RANKED:])]
+    binding: list[tuple[tuple[float, str], Header]] = []
+    settled: list[tuple[str, Header]] = []
+    for header in headers:
+        status, kind, when = header.key
+        if status not in BINDING:
+            settled.append((when, header))
+        elif kind != FactKind.ISSUE:
+            binding.append(((_WORTH.get(kind, 0.0), when), header))
+    binding.sort(key=itemgetter(0), reverse=True)
+    settled.sort(key=itemgetter(0))
+    return [*(header for _, header in binding[:_MAX_RANKED]), *(header for _, header in settled[-_MAX_RANKED:])]
 
 
 def _score(fact: Fact, words: set[str], recent: str) -> float:
@@ -153,8 +160,11 @@ def _reason(store: Store, fact: Fact) -> str:
         found = _REASON.search(store.glance(fact.path, _FACT_BYTES) or b"")
     except (GitmemError, OSError):
         return ""
-    reason = found[1].decode("utf-8", "replace").strip() if found else ""
-    return reason if len(reason) <= _LONGEST_REASON and normalized(reason) not in normalized(fact.description) else ""
+    if found is None:
+        return ""
+    word, reason = found[1].decode(), found[2].decode("utf-8", "replace").strip()
+    is_told = len(reason) > _LONGEST_REASON or normalized(reason) in normalized(fact.description)
+    return "" if is_told else f"{word}: {reason}"
 
 
 def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]], reason: str = "") -> str:
@@ -166,7 +176,7 @@ def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]], reason: str
         about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
     if changed := stale.get(fact.id):
         about += f"; may be out of date, since changed: {', '.join(changed[:3])}"
-    return f"- {fact.description}{f' Why: {reason}' if reason else ''} ({about})"
+    return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"
 
 
 def _digests(facts: Sequence[Fact]) -> frozenset[str]:

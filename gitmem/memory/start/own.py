@@ -27,8 +27,8 @@ _KINDS = (FactKind.RULE, FactKind.PREFERENCE)
 _MOST = 30  # facts
 
 
-def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tuple[str, ...]:
-    """Return the lines of a person's own rules and preferences, the newest rules first.
+def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tuple[tuple[str, str], ...]:
+    """Return the lines of a person's own rules and preferences with their ids, the newest rules first.
 
     What `project` says too is left out. What contradicts a fact of the project yields to it, and its line says so.
     """
@@ -46,7 +46,7 @@ def own_lines(store: Store, project: Sequence[Fact], late: Late = never) -> tupl
     chosen.sort(key=lambda fact: (fact.kind == FactKind.RULE, fact.when, fact.id), reverse=True)
     known = {normalized(fact.description) for fact in project}
     new = [fact for fact in chosen[:_MOST] if normalized(fact.description) not in known]
-    return tuple(_line(fact, _winner(fact, project), before[fact.id]) for fact in new)
+    return tuple((_line(fact, _winner(fact, project), before[fact.id]), fact.id) for fact in new)
 
 
 def _before(identifier: str, marks: Marks) -> list[Fact]:

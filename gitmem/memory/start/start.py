@@ -14,6 +14,7 @@ from gitmem.model.entry.entry import without_ids
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.entry.log import find_section
 from gitmem.model.fact.views.marks import normalized, with_marks
+from gitmem.model.ids import tail_of
 from gitmem.model.paths import MEMORY, SUMMARIES
 from gitmem.model.session.briefing import Part, fit, joined
 from gitmem.store.headers.cache import never
@@ -37,7 +38,6 @@ _MEMORY_BYTES, _SUMMARY_BYTES = 1 << 18, 1 << 16  # read of a file: of a larger 
 _RECENT = 6_000  # characters at the end of memory.md, for the subject of the present work
 _MOST_EARLIER = 40  # entries before the last lines that are told by their first line
 _MAX_PENDING = 3
-_MARK = re.compile(r" \^[0-9a-z]{1,10}([0-9a-z]{10})\r?$", re.MULTILINE)  # an id's digest
 _ID = re.compile(r" \^([0-9a-z]{11,20})\r?$", re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。])\s+")  # `gitmem.text.sentences` is more exact, and takes 20 ms
 _HEAD = re.compile(r"^- \[[^\]\n]{1,40}\] (?:\*\*[^*\n]{1,40}\*\*[^:\n]{0,200}: )?")  # of an entry: time, type, tags
@@ -100,7 +100,7 @@ def start_parts(
         Part("Not in memory.md yet: the last turns", _unsaved(store, unsaved), share=25, keep_last=True),
         *summary,
         Part("Facts", facts.lines(), share=config.facts_percent, ids=facts.ids),
-        Part(TITLE, own, share=SHARE),
+        _part_of(TITLE, own, share=SHARE),
         *concept,
         _part_of(CORE_DECISIONS, new_decisions, share=30)._replace(show=_unless(facts.texts)),
         _part_of(KNOWN_ISSUES, open_issues, share=15),
@@ -151,7 +151,8 @@ def _entries(body: str, section: Section | None, without: frozenset[str]) -> lis
     if section is None:
         return []
     pieces = (piece[0].rstrip() for piece in _PIECE.finditer(body[section.body : section.end]))
-    return [(piece, _id_of(piece)) for piece in pieces if without.isdisjoint(_MARK.findall(piece))]
+    named = ((piece, _ID.findall(piece)) for piece in pieces)
+    return [(piece, ids[0] if ids else "") for piece, ids in named if without.isdisjoint(map(tail_of, ids))]
 
 
 def _id_of(piece: str) -> str:
@@ -224,7 +225,7 @@ def _newest_summary(store: Store, told: frozenset[str], marks: Marks) -> list[Pa
     data = _glance(store, f"{SUMMARIES}/{max(names)}", _SUMMARY_BYTES) if names else b""
     if not data:
         return []
-    from gitmem.memory.summaries.offline import days_of
+    from gitmem.memory.summaries.archives import days_of
 
     first, last = days_of(data)
     title = "Summary of what came before" + (f" ({first} to {last})" if first else "")

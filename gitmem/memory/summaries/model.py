@@ -9,7 +9,8 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError, parse_reply
 from gitmem.memory.ask.ask import ask, instructions_for, without_secrets
-from gitmem.memory.summaries.offline import method_of, offline_summary, put_summary, summarize_archive
+from gitmem.memory.summaries.archives import method_of
+from gitmem.memory.summaries.offline import offline_summary, put_summary, summarize_archive
 from gitmem.model.entry.entry import clean_text
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import raw_path, summary_path

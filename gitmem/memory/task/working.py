@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import NotFoundError
 from gitmem.machine.beneath import read_text
 from gitmem.model.learned.brief import brief
-from gitmem.model.learned.task import TaskStatus, TaskType
-from gitmem.model.learned.working import (
+from gitmem.model.learned.state import (
+    EndedTask,
     ErrorSeen,
     Hypothesis,
     HypothesisStatus,
@@ -27,16 +27,16 @@ from gitmem.model.learned.working import (
     Task,
     TaskDecision,
     ToolResult,
-    TouchedFile,
+    Touched,
     WorkingMemory,
-    apply,
-    begin,
 )
+from gitmem.model.learned.task import TaskStatus, TaskType
+from gitmem.model.learned.working import apply, begin, look_at_context
 from gitmem.redact.redact import redact
 from gitmem.store.transcripts.transcripts import file_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gitmem.model.session.events import HookEvent
     from gitmem.store.store import Store
@@ -79,14 +79,17 @@ def find_working(store: Store, session: str) -> WorkingMemory:
     return (exact or found)[0]
 
 
-def follow(store: Store, events: Iterable[HookEvent]) -> None:
-    """Apply events to the working memory of their sessions, each event once."""
+def follow(store: Store, events: Iterable[HookEvent], contexts: Mapping[str, int] | None = None) -> None:
+    """Apply events to the working memory of their sessions, each event once.
+
+    `contexts` says by session how many tokens its context holds now, where that is known.
+    """
     by_session: dict[str, list[HookEvent]] = {}
     allow = store.config.redaction.allow
     for event in sorted(events, key=lambda event: event.at):
         by_session.setdefault(event.session, []).append(clean_event(event, allow))
     for session, own in by_session.items():
-        _change(store, session, partial(_followed, events=own))
+        _change(store, session, partial(_followed, events=own, tokens=(contexts or {}).get(session, 0)))
 
 
 def change_working(store: Store, session: str, change: Callable[[WorkingMemory], WorkingMemory]) -> WorkingMemory:
@@ -117,7 +120,7 @@ def clean_event(event: HookEvent, allow: Sequence[str]) -> HookEvent:
         command=clean(event.command),
         target=clean(event.target),
         files=tuple(map(clean, event.files)),
-        steps=tuple((clean(text), status) for text, status in event.steps),
+        steps=tuple((clean(text), status, key) for text, status, key in event.steps),
     )
 
 
@@ -138,14 +141,20 @@ def forget_working(store: Store, session: str) -> None:
 
 
 def _followed(
-    memory: WorkingMemory | None, seen: frozenset[str], events: list[HookEvent]
+    memory: WorkingMemory | None, seen: frozenset[str], events: list[HookEvent], tokens: int = 0
 ) -> tuple[WorkingMemory, frozenset[str]]:
     memory = memory or begin(events[0])
     for event in events:
-        if event.source not in seen:
+        if _mark(event) not in seen:
             memory = apply(memory, event)
+    memory = look_at_context(memory, tokens) if tokens else memory
     # Events that left the spool do not come again.
-    return memory, frozenset(event.source for event in events)
+    return memory, frozenset(map(_mark, events))
+
+
+def _mark(event: HookEvent) -> str:
+    """Return a key of an event. Its name in the spool is not enough: the next process of this number takes it again."""
+    return f"{event.source} {event.at.isoformat()}"
 
 
 def _change(
@@ -186,16 +195,32 @@ def _working(given: dict[str, Any]) -> WorkingMemory:
     return WorkingMemory(
         session=str(given["session"]),
         started=str(given["started"]),
-        task=Task(**task | {"type": TaskType(task["type"]), "status": TaskStatus(task["status"])}) if task else None,
+        task=_task(task) if task else None,
         steps=tuple(Step(**step) for step in given["steps"]),
         results=tuple(ToolResult(**result) for result in given["results"]),
-        errors=tuple(ErrorSeen(**error) for error in given["errors"]),
+        errors=tuple(ErrorSeen(**error | {"files": tuple(error.get("files", ()))}) for error in given["errors"]),
         discoveries=tuple(map(str, given["discoveries"])),
-        files=tuple(TouchedFile(**file) for file in given["files"]),
-        symbols=tuple(TouchedFile(**symbol) for symbol in given["symbols"]),
+        files=tuple(Touched(**file) for file in given["files"]),
+        symbols=tuple(Touched(**symbol) for symbol in given["symbols"]),
         hypotheses=tuple(map(_hypothesis, given["hypotheses"])),
         decisions=tuple(map(_decision, given["decisions"])),
         statistics=Statistics(**given["statistics"]),
+        earlier=tuple(map(_ended, given.get("earlier", ()))),
+        turn=str(given.get("turn", "")),
+        cwd=str(given.get("cwd", "")),
+    )
+
+
+def _task(given: dict[str, Any]) -> Task:
+    return Task(**given | {"type": TaskType(given["type"]), "status": TaskStatus(given["status"])})
+
+
+def _ended(given: dict[str, Any]) -> EndedTask:
+    return EndedTask(
+        _task(given["task"]),
+        tuple(Step(**step) for step in given["steps"]),
+        tuple(map(str, given["discoveries"])),
+        tuple(map(_decision, given["decisions"])),
     )
 
 

@@ -7,7 +7,7 @@ pure, take and return a document's body, and change no other line.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from gitmem.model.entry.entry import FIRST_LINE, Entry, FoundEntry, find_by_digest, find_entries, render_entry
 from gitmem.model.ids import tail_of
@@ -61,15 +61,24 @@ def sections(text: str) -> list[Section]:
     """Return the sections of a text in order; each ends where the next one begins."""
     heads: list[re.Match[str]] = []
     position = 0
-    heading = re.compile(_HEADING)
     for start, end in (*fences(text), (len(text), len(text))):
-        heads += heading.finditer(text, position, start)
+        heads += _headings(text, position, start)
         position = end
     ends = [head.start() for head in heads[1:]] + [len(text)]
     return [
         Section(len(head["level"]), head["title"].strip(), head.start(), min(head.end() + 1, len(text)), end)
         for head, end in zip(heads, ends, strict=False)  # the loop needs one end even without a heading
     ]
+
+
+def _headings(text: str, start: int, end: int) -> Iterator[re.Match[str]]:
+    """Yield the headings in a range. A log has thousands of lines: only lines with `#` at their start are matched."""
+    heading = re.compile(_HEADING)
+    while start < end:
+        if head := heading.match(text, start, end):
+            yield head
+        line_end = text.find("\n#", start, end)
+        start = line_end + 1 if line_end >= 0 else end
 
 
 def find_section(text: str, title: str) -> Section | None:

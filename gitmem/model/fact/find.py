@@ -222,9 +222,9 @@ def _changes(answer: str) -> Iterator[str]:
     for block in blocks(human_text(answer)):
         for sentence in sentences_of(block) if block.kind in (Kind.PARAGRAPH, Kind.ITEM) else ():
             masked = mask_code(sentence)
-            certain = not sentence.endswith(("?", ":")) and not _re(patterns.UNSURE).search(masked)
             changed = len(sentence) <= _LONGEST and _re(factwords.CHANGED).search(masked)
-            if certain and changed and _is_understood(sentence):
+            certain = changed and not sentence.endswith(("?", ":")) and not _re(patterns.UNSURE).search(masked)
+            if certain and _is_understood(sentence):
                 yield sentence
 
 

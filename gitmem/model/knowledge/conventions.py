@@ -8,6 +8,9 @@ import tomllib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from gitmem.model.knowledge.structure import is_code, language_of
+from gitmem.text.quantities import at_least
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -34,6 +37,12 @@ _LINTERS = {
 _WORD = re.compile(r"[\w.,/ -]{1,60}")
 _TYPED = re.compile(r"(feat|fix|docs|chore|refactor|test|build|ci|perf|style)(?:\([^)]{1,40}\))?!?: ")
 _PAST = re.compile(r"(?:Add|Fix|Remov|Chang|Updat|Mov|Renam|Implement|Refactor)(?:ed|d)\b", re.IGNORECASE)
+_STYLES = {
+    "snake_case": r"_*[a-z0-9]+(?:_[a-z0-9]+)+_*",
+    "kebab-case": r"[a-z0-9]+(?:-[a-z0-9]+)+",
+    "camelCase": r"[a-z][a-z0-9]*(?:[A-Z][a-z0-9]*)+",
+    "PascalCase": r"(?:[A-Z][a-z0-9]+){2,}",
+}
 _FEWEST = 10  # commits, or files, from which a habit is one
 _MOST = 0.8  # share of them
 
@@ -43,7 +52,7 @@ def convention_lines(texts: Mapping[str, str], there: Iterable[str], subjects: S
     files = tuple(there)
     lines = [f"{line} ({path})" for path, text in texts.items() for line in _settings(path, text)]
     lines += [f"Linted with {name} ({path})" for path, name in _LINTERS.items() if path in files]
-    return [*lines, *_of_tests(files), *_of_commits(subjects)]
+    return [*lines, *_of_tests(files), *_of_names(files), *_of_commits(subjects)]
 
 
 def _settings(path: str, text: str) -> Iterator[str]:
@@ -73,8 +82,9 @@ def _python(given: Mapping[str, Any], path: str) -> Iterator[str]:
     ruff = tools.get("ruff")
     if isinstance(ruff, dict):
         lint = ruff.get("lint")
-        rules = {**ruff, **(lint if isinstance(lint, dict) else {})}
+        rules = {**ruff, **_table(lint)}
         yield from _told("Ruff", rules, ("line-length", "select", "target-version"))
+        yield from _told("Docstrings", _table(rules.get("pydocstyle")), ("convention",))
     for name, keys in (("black", ("line-length",)), ("isort", ("profile",)), ("mypy", ("strict",))):
         if isinstance(tools.get(name), dict):
             yield from _told(name, tools[name], keys)
@@ -105,7 +115,21 @@ def _of_tests(files: Sequence[str]) -> Iterator[str]:
         if len(found) >= _FEWEST // 2:
             top, count = Counter(file.rpartition("/")[0].partition("/")[0] for file in found).most_common(1)[0]
             where = f", in {top}/" if top and count >= _MOST * len(found) else ""
-            yield f"Tests are named {form}{where} ({len(found)} files)"
+            yield f"Tests are named {form}{where} ({at_least(len(found))} files)"
+
+
+def _of_names(files: Sequence[str]) -> Iterator[str]:
+    """Yield how the files of a language are named, if eight in ten names of several words are alike."""
+    named: dict[str, Counter[str]] = {}
+    for file in files:
+        stem = file.rpartition("/")[2].partition(".")[0]
+        style = next((style for style, form in _STYLES.items() if re.fullmatch(form, stem)), "")
+        if style and is_code(file):
+            named.setdefault(language_of(file), Counter())[style] += 1
+    for language, styles in sorted(named.items()):
+        style, number = styles.most_common(1)[0]
+        if number >= _FEWEST and number >= _MOST * styles.total():
+            yield f"{language} files are named in {style} ({at_least(number)} files)"
 
 
 def _of_commits(subjects: Sequence[str]) -> Iterator[str]:
@@ -122,6 +146,10 @@ def _toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
         return {}
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _json(text: str) -> dict[str, Any]:

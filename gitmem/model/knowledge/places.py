@@ -1,4 +1,4 @@
-"""Structure of a project, its hotspots, files that change together, and the folders of its authors. Pure."""
+"""Hotspots of a project, files that change together or with a new file, and the folders of its authors. Pure."""
 
 from __future__ import annotations
 
@@ -8,41 +8,22 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from gitmem.model.knowledge.structure import is_code, is_dull
+from gitmem.text.quantities import at_least
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-_FOLDERS, _FILES, _PAIRS, _TESTS, _PEOPLE = 12, 10, 10, 15, 10  # lines of each
+_FILES, _FEW_FILES, _PAIRS, _TESTS, _PEOPLE = 10, 5, 10, 15, 10  # lines of each
 _TOGETHER = 3  # changes of two files together, at least
 _SHARE = 0.5  # of the changes of the rarer of them
+NEW_FILE = "a new file in "
+_NEW, _MOSTLY, _WIDEST = 8, 0.6, 40  # folders; share of their commits with new files; files of such a commit
 _WIDE = 15  # files in a change above which it does not count as changing them together
-_LANGUAGES = {
-    "Python": {"py"},
-    "TypeScript": {"ts", "tsx"},
-    "JavaScript": {"js", "jsx", "mjs"},
-    "Go": {"go"},
-    "Rust": {"rs"},
-    "Java": {"java"},
-    "Kotlin": {"kt"},
-    "Ruby": {"rb"},
-    "C": {"c", "h"},
-    "C++": {"cpp", "cc", "hpp"},
-    "C#": {"cs"},
-    "Swift": {"swift"},
-    "PHP": {"php"},
-    "shell": {"sh"},
-    "SQL": {"sql"},
-    "Markdown": {"md"},
-}
-_OF_SUFFIX = {suffix: language for language, suffixes in _LANGUAGES.items() for suffix in suffixes}
-_ENTRIES = re.compile(
-    r"(?:^|/)(?:__main__\.py|main\.(?:py|go|rs|ts|js|c|cpp)|index\.(?:ts|js|html)|app\.(?:py|ts|js)|manage\.py|cli\.py"
-    r"|lib\.rs|Main\.java|Program\.cs|server\.(?:ts|js|py))$"
-)
 _TEST = re.compile(r"(?:^|/)(?:test_(?P<a>\w+)|(?P<b>\w+)_test|(?P<c>[\w-]+)\.(?:test|spec)|(?P<d>\w+)_spec)\.\w{1,4}$")
-_DULL = re.compile(
-    r"(?:\.lock|lock\.(?:json|yaml)|\.sum|\.snap|\.min\.\w+|\.svg|\.png)$|(?:^|/)(?:vendor|node_modules|dist)/"
-)
+_FIX = re.compile(r"(?:\w+[/:] ?)?(?:fix(?:e[sd])?|hotfix|bugfix|revert)\b", re.IGNORECASE)
+_LARGE = 50_000  # bytes of a file of code
 
 
 @dataclass(frozen=True)
@@ -54,52 +35,77 @@ class Change:
     files: tuple[str, ...]
     author: str = ""
     subject: str = ""
+    added: tuple[str, ...] = ()
 
 
-def structure_lines(files: Sequence[str]) -> list[str]:
-    """Return the main folders with their languages and number of files, and the entry points."""
-    folders: dict[str, Counter[str]] = defaultdict(Counter)
-    for file in files:
-        head, slash, rest = file.partition("/")
-        folders[f"{head}/" if slash else ""][_language(rest or head)] += 1
-    largest = sorted((name for name in folders if name), key=lambda name: (-folders[name].total(), name))
-    lines = [f"{name}: {_count(folders[name])}" for name in largest[:_FOLDERS]]
-    entries = sorted((file for file in files if _ENTRIES.search(file)), key=lambda file: (file.count("/"), file))
-    if entries:
-        lines.append("Entry points: " + ", ".join(entries[:8]))
-    return lines
+def hotspot_lines(
+    changes: Sequence[Change], errors: Mapping[str, int], there: frozenset[str], sizes: Mapping[str, int]
+) -> list[str]:
+    """Return the files with most changes, most errors of sessions and most commits that fix, and large files of code.
 
-
-def hotspot_lines(changes: Iterable[Change], errors: Mapping[str, int], there: frozenset[str]) -> list[str]:
-    """Return the files with most changes, and the files with most errors."""
-    counts = Counter(
-        file for change in changes for file in set(change.files) if file in there and not _DULL.search(file)
-    )
-    often = sorted(((-number, file) for file, number in counts.items() if number >= _TOGETHER))[:_FILES]
-    broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)[:_FILES]
+    `sizes` are the files' bytes.
+    """
+    often = _most_named((change.files for change in changes), there)
+    fixes = (change.files for change in changes if _FIX.match(change.subject))
+    fixed = _most_named(fixes, frozenset(filter(is_code, there)))
+    broken = sorted(((number, file) for file, number in errors.items() if number > 1), reverse=True)
+    large = sorted(((size, file) for file, size in sizes.items() if size >= _LARGE and is_code(file)), reverse=True)
     return [
-        *(f"{file} changes often ({_magnitude(-number)} changes)" for number, file in often),
-        *(f"{file} breaks often ({_magnitude(number)} errors)" for number, file in broken),
+        *(f"{file} changes often ({at_least(number)} changes)" for number, file in often[:_FILES]),
+        *(f"{file} breaks often ({at_least(number)} errors)" for number, file in broken[:_FILES]),
+        *(f"{file} was mended often ({at_least(number)} fixes)" for number, file in fixed[:_FEW_FILES]),
+        *(f"{file} is large ({at_least(size // 1_000)} kB)" for size, file in large[:_FEW_FILES]),
     ]
 
 
-def change_lines(changes: Iterable[Change], files: Sequence[str]) -> list[str]:
-    """Return pairs of files that change together, and pairs of test and tested file."""
+def _most_named(groups: Iterable[tuple[str, ...]], there: frozenset[str]) -> list[tuple[int, str]]:
+    """Return how often files are named in several groups: code first, then texts and settings; the most named first."""
+    counts = Counter(file for files in groups for file in set(files) if file in there and not is_dull(file))
+    often = ((number, file) for file, number in counts.items() if number >= _TOGETHER)
+    return sorted(often, key=lambda one: (not is_code(one[1]), -one[0], one[1]))
+
+
+def change_lines(changes: Sequence[Change], files: Sequence[str]) -> list[str]:
+    """Return pairs of files that change together, what comes with a new file, and pairs of test and tested file."""
     there = frozenset(files)
     pairs: Counter[tuple[str, str]] = Counter()
     single: Counter[str] = Counter()
     for change in changes:
-        named = sorted({file for file in change.files if file in there and not _DULL.search(file)})
+        named = sorted({file for file in change.files if file in there and not is_dull(file)})
         if len(named) <= _WIDE:
             single.update(named)
             pairs.update(combinations(named, 2))
     lines = []
     for (one, other), number in sorted(pairs.items(), key=lambda pair: (-pair[1], pair[0])):
         if number >= _TOGETHER and number >= _SHARE * min(single[one], single[other]) and not _is_test_of(one, other):
-            lines.append(f"{one} and {other} change together ({_magnitude(number)} times)")
+            lines.append(f"{one} and {other} change together ({at_least(number)} times)")
         if len(lines) == _PAIRS:
             break
+    lines += list(_with_new_files(changes, there))
     return lines + [f"{test} tests {file}" for test, file in list(files_by_test(files))[:_TESTS]]
+
+
+def _with_new_files(changes: Iterable[Change], there: frozenset[str]) -> Iterator[str]:
+    """Yield, for folders that often get new files, the files and folders of most of these commits."""
+    commits: Counter[str] = Counter()
+    along: dict[str, Counter[str]] = defaultdict(Counter)
+    for change in changes:
+        added = {folder_of(file) for file in change.added if file in there and not is_dull(file)}
+        named = {file for file in change.files if file in there and file not in change.added and not is_dull(file)}
+        if len(change.files) <= _WIDEST:
+            for folder in added - {""}:
+                commits[folder] += 1
+                along[folder].update(named | {f"{NEW_FILE}{other}" for other in added - {folder, ""}})
+    # Folders of tests come last: a new test comes with new code, whose folder says more.
+    for folder, number in sorted(commits.items(), key=lambda one: ("test" in one[0], -one[1], one[0]))[:_NEW]:
+        often = [one for one, times in along[folder].most_common(_NEW) if times >= max(_TOGETHER, _MOSTLY * number)]
+        if often:
+            yield f"{NEW_FILE.capitalize()}{folder} comes with {', '.join(sorted(often))} ({at_least(number)} commits)"
+
+
+def folder_of(file: str) -> str:
+    """Return the folder of a file with a slash at its end, "" at the top."""
+    return file[: file.rfind("/") + 1]
 
 
 def files_by_test(files: Sequence[str]) -> Iterator[tuple[str, str]]:
@@ -144,20 +150,3 @@ def _stem(file: str) -> str:
 
 def _folder(file: str) -> str:
     return "/".join(file.split("/")[:-1][:2]) + "/" if "/" in file else "the top folder"
-
-
-def _language(file: str) -> str:
-    return _OF_SUFFIX.get(file.rpartition(".")[2].casefold() if "." in file else "", "")
-
-
-def _count(languages: Counter[str]) -> str:
-    named = [name for name, _ in languages.most_common(3) if name]
-    total = _magnitude(languages.total())
-    files = "1 file" if total == "1" else f"{total} files"
-    return files + (f", {', '.join(named)}" if named else "")
-
-
-def _magnitude(number: int) -> str:
-    """Return a number as a lower bound, so that a document is not rewritten for each change: 7, 10+, 20+, 50+, 100+."""
-    steps = [step for power in (10, 100, 1_000, 10_000) for step in (power, 2 * power, 5 * power)]
-    return next((f"{step}+" for step in reversed(steps) if number >= step), str(number))

@@ -1,4 +1,4 @@
-"""Sum up the working memory of a session in a few lines (docs/spec.md, M1). Pure.
+"""Sum up the working memory of a session, or what became of it, in a few lines (docs/spec.md, M1). Pure.
 
 Tested through `tests/model/learned/test_working.py`.
 """
@@ -7,22 +7,47 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gitmem.model.learned.episode import UNMENDED
+from gitmem.model.message import one_line
 from gitmem.text.tokens import estimate_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from gitmem.model.learned.working import WorkingMemory
+    from gitmem.model.learned.episode import Episode
+    from gitmem.model.learned.state import WorkingMemory
 
 TOKENS = 300
 _SHOWN = 5  # files, discoveries
 _NEXT = 5  # pending steps
+_FAILED = 3  # commands
+_OPEN = "[ ] "  # begins a step of an episode's plan that is not done
+_COMMAND, _MESSAGE = 120, 160  # characters
 
 
 def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:
     """Return task, plan, progress, failures and hypotheses in at most `budget` tokens; "" if there are none."""
+    return _within(budget, (*_plan(memory), *_failures(memory), *_thoughts(memory), *_traces(memory)))
+
+
+def brief_episode(episode: Episode, budget: int = TOKENS) -> str:
+    """Return task, open steps, unmended errors and decisions of a finished task in at most `budget` tokens."""
+    left = [step.removeprefix(_OPEN) for step in episode.plan if step.startswith(_OPEN)]
+    said = (
+        f"Task ({episode.type.value}, {episode.outcome.value}): {episode.task}",
+        *([_listed("To do", left)] if left else ()),
+        *(f"Failed: {line}" for line in episode.gotchas if line.endswith(UNMENDED)),
+        *(f"Decided: {line}" for line in episode.decisions),
+        *([f"Changed: {', '.join(episode.files[:_SHOWN])}"] if episode.files else ()),
+        *(f"Found: {line}" for line in episode.tips),
+    )
+    return _within(budget, said)
+
+
+def _within(budget: int, said: Iterable[str]) -> str:
+    """Return the first lines that fit."""
     lines: list[str] = []
-    for line in (*_plan(memory), *_failures(memory), *_thoughts(memory), *_traces(memory)):
+    for line in said:
         if estimate_tokens("\n".join([*lines, line])) > budget:
             break
         lines.append(line)
@@ -32,20 +57,26 @@ def brief(memory: WorkingMemory, budget: int = TOKENS) -> str:
 def _plan(memory: WorkingMemory) -> Iterator[str]:
     if memory.task:
         yield f"Task ({memory.task.type.value}, {memory.task.status.value}): {memory.task.description}"
-    if memory.steps:
+    if memory.step or any(step.status == "in_progress" for step in memory.steps):
         current = next((step.text for step in memory.steps if step.status == "in_progress"), "")
         yield f"Plan: {memory.step} of {len(memory.steps)} steps done" + (f"; now: {current}" if current else "")
     left = [step.text for step in memory.steps if step.status == "pending"]
     if left:
-        more = f" and {len(left) - _NEXT} more" if len(left) > _NEXT else ""
-        yield f"To do: {'; '.join(left[:_NEXT])}{more}"
+        # A plan of which no step was ever begun may be one whose progress no tool tells.
+        title = "Plan" if len(left) == len(memory.steps) else "To do"
+        yield _listed(title, left)
+
+
+def _listed(title: str, steps: Sequence[str]) -> str:
+    more = f" and {len(steps) - _NEXT} more" if len(steps) > _NEXT else ""
+    return f"{title}: {'; '.join(steps[:_NEXT])}{more}"
 
 
 def _failures(memory: WorkingMemory) -> Iterator[str]:
-    for error in memory.errors[::-1]:
-        if not error.mended_by:
-            command = f"`{error.command}`: " if error.command else ""
-            yield f"Failed: {command}{': '.join(filter(None, (error.type, error.message)))}"
+    for error in memory.failed[::-1][:_FAILED]:
+        said = ": ".join(filter(None, (error.type, error.message)))
+        command = f"`{one_line(error.command, _COMMAND)}`: " if error.command else ""
+        yield f"Failed: {command}{one_line(said, _MESSAGE)}"
 
 
 def _thoughts(memory: WorkingMemory) -> Iterator[str]:
@@ -57,7 +88,7 @@ def _thoughts(memory: WorkingMemory) -> Iterator[str]:
 
 
 def _traces(memory: WorkingMemory) -> Iterator[str]:
-    changed = [file.path for file in memory.files if file.state == "changed"]
+    changed = [file.path for file in memory.files if file.changes]
     if changed:
         yield f"Changed: {', '.join(changed[::-1][:_SHOWN])}"
     if memory.results:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FOLDER = "counts"
 ALPHA = 0.3  # weight of a new verdict in the moving average
 BEGINS = 0.5  # usefulness before any verdict
+BY_PERSON = "!"  # ends the time of a person's own verdict, which is no telling
 USELESS = 0.3  # usefulness below which a memory is not told unasked, and an old episode goes
 
 
@@ -47,12 +48,17 @@ def usefulness_of(told: Mapping[str, Count], ids: Iterable[str]) -> float:
 
 def total(files: Iterable[bytes]) -> dict[str, Count]:
     """Return the counts of all machines, by id."""
+    return {identifier: count_of(told) for identifier, told in join(files).items()}
+
+
+def join(files: Iterable[bytes]) -> dict[str, dict[str, float | None]]:
+    """Return the rows of all machines, by id and time."""
     joined: dict[str, dict[str, float | None]] = {}
     for data in files:
         for identifier, told in parse_counts(data).items():
             known = joined.setdefault(identifier, {})
             known |= {at: _joined(known.get(at), verdict) for at, verdict in told.items()}
-    return {identifier: _count(told) for identifier, told in joined.items()}
+    return joined
 
 
 def with_told(data: bytes, more: Told) -> bytes:
@@ -78,10 +84,10 @@ def parse_counts(data: bytes) -> dict[str, dict[str, float | None]]:
     return found
 
 
-def _count(told: Mapping[str, float | None]) -> Count:
+def count_of(told: Mapping[str, float | None]) -> Count:
+    """Return the count of a memory from its rows."""
     judged = [verdict for _, verdict in sorted(told.items()) if verdict is not None]
-    # A person's own verdict is no telling: its time ends in "!".
-    return Count(sum(not at.endswith("!") for at in told), moving_average(judged))
+    return Count(sum(not at.endswith(BY_PERSON) for at in told), moving_average(judged))
 
 
 def _verdict(value: object) -> float | None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gitmem.model.session.outcome import Outcome
 
 LETTER = "e"
+UNMENDED = ": nothing mended it"  # ends the line of an error
 _FEW_FILES, _MANY_FILES = 3, 6  # from which a task was of medium, of high complexity
 _MANY = 3  # errors, and steps of a plan
 
@@ -27,8 +28,9 @@ _MANY = 3  # errors, and steps of a plan
 class Episode(Value):
     """A finished task. `exchanges` are ids, `links` their lines; `tests` and `feedback` are "" where none were.
 
-    `changes` are the person's corrections of course. `seconds` is the time that its turns took, `tokens` by how many
-    the context grew in them, `mended_in` the seconds until its slowest error was mended; each 0 if unknown.
+    `steps` counts its tool calls, `failed` those that failed. `changes` are the person's corrections of course.
+    `seconds` is the time that its turns took, `tokens` by how many the context grew in them, `mended_in` the seconds
+    until its slowest error was mended; each 0 if unknown.
     """
 
     id: str
@@ -47,6 +49,7 @@ class Episode(Value):
     symbols: tuple[str, ...] = ()
     errors: tuple[ErrorSignature, ...] = ()
     steps: int = 0
+    failed: int = 0
     tools: tuple[tuple[str, int], ...] = ()
     problem: str = ""
     solution: str = ""

@@ -70,6 +70,7 @@ def parse_episode(data: bytes) -> Episode | None:
         symbols=_texts(given, "symbols"),
         errors=_errors(given.get("errors")),
         steps=_number(given, "steps"),
+        failed=_number(given, "failed"),
         seconds=_number(given, "seconds"),
         tokens=_number(given, "tokens"),
         mended_in=_number(given, "mended_in"),
@@ -99,6 +100,7 @@ def _fields(episode: Episode) -> dict[str, object]:
             for error in episode.errors
         ],
         "steps": episode.steps,
+        "failed": episode.failed,
         "seconds": episode.seconds,
         "tokens": episode.tokens,
         "mended_in": episode.mended_in,

@@ -49,6 +49,7 @@ _MASKED = re.compile(r"<\w+>")
 _SIGNATURE = re.compile(r"\b(func [\w./-]{1,200})\(.*")  # of a Go function, which linters quote at the end
 _LIST = re.compile(r"(?:<n>, ){1,100}<n>")
 _WORD = re.compile(r"<\w+>|[^\W_][\w.$@/-]*[^\W_]|[^\W_]")
+_PROGRAM = re.compile(r"((?:[a-z][\w.-]{0,40}: ){1,3})")  # `gh: `, `aws: error: `
 _VERSION_PART = re.compile(r"v[0-9]{1,3}")
 
 # Forms of lines with an error, the most specific first.
@@ -91,7 +92,7 @@ _FORMS = tuple(
 )
 _FAILED = (
     "cannot|can't|could not|unable|failed|failure|denied|refused|not found|no such|invalid|unknown|unexpected|missing|"
-    "error|timed out|already"
+    r"error|timed out|already|HTTP [45][0-9]{2}"
 )
 # Messages of wrappers about a failed step, and vague ones: used if no line has a form above.
 _WRAPPERS = tuple(
@@ -120,6 +121,10 @@ _FOREIGN = re.compile(
     r"site-packages|dist-packages|node_modules|node:internal|/usr/lib|/usr/local/(?:lib|go)|\.cargo/|/rustc/|lib/python3|"
     r"<frozen"
 )
+# The beginning of an error within a sentence.
+_BEGINS = re.compile(
+    rf"(?<![\w.])[{_MARK}(]?(?=(?:[A-Za-z_]\w{{0,60}}\.){{0,6}}[A-Z]\w{{0,60}}(?:Error|Exception): \S|error TS[0-9])"
+)
 _GENERIC = frozenset({"assert", "AssertionError", "runtime error"})  # their messages say little
 _NO_NAMES = frozenset({"", "named", "provides"})
 
@@ -143,17 +148,23 @@ def read_errors(output: str) -> list[ErrorSignature]:
     return _errors(_lines(output), MAX_ERRORS)
 
 
+def quoted(text: str) -> str:
+    """Return a prompt as an output, if it quotes an error whose type it names; else ""."""
+    output = _BEGINS.sub("\n", text)
+    return output if any(error.type for error in read_errors(output)) else ""
+
+
 def likeness(known: ErrorSignature, seen: ErrorSignature) -> float:
     """Return how alike two signatures are, 0 to 1; over `MATCH` they count as one error.
 
     Errors of different types are different. Then the message's words count, quoted names doubly; for a vague message
-    (`assert`, none) the frames decide.
+    (`assert`, none) the frames decide. That both come from one program, or have a number, says nothing.
     """
     if known.type != seen.type:
         return 0.0
     if known.names and seen.names and known.names[0] not in seen.names and seen.names[0] not in known.names:
         return 0.0  # the same sentence about another thing
-    overlap = _overlap(_words(known), _words(seen))
+    overlap = _overlap(_words(known), _words(seen), _shared(known, seen))
     if known.frames and seen.frames:
         same = bool(set(known.frames) & set(seen.frames))
         if known.type in _GENERIC or not known.message:
@@ -248,9 +259,19 @@ def _words(error: ErrorSignature) -> dict[str, float]:
     return words | {name.casefold(): 2.0 for name in error.names}
 
 
-def _overlap(one: dict[str, float], other: dict[str, float]) -> float:
-    total = sum((one | other).values())
-    return sum(one[word] for word in one.keys() & other.keys()) / total if total else 1.0
+def _shared(known: ErrorSignature, seen: ErrorSignature) -> set[str]:
+    """Return the words that say nothing of the errors though two messages share them: masks, and the program's name."""
+    heads = [_PROGRAM.match(error.message) for error in (known, seen)]
+    programs = [set(_WORD.findall(head[1].casefold())) if head else set() for head in heads]
+    return (programs[0] & programs[1]) | set(_MASKED.findall(known.message))
+
+
+def _overlap(one: dict[str, float], other: dict[str, float], beside: set[str]) -> float:
+    """Return the share of words that both have, not counting those `beside` that both have; 1 if none is left."""
+    common = one.keys() & other.keys()
+    counted = {word: weight for word, weight in (one | other).items() if word not in common & beside}
+    total = sum(counted.values())
+    return sum(counted[word] for word in common if word in counted) / total if total else 1.0
 
 
 def _base(path: str) -> str:

@@ -27,18 +27,19 @@ KIND = "bug-pattern"
 LETTER = "b"
 MAX_SEEN = 200  # ids of a list
 MAX_SOLUTIONS = 12
-_MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS = 12, 12, 6
+_MAX_FRAMES, _MAX_FILES, _MAX_COMMANDS, _MAX_CAUSES = 12, 12, 6, 4
 _TITLE = 160
 _MAX_RELATED = 5
 _TOGETHER = 2  # exchanges from which two errors come together by more than chance
 
 
 class Solution(Value):
-    """A solution of an error, with the exchanges in which it worked or failed."""
+    """A solution of an error, with the exchanges in which it worked or failed, and the programs that failed there."""
 
     text: str
     worked: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
 
     @property
     def success_rate(self) -> float:
@@ -50,6 +51,13 @@ class Solution(Value):
     def confidence(self) -> float:
         """The success rate as far as few trials show it: one that worked once is 2/3."""
         return (len(self.worked) + 1) / (len(self.worked) + len(self.failed) + 2)
+
+
+class Cause(Value):
+    """A sentence of an agent about the cause of an error, with the exchanges that say it."""
+
+    text: str
+    said: tuple[str, ...] = ()
 
 
 class BugPattern(Value):
@@ -66,6 +74,7 @@ class BugPattern(Value):
     commands: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     solutions: tuple[Solution, ...] = ()
+    causes: tuple[Cause, ...] = ()
     stale: bool = False
     episodes: tuple[str, ...] = ()
     source: bytes = b""  # the file it was read from
@@ -75,10 +84,24 @@ class BugPattern(Value):
         """The pattern's file."""
         return f"{BUGS}/{self.id}.md"
 
-    def best(self, error: ErrorSignature) -> Solution | None:
-        """Return the solution that worked in most of its trials and most often; None if none did, or in other files."""
-        worked = [one for one in self.solutions if one.worked and is_for(one.text, error)]
-        return max(worked, key=lambda one: (one.confidence, len(one.worked), one.text), default=None)
+    def best(self, error: ErrorSignature, command: str = "") -> Solution | None:
+        """Return the solution that worked in most of its trials and most often; None if none did, or in other files.
+
+        One that worked for a program of `command`, which failed, goes before the others.
+        """
+
+        def rank(one: Solution) -> tuple[bool, float, int, str]:
+            return any(name in command for name in one.commands), one.confidence, len(one.worked), one.text
+
+        return max((one for one in self.solutions if one.worked and is_for(one.text, error)), key=rank, default=None)
+
+    @property
+    def file_types(self) -> tuple[str, ...]:
+        """The suffixes of the files that the error is about."""
+        names = (
+            file.rpartition("/")[2] for file in (*self.files, *(one.partition(":")[0] for one in self.error.frames))
+        )
+        return tuple(sorted({f".{name.rpartition('.')[2]}" for name in names if "." in name.strip(".")}))
 
     @property
     def title(self) -> str:
@@ -104,7 +127,8 @@ def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
     for text in sight.tried:
         solutions = _with(solutions, Solution(text, failed=(sight.exchange,)))
     if sight.mend:
-        solutions = _with(solutions, Solution(sight.mend, worked=(sight.exchange,)))
+        named = (sight.command,) if sight.command else ()
+        solutions = _with(solutions, Solution(sight.mend, worked=(sight.exchange,), commands=named))
     frames = _joined(pattern.error.frames, sight.error.frames, _MAX_FRAMES)
     return pattern._replace(
         error=ErrorSignature(pattern.error.type, pattern.error.message, pattern.error.names, frames),
@@ -114,6 +138,7 @@ def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
         commands=_joined(pattern.commands, filter(None, (sight.command,)), _MAX_COMMANDS),
         files=_joined(pattern.files, sight.files, _MAX_FILES),
         solutions=solutions[:MAX_SOLUTIONS],
+        causes=_said(pattern.causes, Cause(sight.cause, (sight.exchange,)))[:_MAX_CAUSES],
         stale=pattern.stale and sight.at <= pattern.updated,
         episodes=_joined(pattern.episodes, filter(None, (sight.mend and sight.episode,)), MAX_SEEN),
     )
@@ -148,7 +173,13 @@ def parse_pattern(data: bytes) -> BugPattern | None:
     listed = given.get("solutions")
     for one in listed if isinstance(listed, list) else []:
         if isinstance(one, dict) and _text(one.get("text")):
-            solutions = _with(solutions, Solution(_text(one["text"]), _texts(one, "worked"), _texts(one, "failed")))
+            lists = (_texts(one, "worked"), _texts(one, "failed"), _texts(one, "commands"))
+            solutions = _with(solutions, Solution(_text(one["text"]), *lists))
+    causes: tuple[Cause, ...] = ()
+    listed = given.get("causes")
+    for one in listed if isinstance(listed, list) else []:
+        if isinstance(one, dict):
+            causes = _said(causes, Cause(_text(one.get("text")), _texts(one, "said")))
     created = _moment(given.get("created"))
     return BugPattern(
         id=_text(given["id"]),
@@ -159,6 +190,7 @@ def parse_pattern(data: bytes) -> BugPattern | None:
         commands=_texts(given, "commands"),
         files=_texts(given, "files"),
         solutions=solutions,
+        causes=causes,
         stale=given.get("stale") is True,
         episodes=_texts(given, "episodes"),
         source=data,
@@ -200,20 +232,23 @@ def _fields(pattern: BugPattern) -> dict[str, object]:
         "commands": pattern.commands,
         "files": pattern.files,
         "seen": pattern.seen,
-        "solutions": [
-            {key: value for key, value in one._asdict().items() if value}  # without empty lists
-            for one in pattern.solutions
-        ],
+        "solutions": list(map(_filled, pattern.solutions)),
+        "causes": list(map(_filled, pattern.causes)),
         "episodes": pattern.episodes,
         "stale": pattern.stale,
     }
     return {key: plain_value(value) for key, value in fields.items() if value or key == "error"}
 
 
+def _filled(value: Solution | Cause) -> dict[str, object]:
+    return {key: one for key, one in value._asdict().items() if one}  # without empty lists
+
+
 def _body(pattern: BugPattern) -> list[str]:
     """Return the lines that a person reads and a search finds; numbers are left to the header."""
     lines = [f"# {pattern.title}", ""]
     lines += [f"- Came with `{command}`" for command in pattern.commands]
+    lines += [f"- Cause: {one.text}" for one in pattern.causes]
     return lines + [f"- {'Mended by' if one.worked else 'Did not help'}: {one.text}" for one in pattern.solutions]
 
 
@@ -224,8 +259,19 @@ def _with(solutions: tuple[Solution, ...], more: Solution) -> tuple[Solution, ..
         return (*solutions, more)
     worked = _joined(known.worked, more.worked, MAX_SEEN)
     failed = tuple(one for one in _joined(known.failed, more.failed, MAX_SEEN) if one not in worked)
-    joined = known._replace(worked=worked, failed=failed)
+    joined = known._replace(
+        worked=worked, failed=failed, commands=_joined(known.commands, more.commands, _MAX_COMMANDS)
+    )
     return tuple(joined if one is known else one for one in solutions)
+
+
+def _said(causes: tuple[Cause, ...], more: Cause) -> tuple[Cause, ...]:
+    """Return causes with one more, its ids joined to those of the same words; one without words changes nothing."""
+    known = next((one for one in causes if _key(one.text) == _key(more.text)), None)
+    if known is None:
+        return (*causes, more) if more.text else causes
+    joined = known._replace(said=_joined(known.said, more.said, MAX_SEEN))
+    return tuple(joined if one is known else one for one in causes)
 
 
 def _key(text: str) -> str:

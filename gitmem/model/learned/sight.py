@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gitmem.model.fact.compare import stems_of
+from gitmem.model.learned.command import bare, only_reads, runs_again
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.model.learned.mend import PLACE, is_place
 from gitmem.model.message import one_line
@@ -25,23 +26,19 @@ if TYPE_CHECKING:
 _LONGEST = 240  # characters of a mend
 _MAX_TRIED = 5
 _MAX_FILES = 6
-# Programs that only read: they mend nothing, and their failure to find something is no bug.
-_LOOKS = re.compile(
-    r"(?:ls|cat|bat|head|tail|less|more|grep|egrep|rg|ag|find|fd|pwd|cd|which|whereis|type|tree|stat|file|wc|du|df|ps"
-    r"|echo|printf|env|printenv|date|whoami|jq|test|diff|sort|uniq|lsof|sleep|true"
-    r"|git (?:status|diff|log|show|branch|blame|reflog|remote|ls-files|ls-tree|grep|stash list)"
-    r"|gh (?:pr|run|issue) (?:view|list|status|checks))(?=\s|$)"
-)
-_PARTS = re.compile(r"\s*(?:&&|\|\||;|\n)\s*")
-_OUTPUT = re.compile(r"\s*(?:[0-9&]?>{1,2}\s?(?:&[0-9]|\S{1,200})|\|\s*(?:head|tail|grep|cat|less|wc|tee)\b[^|&;\n]*)")
-
-
 _ACTS = re.compile(
     r"\b(?:add|fix|use|using|remov|replac|renam|chang|updat|import|install|wrap|set|mov|need|should|instead|because|since)"
     r"\w{0,4}\b|추가|수정|고치|고쳤|바꾸|바꿨|제거|설치|때문",
     re.IGNORECASE,
 )
-_FEWEST = 3  # words that a sentence shares with an error
+_CAUSES = re.compile(
+    r"\b(?:cause|reason) (?:is|was|of)\b|\bcaused by\b|\b(?:error|failure|it|this) (?:is|was|comes|came) due to\b"
+    r"|\b(?:error|failure) (?:comes|came) from\b"
+    r"|\b(?:fail|broke|happen|occur|rais|error)(?:s|n|ed|es|red|ring)? (?:when|because|since)\b"
+    r"|원인은|이유는|때문에 .{0,40}(?:실패|에러|오류|깨)|(?:실패|에러|오류).{0,40}때문",
+    re.IGNORECASE,
+)
+_FEWEST, _FEWEST_OF_CAUSE = 3, 2  # words that a sentence shares with an error
 _READ = 8_000  # characters of a text
 
 
@@ -49,7 +46,7 @@ class Sight(Value):
     """An error in an exchange, its program, attempts that did not help (`tried`), and its mend, or "".
 
     `episode` is the id of the task's episode, "" if it has none; `commands` counts the commands until it
-    was mended, and `seconds` the time, each 0 if that is unknown.
+    was mended, and `seconds` the time, each 0 if that is unknown; `cause` is the agent's sentence about it, or "".
     """
 
     exchange: str
@@ -62,6 +59,7 @@ class Sight(Value):
     episode: str = ""
     commands: int = 0
     seconds: int = 0
+    cause: str = ""
 
 
 # Before a mend in a failure that was read back from a log.
@@ -87,20 +85,20 @@ def _of_turn(turn: Turn, roots: Sequence[str]) -> Iterator[Sight]:
     for error, failures in found:
         mend = mend_of(failures[-1], turn.files, roots)
         if is_place(mend):
-            mend = _in_words(turn, error) or mend
+            mend = _in_words(turn, error, _ACTS) or mend
         tried = tuple(text for text in dict.fromkeys(_tried(turn, failures)) if text != mend)
         command = program(bare(failures[0].command).partition("<<")[0])
         files = _files(relative_files(turn.files, roots), error)
         sight = Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files)
+        cause = _in_words(turn, error, _CAUSES, command, fewest=_FEWEST_OF_CAUSE)
         mended = failures[-1].fixed_at
         seconds = round((mended - failures[0].at).total_seconds()) if mended else 0
-        yield sight._replace(commands=_commands(turn, failures), seconds=max(seconds, 0))
+        yield sight._replace(commands=_commands(turn, failures), seconds=max(seconds, 0), cause=cause)
 
 
 def is_bug(failure: Failure) -> bool:
     """Return whether a failed call is an error: not a command that only reads, not a call the host refused."""
-    looked = all(_LOOKS.match(part) for part in _PARTS.split(bare(failure.command)) if part)
-    return bool(failure.command) and not looked and bool(told_error(failure.error))
+    return bool(failure.command) and not only_reads(failure.command) and bool(told_error(failure.error))
 
 
 def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = ()) -> str:
@@ -111,40 +109,27 @@ def mend_of(failure: Failure, files: Sequence[str] = (), roots: Sequence[str] = 
     if not failure.fixed_by:
         return ""
     changed = failure.meanwhile if failure.meanwhile in files else ""
-    if not _runs_again(failure, by_flags=bool(changed)):
+    if not runs_again(failure.command, failure.fixed_by, by_flags=bool(changed)):
         return _code(failure.fixed_by)
     if changed:
         return f"{PLACE}{next(iter(relative_files((changed,), roots)), changed)}`"
-    return "" if not failure.meanwhile or _is_look(failure.meanwhile) else _code(failure.meanwhile)
+    return "" if not failure.meanwhile or only_reads(failure.meanwhile) else _code(failure.meanwhile)
 
 
-def bare(command: str) -> str:
-    """Return a command line without redirections, pipes to pagers, and a leading `cd`."""
-    parts = [part for part in _PARTS.split(_OUTPUT.sub("", command)) if not part.startswith("cd ")]
-    return " && ".join(filter(None, parts)).strip()
-
-
-def _runs_again(failure: Failure, *, by_flags: bool) -> bool:
-    """Return whether the command that worked includes the failed one; with `by_flags` its flags may differ."""
-    before, after = bare(failure.command), bare(failure.fixed_by)
-    if set(_PARTS.split(before)) <= set(_PARTS.split(after)):
-        return True
-    named = [[word for word in command.split() if not word.startswith("-")] for command in (before, after)]
-    return by_flags and named[0] == named[1]
-
-
-def _in_words(turn: Turn, error: ErrorSignature) -> str:
-    """Return the agent's sentence about its mend of an error; "" if there is none."""
-    names = {name.casefold() for name in error.names}
+def _in_words(
+    turn: Turn, error: ErrorSignature, form: re.Pattern[str], command: str = "", *, fewest: int = _FEWEST
+) -> str:
+    """Return the agent's sentence of this form about an error, or the command that failed; "" if there is none."""
+    names = {*(name.casefold() for name in error.names), *([f"`{command}`"] if command else [])}
     about = stems_of(error.message)
     best, score = "", 0
     for text in (*turn.said, turn.answer[:_READ]):
         for sentence in split(human_text(text)[:_READ]):
-            if len(sentence) > _LONGEST or not _ACTS.search(sentence):
+            if len(sentence) > _LONGEST or not form.search(sentence):
                 continue
             shared = len(stems_of(sentence) & about)
             named = any(name in sentence.casefold() for name in names)
-            if (named or shared >= _FEWEST) and shared + 2 * named > score:
+            if (named or shared >= fewest) and shared + 2 * named > score:
                 best, score = sentence, shared + 2 * named
     return one_line(best, _LONGEST)
 
@@ -154,7 +139,7 @@ def _tried(turn: Turn, failures: Sequence[Failure]) -> Iterator[str]:
     named = {bare(failure.command) for failure in failures}
     places = [index for index, run in enumerate(turn.runs) if run.failed and bare(run.command) in named]
     for run in turn.runs[places[0] : places[-1]] if places else ():
-        if not run.failed and not _is_look(run.command) and bare(run.command) not in named:
+        if not run.failed and not only_reads(run.command) and bare(run.command) not in named:
             yield _code(run.command)
 
 
@@ -165,10 +150,6 @@ def _commands(turn: Turn, failures: Sequence[Failure]) -> int:
     if failed is None or not last:
         return 0
     return next((by for by, run in enumerate(runs[failed:]) if not run.failed and run.command == last), 0)
-
-
-def _is_look(command: str) -> bool:
-    return all(_LOOKS.match(part) for part in _PARTS.split(bare(command)) if part)
 
 
 def _files(changed: Sequence[str], error: ErrorSignature) -> tuple[str, ...]:

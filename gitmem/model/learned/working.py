@@ -7,22 +7,37 @@ sizes of the buffers and the confidence that makes a hypothesis a decision are t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
+from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.compare import contradict, says_the_same
+from gitmem.model.learned.command import only_reads, runs_again
 from gitmem.model.learned.error import read_error
-from gitmem.model.learned.task import TaskStatus, TaskType, classify, follows_up
+from gitmem.model.learned.state import (
+    EndedTask,
+    ErrorSeen,
+    Hypothesis,
+    HypothesisStatus,
+    Snapshot,
+    Step,
+    Task,
+    TaskDecision,
+    ToolResult,
+    Touched,
+    WorkingMemory,
+)
+from gitmem.model.learned.task import TaskStatus, classify, follows_up
 from gitmem.model.message import one_line
 from gitmem.model.session.cues.cues import find_cues
-from gitmem.model.session.events import HookEvent, HookKind
+from gitmem.model.session.entries import relative_files
+from gitmem.model.session.events import GIVEN_UP, HookEvent, HookKind, steps_of_plan
+from gitmem.model.session.failure import told_error
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.model.session.turns import turn_key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 _Item = TypeVar("_Item")
 
@@ -34,143 +49,18 @@ _MAX_STEPS = 50
 _MAX_FILES = 100
 _MAX_SYMBOLS = 50
 _MAX_NOTES = 50  # hypotheses and decisions, each
+_MAX_EARLIER = 20  # tasks
+_AT_ERROR = 3  # changed files that an error names
+_DECIDED = "a decision"  # in place of the id of a hypothesis that became one
 _LINE = 300  # characters of a note
+_READERS = ("Read", "read", "read_file", "view")  # of Claude Code, OpenCode and pi, Gemini and Qwen, Copilot
+_PLANNED = "Implement the following plan:"  # begins the prompt of a plan that was accepted with a new context
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
-
-
-class HypothesisStatus(StrEnum):
-    """Whether a hypothesis was settled; a rejected one is not kept."""
-
-    OPEN = "open"
-    CONFIRMED = "confirmed"
-    REJECTED = "rejected"
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """The task at hand; `turn` is the key of the turn that began it."""
-
-    type: TaskType
-    description: str
-    status: TaskStatus
-    started: str
-    turn: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step of the plan, and whether it is `pending`, `in_progress` or `completed`."""
-
-    text: str
-    status: str = "pending"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """A tool call: the tool, its target, and whether it worked."""
-
-    at: str
-    tool: str
-    what: str
-    worked: bool
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorSeen:
-    """A failed call: the command, the error's type and message, and the call that then worked ("" if none yet)."""
-
-    at: str
-    command: str
-    type: str
-    message: str
-    mended_by: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class TouchedFile:
-    """A file that was read or changed, with its count and the last act."""
-
-    path: str
-    count: int
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
-    """A supposition with a confidence from 0 to 1, its evidence, and the ids of those it contradicts."""
-
-    id: str
-    text: str
-    confidence: float
-    evidence: tuple[str, ...] = ()
-    status: HypothesisStatus = HypothesisStatus.OPEN
-    conflicts: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """The context of a decision: files, symbols, and counts."""
-
-    files: tuple[str, ...]
-    symbols: tuple[str, ...]
-    hypotheses: int
-    decisions: int
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
-class TaskDecision:
-    """A decision with its reason, time and context."""
-
-    text: str
-    reason: str
-    at: str
-    context: Snapshot
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Counts over the session."""
-
-    prompts: int = 0
-    tools: int = 0
-    errors: int = 0
-    changes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class WorkingMemory:
-    """The state of a session. Times are RFC 3339; the newest item of a buffer is the last."""
-
-    session: str
-    started: str
-    task: Task | None = None
-    steps: tuple[Step, ...] = ()
-    results: tuple[ToolResult, ...] = ()
-    errors: tuple[ErrorSeen, ...] = ()
-    discoveries: tuple[str, ...] = ()
-    files: tuple[TouchedFile, ...] = ()
-    symbols: tuple[TouchedFile, ...] = ()
-    hypotheses: tuple[Hypothesis, ...] = ()
-    decisions: tuple[TaskDecision, ...] = ()
-    statistics: Statistics = field(default_factory=Statistics)
-
-    @property
-    def step(self) -> int:
-        """Return the number of completed steps."""
-        return sum(step.status == "completed" for step in self.steps)
-
-    @property
-    def pending(self) -> tuple[str, ...]:
-        """Return the open steps of the plan, then the failed commands to run again."""
-        steps = [step.text for step in self.steps if step.status != "completed"]
-        failed = [f"Run `{error.command}` again" for error in self.errors if error.command and not error.mended_by]
-        return tuple(dict.fromkeys((*steps, *failed)))
 
 
 def begin(event: HookEvent) -> WorkingMemory:
     """Return the working memory of a session that begins with this event."""
-    return WorkingMemory(event.session, event.at.isoformat())
+    return WorkingMemory(event.session, event.at.isoformat(), cwd=event.cwd)
 
 
 def working_of(events: Iterable[HookEvent]) -> list[WorkingMemory]:
@@ -197,11 +87,15 @@ def apply(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     return memory
 
 
-def start_task(memory: WorkingMemory, description: str, at: str, *, turn: str = "") -> WorkingMemory:
-    """Begin a task; plan, hypotheses, decisions and discoveries of the last one are dropped."""
+def start_task(memory: WorkingMemory, description: str, at: str) -> WorkingMemory:
+    """Begin a task in the newest turn; plan, decisions and discoveries of the last one are kept for its episode."""
     text = one_line(description, _LINE)
-    task = Task(classify(description), text, TaskStatus.ACTIVE, at, turn)
-    return replace(memory, task=task, steps=(), hypotheses=(), decisions=(), discoveries=())
+    task = Task(classify(description), text, TaskStatus.ACTIVE, at, memory.turn)
+    earlier = memory.earlier
+    if memory.task and (memory.steps or memory.decisions or memory.discoveries):
+        ended = EndedTask(memory.task, memory.steps, memory.discoveries, memory.decisions)
+        earlier = (*earlier, ended)[-_MAX_EARLIER:]
+    return replace(memory, task=task, steps=(), hypotheses=(), decisions=(), discoveries=(), earlier=earlier)
 
 
 def end_task(memory: WorkingMemory, status: TaskStatus) -> WorkingMemory:
@@ -211,7 +105,7 @@ def end_task(memory: WorkingMemory, status: TaskStatus) -> WorkingMemory:
 
 def set_plan(memory: WorkingMemory, steps: Sequence[Step]) -> WorkingMemory:
     """Replace the plan."""
-    return replace(memory, steps=tuple(Step(one_line(step.text, _LINE), step.status) for step in steps[:_MAX_STEPS]))
+    return replace(memory, steps=tuple(replace(step, text=one_line(step.text, _LINE)) for step in steps[:_MAX_STEPS]))
 
 
 def note(memory: WorkingMemory, text: str) -> WorkingMemory:
@@ -220,12 +114,25 @@ def note(memory: WorkingMemory, text: str) -> WorkingMemory:
 
 
 def fail(memory: WorkingMemory, output: str, at: str, *, command: str = "") -> WorkingMemory:
-    """Add an error: its type and message if the output has a known form, else the beginning of the output."""
+    """Add an error: its type and message if the output has a known form, else the beginning of the output.
+
+    The same error of the same command replaces the one before.
+    """
     read = read_error(output)
     kind, message = (read.type, read.message) if read else ("", output)
-    seen = ErrorSeen(at, command, kind, one_line(message, _LINE))
+    changed = tuple(file.path for file in memory.files if file.changes)[-_AT_ERROR:]
+    seen = ErrorSeen(at, command, kind, one_line(message, _LINE), files=changed)
+    same = (seen.command, seen.type, seen.message)
+    others = tuple(one for one in memory.errors if (one.command, one.type, one.message) != same)
     counts = replace(memory.statistics, errors=memory.statistics.errors + 1)
-    return replace(memory, errors=_pushed(memory.errors, [seen], MAX_ERRORS), statistics=counts)
+    return replace(memory, errors=_pushed(others, [seen], MAX_ERRORS), statistics=counts)
+
+
+def look_at_context(memory: WorkingMemory, tokens: int) -> WorkingMemory:
+    """Count by how many tokens the agent's context grew since the last look; after a compaction it is smaller."""
+    counts = memory.statistics
+    more = max(tokens - counts.context, 0) if counts.context else 0
+    return replace(memory, statistics=replace(counts, tokens=counts.tokens + more, context=tokens))
 
 
 def decide(memory: WorkingMemory, text: str, at: str, reason: str = "") -> WorkingMemory:
@@ -263,6 +170,8 @@ def settle(
 ) -> WorkingMemory:
     """Settle a hypothesis: a confirmed one of at least `CONFIRMED` becomes a decision, a rejected one goes.
 
+    Those that contradict it then contradict a decision, or nothing.
+
     Raises:
         KeyError: there is no hypothesis of this id.
 
@@ -271,88 +180,116 @@ def settle(
     if known is None:
         raise KeyError(identifier)
     changed = replace(known, status=status, confidence=known.confidence if confidence is None else confidence)
-    others = tuple(
-        replace(one, conflicts=tuple(rival for rival in one.conflicts if rival != identifier)) if gone else one
+    decided = status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED
+    if not decided and status is not HypothesisStatus.REJECTED:
+        return replace(memory, hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+    now = (_DECIDED,) if decided else ()
+    others = (
+        replace(one, conflicts=(*(rival for rival in one.conflicts if rival != identifier), *now))
+        if identifier in one.conflicts
+        else one
         for one in memory.hypotheses
-        for gone in (identifier in one.conflicts and status is HypothesisStatus.REJECTED,)
         if one is not known
     )
-    if status is HypothesisStatus.REJECTED:
-        return replace(memory, hypotheses=others)
-    if status is HypothesisStatus.CONFIRMED and changed.confidence >= CONFIRMED:
-        return decide(replace(memory, hypotheses=others), changed.text, at, "; ".join(changed.evidence))
-    return replace(memory, hypotheses=tuple(changed if one is known else one for one in memory.hypotheses))
+    memory = replace(memory, hypotheses=tuple(others))
+    return decide(memory, changed.text, at, "; ".join(changed.evidence)) if decided else memory
 
 
 def _after_prompt(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     prompt = human_text(event.text)
-    counted = replace(memory, statistics=replace(memory.statistics, prompts=memory.statistics.prompts + 1))
+    counts = replace(memory.statistics, prompts=memory.statistics.prompts + 1)
+    memory = replace(memory, statistics=counts, turn=turn_key(event), cwd=memory.cwd or event.cwd)
     if not prompt or is_trivial(prompt):
-        return counted
-    goes_on = counted.task is not None and counted.task.status is TaskStatus.ACTIVE and follows_up(prompt)
-    return counted if goes_on else start_task(counted, prompt, event.at.isoformat(), turn=turn_key(event))
+        return memory
+    if memory.task is not None and memory.task.status is TaskStatus.ACTIVE and follows_up(prompt):
+        return memory
+    started = start_task(memory, prompt, event.at.isoformat())
+    plan = steps_of_plan(prompt) if prompt.startswith(_PLANNED) else ()
+    return set_plan(started, [Step(*step) for step in plan])
 
 
 def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    result = ToolResult(event.at.isoformat(), event.tool, _what(event), worked=True)
-    counts = replace(
-        memory.statistics,
-        tools=memory.statistics.tools + 1,
-        changes=memory.statistics.changes + bool(event.files),
-    )
+    result = ToolResult(event.at.isoformat(), event.tool, _what(memory, event), worked=True)
+    counts = memory.statistics
+    edits = bool(event.files)
+    counts = replace(counts, tools=counts.tools + 1, proposed=counts.proposed + edits, changes=counts.changes + edits)
     files = memory.files
-    for path in event.files:
-        files = _touched(files, path, "changed", _MAX_FILES)
-    if event.target and not event.files and event.tool == "Read":
-        files = _touched(files, event.target, "read", _MAX_FILES)
+    for path in relative_files(event.files, (memory.cwd,)):
+        files = _touched(files, path, "changed", event, _MAX_FILES)
+    if event.target and not event.files and event.tool in _READERS:
+        for path in relative_files((event.target,), (memory.cwd,)):
+            files = _touched(files, path, "read", event, _MAX_FILES)
     memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), files=files, statistics=counts)
     if event.command:
-        mended = (not error.mended_by and error.command == result.what for error in memory.errors)
-        errors = zip(memory.errors, mended, strict=True)
-        memory = replace(
-            memory, errors=tuple(replace(one, mended_by=result.what) if now else one for one, now in errors)
+        errors = (
+            replace(one, mended_by=result.what) if not one.mended_by and _mends(one.command, result.what) else one
+            for one in memory.errors
         )
-    return _with_steps(memory, event)
+        memory = replace(memory, errors=tuple(errors))
+    return memory if event.agent else _with_steps(memory, event)
+
+
+def _mends(failed: str, worked: str) -> bool:
+    """Return whether a command that worked shows that a failed one works now; of a pipe only the end is known."""
+    return failed == worked or (bool(failed) and "|" not in worked and runs_again(failed, worked, by_flags=True))
 
 
 def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    """Return the memory with the plan that a tool wrote down: all of it, one more step, or the status of a step."""
+    """Return the memory with the plan that a tool wrote down: all of it, one more step, or a change of a step."""
     steps = [Step(*step) for step in event.steps]
     if not steps:
         return memory
-    if event.tool == "TaskCreate":
-        return set_plan(memory, [*memory.steps, *steps])
+    if event.tool == "TaskCreate":  # a plan step by step replaces one that was written at once
+        known = [step for step in memory.steps if step.key]
+        return set_plan(memory, [*known, *(replace(step, key=step.key or str(len(known) + 1)) for step in steps)])
     if event.tool == "TaskUpdate":
-        changed = {step.text: step.status for step in steps}
-        numbered = enumerate(memory.steps, 1)
-        return set_plan(memory, [Step(step.text, changed.get(f"#{number}", step.status)) for number, step in numbered])
+        [change] = steps
+        changed = (
+            replace(step, text=change.text or step.text, status=change.status or step.status)
+            if step.key == change.key
+            else step
+            for step in memory.steps
+        )
+        return set_plan(memory, [step for step in changed if step.status not in GIVEN_UP])
     return set_plan(memory, steps)
 
 
 def _after_failure(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    result = ToolResult(event.at.isoformat(), event.tool, _what(event), worked=False)
-    counts = replace(memory.statistics, tools=memory.statistics.tools + 1)
+    what = _what(memory, event)
+    result = ToolResult(event.at.isoformat(), event.tool, what, worked=False)
+    counts = memory.statistics
+    counts = replace(counts, tools=counts.tools + 1, proposed=counts.proposed + bool(event.files))
     memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), statistics=counts)
-    return fail(memory, event.text, event.at.isoformat(), command=_what(event))
+    # What the person or the host refused is no error, nor that a search found nothing. Of another tool than a command
+    # nothing tells later whether it works.
+    if not event.command or not told_error(event.text) or only_reads(event.command):
+        return memory
+    return fail(memory, event.text, event.at.isoformat(), command=what)
 
 
 def _after_answer(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
-    stated = [one_line(cue.text, _LINE) for cue in find_cues(event.text)]
+    cues = find_cues(event.text)
+    for cue in cues:
+        if cue.type is MemoryType.DECISION:
+            memory = decide(memory, cue.text, event.at.isoformat())
+    stated = [one_line(cue.text, _LINE) for cue in cues if cue.type is not MemoryType.DECISION]
     symbols = memory.symbols
     for name in dict.fromkeys(match[1] for match in _SYMBOL.finditer(event.text)):
-        symbols = _touched(symbols, name, "named", _MAX_SYMBOLS)
+        symbols = _touched(symbols, name, "named", event, _MAX_SYMBOLS)
     return replace(memory, discoveries=_pushed(memory.discoveries, stated, MAX_DISCOVERIES), symbols=symbols)
 
 
-def _what(event: HookEvent) -> str:
-    return one_line(event.command or event.target or ", ".join(event.files), _LINE)
+def _what(memory: WorkingMemory, event: HookEvent) -> str:
+    named = relative_files(event.files or (event.target,), (memory.cwd,))
+    return one_line(event.command or ", ".join(named), _LINE)
 
 
-def _touched(known: tuple[TouchedFile, ...], path: str, state: str, most: int) -> tuple[TouchedFile, ...]:
-    """Count a file once more, as the one that was touched last."""
-    before = next((one for one in known if one.path == path), None)
-    now = TouchedFile(path, (before.count if before else 0) + 1, state)
-    return (*(one for one in known if one is not before), now)[-most:]
+def _touched(known: tuple[Touched, ...], path: str, state: str, event: HookEvent, most: int) -> tuple[Touched, ...]:
+    """Count a file or a symbol once more, as the one that was touched last."""
+    before = next((one for one in known if one.path == path), None) or Touched(path, 0, "")
+    changes = before.changes + (state == "changed")
+    now = Touched(path, before.count + 1, state, before.state, event.at.isoformat(), changes)
+    return (*(one for one in known if one.path != path), now)[-most:]
 
 
 def _pushed(buffer: tuple[_Item, ...], items: Sequence[_Item], most: int) -> tuple[_Item, ...]:

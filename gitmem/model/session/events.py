@@ -6,6 +6,7 @@ a field of the wrong type counts as missing, and texts are bounded.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 from gitmem.values import Value
@@ -21,9 +22,26 @@ _MAX_NAME = 1_000  # characters of an id or a path
 _EDITORS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch")
 _PATH_KEYS = ("file_path", "notebook_path", "path")
 _TARGETS = (*_PATH_KEYS, "url", "pattern", "query", "description")
-_PLANS = {"TodoWrite": "todos", "update_plan": "plan"}  # tools of Claude Code and Codex
+# Tools that write a whole plan down, and its place in their input: of Claude Code, Codex, OpenCode, Qwen and Gemini.
+_PLANS = {
+    "TodoWrite": "todos",
+    "update_plan": "plan",
+    "todowrite": "todos",
+    "todo_write": "todos",
+    "write_todos": "todos",
+}
+_APPROVED = "ExitPlanMode"  # Claude Code's tool at whose end a person accepted a plan
 _STATES = ("pending", "in_progress", "completed")
+GIVEN_UP = ("cancelled", "deleted")  # of OpenCode and Gemini, Claude Code
 _MAX_STEPS = 50
+# Lines of a plan that begin a step, the surest form first: a box to tick, a numbered heading, a number, a dash.
+_STEPS = (
+    r"^[-*] \[(?P<done>[ xX])\] +(?P<text>.+)",
+    r"^#{1,6} +(?:\*\*)?(?:(?:step|phase|task|단계) *)?[0-9]{1,2}(?:단계)?[.):\u2014-]? +(?P<text>.+)",
+    r"^(?:\*\*)?[0-9]{1,2}[.)] +(?P<text>.+)",
+    r"^[-*] +(?P<text>.+)",
+)
+_CODE = r"(?ms)^[ \t]*```.*?(?:^[ \t]*```|\Z)"
 _PATCH_LINES = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ")
 
 
@@ -49,8 +67,7 @@ class HookEvent(Value):
     `turn` is the host's id of the turn ("" if it has none); `text` is the prompt, the last answer, the error, the
     source of a start or the reason of an end; `command` is the command that a tool ran, `target` another argument (a
     file it read, an address), and `files` are the files it changed; `agent` is the subagent ("" for the main one);
-    `source` is the name of the event in the spool; `steps` are the steps of a plan with their statuses (`pending`,
-    `in_progress`, `completed`).
+    `source` is the name of the event in the spool; `steps` are those that a tool wrote down (`plan_steps`).
     """
 
     kind: HookKind
@@ -68,7 +85,7 @@ class HookEvent(Value):
     files: tuple[str, ...] = ()
     agent: str = ""
     source: str = ""
-    steps: tuple[tuple[str, str], ...] = ()
+    steps: tuple[tuple[str, str, str], ...] = ()
 
 
 _TEXT_OF = {
@@ -119,7 +136,7 @@ def parse_payload(payload: Mapping[str, object], at: datetime, host: str) -> Hoo
         target=target_of(tool_input),
         files=changed_files(tool, tool_input),
         agent=_string(payload, "agent_id", _MAX_NAME),
-        steps=plan_steps(tool, tool_input),
+        steps=plan_steps(tool, tool_input, payload.get("tool_response")),
     )
 
 
@@ -141,29 +158,63 @@ def changed_files(tool: str, tool_input: Mapping[str, object]) -> tuple[str, ...
     return tuple(dict.fromkeys(name for name in named if name))
 
 
-def plan_steps(tool: str, tool_input: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
-    """Return the steps that a call writes down, each with its status; () for other tools.
+def plan_steps(tool: str, tool_input: Mapping[str, object], result: object = None) -> tuple[tuple[str, str, str], ...]:
+    """Return the steps that a call writes down: text, status, and the host's key of the step; () for other tools.
 
-    `TodoWrite` and `update_plan` give the whole plan, `TaskCreate` one more step, and `TaskUpdate` the status of the
-    step with this number (`#3`).
+    Most tools give the whole plan, `TaskCreate` one more step. `TaskUpdate` gives what changes in the step of its key:
+    "" for what stays, one of `GIVEN_UP` for a step that goes. `result` is the call's result, as the host tells it.
     """
     if tool == "TaskCreate":
-        return _steps([tool_input], "subject")
+        created = _key_of(result)
+        return tuple((text, status, created) for text, status, _ in _steps([tool_input], "subject"))
     if tool == "TaskUpdate":
-        number = f"#{_string(tool_input, 'taskId', _MAX_NAME)}"
-        return tuple((number, status) for _, status in _steps([{**tool_input, "subject": number}], "subject"))
-    return _steps(tool_input.get(_PLANS.get(tool, "")), "content", "step")
+        status, text = _string(tool_input, "status", _MAX_NAME), _string(tool_input, "subject", MAX_DETAIL)
+        status, key = status if status in {*_STATES, *GIVEN_UP} else "", _string(tool_input, "taskId", _MAX_NAME)
+        return ((text, status, key),) if key and (text or status) else ()
+    if tool == _APPROVED:
+        told = result.get("plan") if isinstance(result, dict) else result
+        plan = _string(tool_input, "plan") or (told if isinstance(told, str) else "")
+        return steps_of_plan(plan.rpartition("Approved Plan")[2])
+    given = tool_input.get(_PLANS.get(tool, ""))
+    return steps_of_plan(given) if isinstance(given, str) else _steps(given, "content", "step", "description")
 
 
-def _steps(given: object, *names: str) -> tuple[tuple[str, str], ...]:
+def steps_of_plan(plan: str) -> tuple[tuple[str, str, str], ...]:
+    """Return the steps of a plan in markdown: its ticked lines, else its numbered headings, numbers or dashes.
+
+    A form counts that begins two lines, dashes only in a plan without headings; code is skipped.
+    """
+    lines = re.sub(_CODE, "", plan[:MAX_TEXT]).splitlines()
+    headed = any(line.startswith("#") for line in lines)
+    for form in _STEPS[:-1] if headed else _STEPS:
+        found = [match for line in lines if (match := re.match(form, line[:MAX_DETAIL], re.IGNORECASE))]
+        if len(found) > 1:
+            done = (match.groupdict().get("done") for match in found)
+            texts = (match["text"].replace("**", "").strip(" -:\u2014") for match in found)
+            told = zip(texts, done, strict=True)
+            return tuple((text, _STATES[2 * (one in {"x", "X"})], "") for text, one in told)[:_MAX_STEPS]
+    return ()
+
+
+def _key_of(result: object) -> str:
+    """Return the host's key of a step that was created: in an object, or in a sentence ("Task #3 created …")."""
+    task = result.get("task") if isinstance(result, dict) else None
+    if isinstance(task, dict):
+        return str(task.get("id", ""))[:_MAX_NAME]
+    said = re.match(r"Task #(\w{1,40}) created", result) if isinstance(result, str) else None
+    return said[1] if said else ""
+
+
+def _steps(given: object, *names: str) -> tuple[tuple[str, str, str], ...]:
     listed = given[:_MAX_STEPS] if isinstance(given, list) else []
     found = []
     for step in listed:
         if isinstance(step, dict):
             text = next(filter(None, (_string(step, name, MAX_DETAIL) for name in names)), "")
             status = _string(step, "status")
-            found.append((text, status if status in _STATES else "pending"))
-    return tuple((text, status) for text, status in found if text)
+            if text and status not in GIVEN_UP:
+                found.append((text, status if status in _STATES else "pending", ""))
+    return tuple(found)
 
 
 def _string(payload: Mapping[str, object], key: str, limit: int = MAX_TEXT) -> str:

@@ -63,7 +63,7 @@ def _tool(call: Record, result: Record, turn: str, zone: tzinfo | None, host: st
         command=command[:MAX_DETAIL] if isinstance(command, str) else "",
         target=target_of(given),
         files=changed_files(call.tool, given),
-        steps=plan_steps(call.tool, given),
+        steps=plan_steps(call.tool, given, result.text),
         agent="sidechain" if call.sidechain else "",
     )
 

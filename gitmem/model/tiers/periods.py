@@ -5,8 +5,7 @@ Tested through `tests/model/tiers/test_consolidation.py`.
 
 from __future__ import annotations
 
-from datetime import date, timedelta
-
+from gitmem.machine.moment import date, timedelta
 from gitmem.model.paths import monthly_path, weekly_path
 
 

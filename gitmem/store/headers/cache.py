@@ -46,7 +46,7 @@ class Header(Value):
     @property
     def key(self) -> tuple[str, ...]:
         """The strings that documents are selected and sorted by; without tabs and line breaks."""
-        return tuple(self.line.split("\t")[2:-1])
+        return tuple(self.line.rpartition("\t")[0].split("\t")[2:])
 
     def load(self) -> list[Any]:
         """Return the values that the `Parse` function returned, lists as tuples."""
@@ -56,7 +56,7 @@ class Header(Value):
     def is_current(self, root: str) -> bool:
         """Return whether the file has the time and size it had when it was parsed."""
         try:
-            return self.line.startswith(_stamp(os.lstat(os.path.join(root, self.path))))
+            return self.line.startswith(_stamp(os.lstat(f"{root}/{self.path}")))
         except OSError:
             return False
 
@@ -119,7 +119,7 @@ def read_headers(
 def _headers(lines: Mapping[str, str], longest: int) -> list[Header]:
     """Return the headers in lines of the cache, by path."""
     return [
-        Header(path, line) for path, line in lines.items() if len(line) <= longest and not line.endswith(_NO_HEADER_END)
+        Header._make(item) for item in lines.items() if len(item[1]) <= longest and not item[1].endswith(_NO_HEADER_END)
     ]
 
 
@@ -160,16 +160,17 @@ def _documents(root: str, folder: str, known: Mapping[str, str], most: int) -> I
                 yield from _documents(root, path, known, most)
 
 
-def _paths(root: str, folder: str, most: int) -> Iterator[str]:
-    """Yield the paths in a folder and the folders in it, at most `most` + 1 of each, as far as they can be listed."""
+def _paths(root: str, folder: str, most: int) -> list[str]:
+    """Return the paths in a folder and the folders in it, at most `most` + 1 of each, as far as they can be listed."""
+    paths: list[str] = []
     with contextlib.suppress(OSError, GitmemError):
         with enter(root, folder.split("/")) as opened, opened.scan() as entries:
             names = [entry.name for entry in islice(entries, most + 1)]
+        if "/" in folder:
+            return [f"{folder}/{name}" for name in names]
         for name in names:
-            if name.endswith(_SUFFIX) or "/" in folder:
-                yield f"{folder}/{name}"
-            else:
-                yield from _paths(root, f"{folder}/{name}", most)
+            paths += [f"{folder}/{name}"] if name.endswith(_SUFFIX) else _paths(root, f"{folder}/{name}", most)
+    return paths
 
 
 def _load(cache: str, most: int) -> Mapping[str, str] | None:

@@ -73,9 +73,9 @@ def check_spool(store: Store) -> Iterator[Finding]:
         since = store.context.clock().timestamp() - _arrival(waiting[0])
         level = Level.WARNING if since > _PATIENCE else Level.NOTE
         message = f"{count(len(waiting), 'event')} not committed yet, the oldest for {age(since)}."
-        yield Finding("spool", level, message, "Any gitmem command commits them, or says why it cannot.")
+        yield Finding("waiting", level, message, "Any gitmem command commits them, or says why it cannot.")
     else:
-        yield Finding("spool", Level.OK, "Nothing waits to be committed.")
+        yield Finding("waiting", Level.OK, "Nothing waits to be committed.")
     if aside:
         folder = os.path.join((store.spool if store.spool.aside() else hooks).folder, "aside")
         message = f"{count(len(aside), 'event')} could not be parsed and is kept in {folder}."

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _SAVES = ("save", "turn", "extract")  # of gitmem.model.message.Op
 _OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.model.message.Trailer
+HISTORY = "history"  # the check that finds a history which git cannot read
 _RECENT = 50  # commits to search first for a save and for a session
 
 
@@ -88,7 +89,8 @@ class StatusReader:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        store, tip = self._store, _tip(self._store)
+        store = self._store
+        self._tip = tip = _tip(store)
         self._look = self._open.enter_context(store.files.look(tip))
         self._look.start()
         from gitmem.git.history.commits import EarlyLog
@@ -112,7 +114,7 @@ class StatusReader:
         contradictions = _contradictions(store, names)
         edited = _edited(self._look.edited)
         attention, review = _attention(store, names if edited is None else edited)
-        recent = _recent(self._log)
+        recent, damage = _recent(self._log, self._tip)
         return StoreStatus(
             store=store.root,
             branch=_branch(store),
@@ -130,7 +132,7 @@ class StatusReader:
             remotes=_remotes(store) if recent else (),
             review=review,
             contradictions=contradictions,
-            attention=attention,
+            attention=(*damage, *attention),
             knows=_known(names, memory),
             bytes=bytes_below(store.root) + (0 if store.own_repository else bytes_below(store.private)),
         )
@@ -174,14 +176,17 @@ def _branch(store: Store) -> str:
         return output.decode("utf-8", "replace").strip() or "none"
 
 
-def _recent(log: EarlyLog) -> Sequence[Commit]:
-    """Return the newest commits; none of a branch without a commit."""
+def _recent(log: EarlyLog, tip: str) -> tuple[Sequence[Commit], tuple[Finding, ...]]:
+    """Return the newest commits, none of a branch without a commit, and a finding if git cannot read them."""
     from gitmem.errors import GitFailedError
+    from gitmem.store.upkeep.findings import Finding, Level
 
     try:
-        return log.commits()
-    except GitFailedError:
-        return ()
+        return log.commits(), ()
+    except GitFailedError as error:
+        remedy = "Stop saving, and copy the folder. 'gitmem doctor' names what is damaged."
+        damage = Finding(HISTORY, Level.PROBLEM, "Git cannot read the history.", remedy, (error.message,))
+        return (), (damage,) if tip else ()
 
 
 def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:

@@ -29,7 +29,7 @@ def keep_days(store: Store) -> None:
     tip, folder = store.tip, os.path.join(store.private, FOLDER)
     if tip is None:
         return
-    names = {name for name in _listed(folder) if NAME.fullmatch(name)}
+    names = {name for name in _listed(folder) if re.fullmatch(NAME, name)}
     done, _, count = _read_done(folder).partition(" ")
     if done and count == str(len(names)) and (done == tip or not _changed_since(store, done, tip)):
         if done != tip:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
 FOLDER = "days"
-NAME = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9a-f]{40,64})\.md")
+NAME = r"([0-9]{4}-[0-9]{2}-[0-9]{2})\.([0-9a-f]{40,64})\.md"
 
 
 class KeptDay(Value):
@@ -47,14 +47,13 @@ def kept_days(private: str, there: Collection[str]) -> list[KeptDay]:
         names = sorted(os.listdir(os.path.join(private, FOLDER)))
     except OSError:
         return []
-    found = [KeptDay(match[1], match[2]) for name in names if (match := NAME.fullmatch(name))]
+    found = [KeptDay(match[1], match[2]) for name in names if (match := re.fullmatch(NAME, name))]
     return [one for one in found if is_told(one.day, there)] if found else []
 
 
 def is_told(day: str, there: Collection[str]) -> bool:
     """Return whether the document of a day's week or month is there."""
-    from datetime import date
-
+    from gitmem.machine.moment import date
     from gitmem.model.tiers.periods import holders_of
 
     try:
@@ -72,8 +71,7 @@ def drop_days(private: str) -> None:
 
 def week_name(day: str) -> str:
     """Return the ISO week of a day, `YYYY-Www`."""
-    from datetime import date
-
+    from gitmem.machine.moment import date
     from gitmem.model.tiers.periods import week_of
 
     return week_of(date.fromisoformat(day))

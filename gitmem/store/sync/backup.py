@@ -13,7 +13,8 @@ import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitFailedError, NotFoundError, NotSavedError, UsageError
+from gitmem.errors import GitFailedError, GitmemError, NotFoundError, NotSavedError, UsageError
+from gitmem.git.objects.treediff import read_tree
 from gitmem.git.refs import read_refs
 from gitmem.git.remote import Connection, Remote
 from gitmem.git.upkeep.bundle import is_bundle, write_bundle
@@ -27,6 +28,8 @@ from gitmem.store.transaction.transact import transact
 from gitmem.store.upkeep.refs import REF
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gitmem.machine.context import Context
     from gitmem.store.setup.init import Place
     from gitmem.store.store import Store
@@ -34,18 +37,29 @@ if TYPE_CHECKING:
     from gitmem.store.sync.retry import Options
 
 _FULL = "No space left"  # git of a full disk, before what it says of its own failure
+RECORDS = {
+    "sessions": "sessions/",
+    "facts": "facts/",
+    "episodes": "episodes/",
+    "patterns": "patterns/bugs/",
+    "knowledge": "patterns/project/",
+}
 SETTINGS_SUFFIX = ".settings.yaml"  # of the file beside a backup with the person's settings
 
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """A backup: its file and size in bytes, the commits of memory and transcripts, the copy of the settings; or ""."""
+    """A backup: its file and size in bytes, the commits of memory and transcripts, the copy of the settings; or "".
+
+    `records` are the numbers of its documents, by the names of `RECORDS`.
+    """
 
     file: str
     bytes: int
     commit: str
     transcripts: str
     settings: str
+    records: Mapping[str, int]
 
 
 def is_backup(address: str) -> bool:
@@ -82,14 +96,18 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
         for path in made:
             _write_through(path)
         os.replace(unfinished, file)
-    except (OSError, GitFailedError) as error:
+    except (OSError, GitmemError) as error:
         for path in made:
             with contextlib.suppress(OSError):
                 os.unlink(path)
+        if not isinstance(error, OSError | GitFailedError):
+            raise
         raise NotSavedError(
             f"{file} could not be written: {_reason(error)}.", "Name a file in a folder with room that can be written."
         ) from error
-    return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), settings)
+    paths = read_tree(git, held[branch])
+    records = {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
+    return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), settings, records)
 
 
 def _write_through(path: str) -> None:

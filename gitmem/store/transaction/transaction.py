@@ -50,6 +50,7 @@ class Transaction:
         self.now = now
         self.notices: list[str] = []
         self.drafts: list[Draft] = []
+        self.planned = 0  # bytes of the files in all drafts, which memory holds until they are written
         self._writer = writer
         self._work_tree = work_tree
         self._machine = machine
@@ -142,6 +143,7 @@ class Transaction:
         if changed:
             message = message._replace(trailers=(*message.trailers, (Trailer.MACHINE.value, self._machine)))
             self.drafts.append(Draft(self._clean(message), changed, when or self.now))
+            self.planned += sum(len(content or b"") for content in changed.values())
         return bool(changed)
 
     def commits(self, identity: Identity = GITMEM) -> Iterator[NewCommit]:

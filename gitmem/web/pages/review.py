@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import GitmemError
 from gitmem.memory.facts.edit import read_fact
-from gitmem.memory.summaries.offline import pending_archives
+from gitmem.memory.summaries.archives import pending_archives
 from gitmem.store.review.pairs import authors_of, waiting_pairs
 from gitmem.store.review.purges import preview_purge, waiting_purges
 from gitmem.store.review.take import sides_of

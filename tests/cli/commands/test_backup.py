@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import ExitCode
+from gitmem.git.upkeep import bundle
 from tests.as_root import root_needed, small_disk
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
     from tests.cli.commands.project import Desk
     from tests.conftest import RunsGit
@@ -18,10 +21,30 @@ def test_a_backup_is_a_bundle_with_all_commits(desk: Desk, tmp_path: Path, bare_
     desk.run("save", "기억 🎉", "--type", "decision")
     done = desk.run("backup", str(tmp_path / "my backup.bundle"), "--json").json
     assert done["commit"] == bare_git(desk.store, "rev-parse", "HEAD")
+    assert done["records"] == {"sessions": 0, "facts": 1, "episodes": 0, "patterns": 0, "knowledge": 0}
     assert done["bytes"] == (tmp_path / "my backup.bundle").stat().st_size
     bare_git(tmp_path, "clone", "-q", "-b", "gitmem", str(tmp_path / "my backup.bundle"), "cloned")
     assert "기억 🎉" in (tmp_path / "cloned" / "memory.md").read_text("utf-8")
     assert [path.name for path in tmp_path.iterdir() if "tmp" in path.name or "gitmem-backup" in path.name] == []
+
+
+def test_a_save_during_a_backup_does_not_fail_it(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    desk.run("save", "one")
+    exactly, looks = bundle._exactly, []
+
+    def saved_meanwhile(*arguments: Any) -> Any:
+        looks.append(exactly(*arguments))
+        if len(looks) == 1:
+            desk.run("save", "two")
+        return looks[-1]
+
+    monkeypatch.setattr(bundle, "_exactly", saved_meanwhile)
+    done = desk.run("backup", str(tmp_path / "b"), "--json").json
+    assert done["commit"] in looks[1].values()
+    monkeypatch.setattr(bundle, "_read_back", lambda *_: {})
+    failed = desk.ran("backup", str(tmp_path / "c"))
+    assert "does not hold what it should" in failed.err
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("c")] == []
 
 
 def test_edits_by_hand_are_in_it(desk: Desk, tmp_path: Path, bare_git: RunsGit):

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from gitmem.cli.door import real_door
+from gitmem.errors import ExitCode
 from gitmem.model.learned.episode_file import parse_episode, render_episode
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
@@ -30,3 +31,21 @@ def test_episodes_are_listed_shown_and_judged(gitmem, tmp_path):
     assert judged["usefulness"] == 0.455
     assert judged["commit"]
     assert gitmem("episodes", "show", "e0")[0] == 9
+
+
+def test_episodes_are_found_by_what_they_were_about(gitmem, tmp_path):
+    store = Store(str(tmp_path / ".gitmem"), real_door().context())
+    ended(store, "Fix the parser of CRLF", files=("src/parser.py",), answer="Changed the parser to read CRLF ends.")
+    for arguments in (["parser"], ["--file", "parser.py"], ["--type", "bug_fix"], ["CRLF", "--outcome", "success"]):
+        [found] = json.loads(gitmem("episodes", "find", *arguments, "--json")[1])
+        assert found["files"] == ["src/parser.py"]
+        assert (found["score"] > 0, found["likeness"]) == (True, 0)
+    for arguments in (["parser", "--type", "docs"], ["--file", "arser.py"], ["--outcome", "failed"]):
+        code, out, err = gitmem("episodes", "find", *arguments)
+        assert (code, out) == (0, "")
+        assert "No episode matches." in err
+    assert gitmem("episodes", "find")[0] == ExitCode.USAGE
+    log = tmp_path / "build.log"
+    log.write_text("Nothing of the kind", "utf-8")
+    assert json.loads(gitmem("episodes", "find", "--error", str(log), "--json")[1]) == []
+    assert gitmem("episodes", "find", "--error", "missing.log")[0] == ExitCode.NOT_FOUND

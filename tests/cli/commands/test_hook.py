@@ -58,9 +58,9 @@ class Host:
             stderr=subprocess.PIPE,
         )
 
-    def run(self, *args: str, stdin: bytes = b"", cwd: Path | None = None) -> str:
+    def run(self, *args: str, stdin: bytes = b"", cwd: Path | None = None, seconds: int = 100) -> str:
         process = self.start(*args, cwd=cwd)
-        out, err = process.communicate(stdin, timeout=100)
+        out, err = process.communicate(stdin, timeout=seconds)
         assert process.returncode == 0, (args, err.decode())
         assert b"Traceback" not in err + out
         return out.decode()
@@ -672,7 +672,7 @@ def test_a_large_transcript_in_little_memory(host, tmp_path, kind):
     kilobytes = int(said.split()[-1]) // (1024 if sys.platform == "darwin" else 1)
     assert 10 * 1024 < kilobytes < 200 * 1024
     assert "the last question of all" in host.entries("request")
-    assert json.loads(host.run("replay", "--json", str(path)))["saved"] == 0
+    assert json.loads(host.run("replay", "--json", str(path), seconds=600))["saved"] == 0
 
 
 SLOW = """

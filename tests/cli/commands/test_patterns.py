@@ -29,7 +29,7 @@ def test_errors_are_listed_and_shown(gitmem, pattern):
     assert gitmem("patterns") == gitmem("patterns", "list") == (0, row, "")
     shown = gitmem("patterns", "show", pattern[:4])[1]
     assert "Seen in 1 exchange, last on 2026-10-02." in shown
-    assert "`uv sync`\n  worked in 1 of 1: x" in shown
+    assert "`uv sync`\n  worked in 1 of 1 when pytest failed: x" in shown
     assert gitmem("show", pattern)[1] == shown
     value = json.loads(gitmem("patterns", "show", pattern, "--json")[1])
     assert (value["related"], value["mended_in"]) == ([], None)

@@ -48,7 +48,9 @@ def test_a_clone_of_a_backup_is_a_restore(first: Path, remote: Path, tmp_path: P
     assert "after the clone" in run_in(first, "show").out
 
 
-def test_a_store_takes_what_it_lacks(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):
+def test_a_store_takes_what_it_lacks_and_syncs(
+    first: Path, remote: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit
+):
     run_in(first, "save", "said before the backup")
     run_in(first, "backup", str(tmp_path / "b"))
     (tmp_path / "other").mkdir()
@@ -60,6 +62,10 @@ def test_a_store_takes_what_it_lacks(first: Path, tmp_path: Path, run_in: Callab
     assert "said before the backup" in shown
     assert "nothing new" in run_in(tmp_path / "other", "restore", str(tmp_path / "b")).out
     assert "_once" not in bare_git(tmp_path / "other" / ".gitmem", "for-each-ref")
+    run_in(tmp_path / "other", "remote", "add", str(remote))
+    run_in(tmp_path / "other", "sync")
+    run_in(first, "sync")
+    assert "of the other" in run_in(first, "show").out
 
 
 def test_transcripts_come_if_they_are_in_it(first: Path, tmp_path: Path, run_in: Callable[..., Ran], bare_git: RunsGit):

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.cli.commands.stats import _weeks
+from gitmem.machine.context import Context
+from gitmem.memory.guide.given import Came, Given, record, record_came
+from gitmem.memory.learned.counts import add_told
+from gitmem.model.learned.episode import Episode
+from gitmem.model.learned.episode_file import episode_path, render_episode
+from gitmem.model.learned.task import TaskType
+from gitmem.model.session.outcome import Outcome
+from gitmem.store.store import Store
 
 if TYPE_CHECKING:
     from tests.cli.commands.project import Desk
@@ -31,6 +40,25 @@ def test_it_counts_what_is_held_learned_and_told(desk: Desk):
     shown = desk.run("stats").out
     assert "  searches                   1 of 2 (50%)" in shown
     assert "nothing yet: this is counted when a session is over" in shown
+
+
+def test_it_says_how_told_turns_ended_and_what_was_told_most(desk: Desk):
+    at = datetime.now(UTC).replace(microsecond=0)
+    store = Store(str(desk.store), Context({}, str(desk.store), "desk", lambda: at))
+    ids = [f"e{number}4f7k2m9q0" for number in range(2)]
+    for one in ids:
+        path = desk.store / episode_path(one, at)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(
+            render_episode(Episode(one, "s", "h", at, at, TaskType.TEST, f"Mend {one}", Outcome.SUCCESS, ()))
+        )
+    record(store.private, Given(at, "s-1", "guide", (ids[0],), 40))
+    add_told(store, {ids[0]: {at.isoformat(): 0.5}}, "Count")
+    record_came(store.private, Came(at, "s-1", {"guide": 1}, {}, 4, 3))
+    shown = desk.run("stats").out
+    assert "Success of turns that were told something\n  guidance                 50% in 1 turn\n" in shown
+    assert "  mends                      3 of 4 told ones: the error was gone afterwards\n" in shown
+    assert f"Tasks told most\n  {ids[0]:<18}    1 time  Mend {ids[0]}\n" in shown
 
 
 def test_what_a_person_reads_at_a_terminal_costs_no_tokens(desk: Desk):

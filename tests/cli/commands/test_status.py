@@ -3,8 +3,11 @@ from __future__ import annotations
 import json
 import re
 import sys
+from datetime import UTC, datetime
 
 import pytest
+
+from gitmem.memory.guide.given import Came, Given, record, record_came
 
 
 @pytest.fixture
@@ -23,9 +26,9 @@ def test_status_of_a_new_store_is_one_screen(gitmem, store):
     rows = dict(line.split(maxsplit=1) for line in out.splitlines() if not line.startswith(("last save", "memory.md")))
     assert re.fullmatch(rf"[0-9.]+ kB in {re.escape(str(store))}", rows.pop("size"))
     assert rows == {
-        "recording": "no agent; 'gitmem install' has its sessions remembered",
-        "knows": "0 sessions, 0 facts, 0 open issues, 0 errors",
-        "used": "agents were told something 0 times in the last seven days",
+        "recording": "off; 'gitmem install' has your agent's sessions remembered",
+        "knows": "0 sessions, 0 facts, 0 open issues, 0 known errors",
+        "used": "no agent was told anything in the last seven days",
         "waiting": "nothing",
     }
     assert 'last save   nothing yet; try: gitmem save "..."\n' in out
@@ -39,7 +42,7 @@ def test_status_says_first_what_is_recorded_and_known(gitmem):
     gitmem("install", "claude", "--only", "hooks", "--yes")
     out = gitmem("status")[1]
     assert out.startswith(
-        "recording   Claude Code; no event yet\nknows       0 sessions, 2 facts, 1 open issue, 0 errors\n"
+        "recording   Claude Code; no session yet\nknows       0 sessions, 2 facts, 1 open issue, 0 known errors\n"
     )
     assert json.loads(gitmem("status", "--json")[1])["agents"] == ["Claude Code"]
 
@@ -83,9 +86,9 @@ def test_status_in_the_middle_of_a_merge_says_why_nothing_is_saved(gitmem, store
     code, out, err = gitmem("status")
     assert code == 0
     assert "A merge is in progress" in err
-    assert "waiting     1 event\n" in out
+    assert "waiting     1 save not committed yet\n" in out
     assert re.search(r"^problem  branch +A merge is in progress", out, re.MULTILINE)
-    assert re.search(r"^note +spool +1 event not committed yet", out, re.MULTILINE)
+    assert re.search(r"^note +waiting +1 event not committed yet", out, re.MULTILINE)
 
 
 def test_status_names_what_cannot_be_read_and_goes_on(gitmem, store):
@@ -97,6 +100,25 @@ def test_status_names_what_cannot_be_read_and_goes_on(gitmem, store):
     assert f"{store / 'config.yaml'} cannot be read and is not used" in out
     assert "facts/x.md, line 3: it is not valid YAML" in out
     assert gitmem("save", "works all the same")[0] == 0
+
+
+def test_status_says_that_the_history_is_damaged(gitmem, store):
+    gitmem("save", "Use uv, not pnpm")
+    for pack in (store / ".git" / "objects" / "pack").glob("*.idx"):
+        pack.unlink()
+    out = gitmem("status")[1]
+    assert "last save   unknown\n" in out
+    assert re.search(r"^problem  history +Git cannot read the history\.$", out, re.MULTILINE)
+
+
+def test_status_says_how_much_of_what_was_told_was_used(gitmem, store):
+    at = datetime.now(UTC)
+    private = str(store / ".git" / "gitmem")
+    record(private, Given(at, "s-1", "prompt", ("x",), 40))
+    record_came(private, Came(at, "s-1", {"prompt": 2, "error": 1}, {"error": 1}))
+    out = gitmem("status")[1]
+    told = "1 text told to agents in the last seven days; 1 of 1 question answered"
+    assert f"used        {told}; 1 of 3 texts with a file or command used\n" in out
 
 
 def test_status_shows_no_control_characters(gitmem, store):
@@ -130,8 +152,8 @@ def test_status_says_when_a_session_was_last_heard_of_and_what_of_it_was_answere
     assert (value["told"], value["asked"], value["answered"], value["unfinished"]) == (0, 1, 0, 1)
     out = gitmem("status")[1]
     assert f"; last event {value['last_event'][:16].replace('T', ' ')}" in out.replace("(", "; ").replace(")", "")
-    assert "something 0 times in the last seven days; 0 of 1 question had an answer\n" in out
-    assert "waiting     1 event of turns that go on\n" in out
+    assert "0 texts told to agents in the last seven days; 0 of 1 question answered\n" in out
+    assert "waiting     1 event of turns that are not over\n" in out
 
 
 def test_status_of_a_store_that_nobody_changed_starts_git_four_times_at_most(gitmem, monkeypatch):

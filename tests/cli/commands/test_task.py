@@ -20,7 +20,7 @@ def test_a_person_begins_plans_and_ends_a_task(desk: Desk):
     desk.run("task", "suppose", "The cache is stale", "--confidence", "0.6", "--why", "dates differ")
     shown = desk.run("task").out
     assert "Task (bug_fix, active): Fix the loader, it crashes" in shown
-    assert "Plan: 0 of 2 steps done" in shown
+    assert "Plan: write a test; mend it" in shown
     assert "Failed: KeyError: 'a'" in shown
     assert "Hypothesis h1 (open, 0.6): The cache is stale" in shown
     desk.run("task", "settle", "h1", "confirmed", "--confidence", "0.95")
@@ -51,3 +51,9 @@ def test_after_a_compaction_the_session_is_told_what_it_is_at(desk: Desk):
     assert "Task (bug_fix, active): Fix the loader, it crashes on empty files" in told
     assert "Failed: `pytest -x`: KeyError: 'a'" in told
     assert "Where this session stands" not in event("SessionStart", source="startup")
+    event("Stop", last_assistant_message="The loader reads empty files as a list without rows now.")
+    event("SessionEnd", reason="other")
+    assert desk.ran("task").code == ExitCode.NOT_FOUND
+    told = json.loads(event("SessionStart", source="resume"))["hookSpecificOutput"]["additionalContext"]
+    assert "Task (bug_fix, partial): Fix the loader, it crashes on empty files" in told
+    assert "Failed: KeyError: 'a': nothing mended it" in told

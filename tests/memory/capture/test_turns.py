@@ -189,8 +189,9 @@ def test_turns_of_one_drain_are_each_a_commit(host, memory):
     assert "ask number 4" in memory.texts("State")[0]
 
 
-def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch):
-    monkeypatch.setattr("gitmem.memory.capture.turns.BATCH", 3)
+@pytest.mark.parametrize("limit, most", [("BATCH", 3), ("BATCH_BYTES", 1_000)])
+def test_many_turns_are_captured_in_more_than_one_pass(host, memory, monkeypatch, limit, most):
+    monkeypatch.setattr(f"gitmem.memory.capture.turns.{limit}", most)
     for number in range(8):
         host.turn(f"ask number {number}", f"t-{number}", 10 * number)
     memory.drain()

@@ -60,6 +60,19 @@ def test_a_task_like_one_before_is_told_how_that_went(desk):
     assert [(one.how, one.ids) for one in all_given(desk.store.private)] == [("guide", ("x4f7k2m9q0x",))]
 
 
+def test_of_an_entry_of_memory_md_the_answer_is_told(desk):
+    exchanges(desk)
+    entry = (
+        "- [2026-11-21 10:00:00] **Exchange** #1b4e51f0: Add retries to the XML importer ^x5f7k2m9q0x\n"
+        "  Asked: Thanks! And the XML importer\n  Done: The XML importer retries twice.\n  Files: xml.py\n"
+    )
+    with Path(desk.store.root, "memory.md").open("a", encoding="utf-8") as memory:
+        memory.write(entry)
+    (line,) = (line for line in guide(desk.store, "Add retries to the JSON importer").lines if "XML" in line.text)
+    assert "retries twice" in line.text
+    assert not any(label in line.text for label in ("Asked", "Done", "Files"))
+
+
 def test_where_nothing_clearly_fits_nothing_is_said(desk):
     exchanges(desk)
     found = guide(desk.store, "Paint the garden fence")
@@ -79,6 +92,8 @@ def test_an_error_is_told_what_mended_it_and_what_did_not(desk):
     assert found.lines[0].part is Part.TRY
     assert "Seen 2 times, mended by `uv sync`" in found.lines[0].text
     assert found.lines[0].sources[0].startswith("b")
+    judge(desk.store, found.lines[0].sources[0], helped=False)
+    assert guide(desk.store, "", error=ERROR).lines[0].confidence < found.lines[0].confidence
 
 
 def test_what_the_running_session_supposes_comes_first(desk):
@@ -130,7 +145,7 @@ def test_episodes_say_what_was_done_what_helped_what_did_not_and_how_hard_it_was
         solution="The CSV importer retries thrice.",
         plan=("[x] Wrap the request", "[ ] Measure it"),
         tips=("TimeoutError: raise the limit mended it",),
-        gotchas=("TimeoutError: `sleep 5` did not help", "The mirror is slow at night"),
+        gotchas=("TimeoutError: `sleep 5` did not help", "The mirror of prices is slow at night"),
         changes=("No, use the library's retries",),
     )
     bad = episode(7, Outcome.FAILED, solution="Wrote a loop of its own", tips=("Never told",))
@@ -143,11 +158,35 @@ def test_episodes_say_what_was_done_what_helped_what_did_not_and_how_hard_it_was
     assert ("TimeoutError: raise the limit mended it", (good.id,)) in told[Part.TRY]
     assert ("TimeoutError: `sleep 5` did not help", (good.id,)) in told[Part.AVOID]
     assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[Part.AVOID]
-    assert ("The mirror is slow at night", (good.id,)) in told[Part.CHALLENGE]
+    assert ("The mirror of prices is slow at night", (good.id,)) in told[Part.CHALLENGE]
     assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[Part.CHALLENGE]
     assert found.complexity == "medium"
     assert {good.id, bad.id} <= set(next(all_given(desk.store.private)).ids)
     assert guide(desk.store, "Paint the garden fence").lines == ()
+
+
+@pytest.mark.parametrize(
+    "task, told",
+    [
+        ("Add retries to the CSV importer of prices", {Part.TRY, Part.AVOID}),
+        ("Add retries to the prices page", set()),
+    ],
+)
+def test_of_nearly_the_same_task_mends_are_told_and_not_what_else_it_learned(desk, task, told):
+    exchanges(desk)
+    remember(
+        desk,
+        episode(
+            2,
+            Outcome.SUCCESS,
+            solution="Done.",
+            tips=("The mirror is slow at night", "TimeoutError: raise the limit mended it"),
+            gotchas=("KeyError: nothing mended it", "TimeoutError: `sleep 5` did not help"),
+        ),
+    )
+    lines = [line for line in guide(desk.store, task).lines if line.sources[0][0] == "e"]
+    assert {line.part for line in lines if line.part is not Part.APPROACH} == told
+    assert all("TimeoutError" in line.text for line in lines if line.part is not Part.APPROACH)
 
 
 def test_the_words_of_an_exchange_tell_an_episode_and_are_not_told_twice(desk):
@@ -175,6 +214,7 @@ KNOWLEDGE = {
     KnowledgeKind.CHANGES: (
         "src/load.py and src/schema.py change together (7 times)",
         "tests/test_load.py tests src/load.py",
+        "A new file in cli/commands/ comes with README.md, a new file in tests/cli/, src/load.py (9 commits)",
     ),
     KnowledgeKind.CONVENTIONS: ("Lines have at most 100 characters (pyproject.toml)", "Tests are named test_*.py"),
 }
@@ -216,6 +256,61 @@ def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began
     assert (found.kind, line.part) == ("how_to", Part.CHALLENGE)
     assert line.text.startswith("Tests run with `make test`; its last run failed (worked in 2 of 3, last on 2026-11-2")
     assert parts(guide(project.store, "테스트는 어떻게 돌려?")) == parts(found)
+
+
+@pytest.mark.parametrize("task", ["Add a command that lists the archives", "Write cli/commands/list.py"])
+def test_who_adds_a_file_is_told_what_comes_with_it(project, task):
+    [line] = guide(project.store, task).lines
+    assert (line.part, line.sources) == (Part.TRY, ("patterns/project/changes.md",))
+    assert line.text.startswith("A new file in cli/commands/ comes with README.md, a new file in tests/cli/")
+    assert guide(project.store, "Why does the command fail?").lines == ()
+    there = Path(project.store.root).parent / "cli" / "commands" / "list.py"
+    there.parent.mkdir(parents=True)
+    there.touch()
+    assert guide(project.store, "Correct cli/commands/list.py").lines == ()
+
+
+def test_what_the_person_refused_is_told_to_whom_it_concerns(project):
+    for number in range(2):
+        at = project.clock.now + timedelta(days=9 + number)
+        refused = Failure(
+            at, "Bash", "", "git push origin main", "The user doesn't want to proceed with this tool use."
+        )
+        turn = Turn(f"s-9{number}", "h", "t", at, at, "Publish it", failures=(refused,), closed=True)
+        learn_commands(project.store, turn.session, "h", [turn])
+    [line] = guide(project.store, "Tag the release and push it").lines
+    assert (line.part, line.text) == (Part.AVOID, "`git push` was refused by the person (2 times)")
+    assert line.sources[0] == "patterns/project/commands.md"
+    assert len(line.sources) == 3
+
+
+FRAMED = """Traceback (most recent call last):
+  File "/home/a/src/load.py", line 9, in load
+KeyError: 'rate'"""
+
+
+def test_the_errors_of_a_named_file_are_expected_with_their_mends(desk):
+    failed, path = desk.clock.now, "/home/a/src/load.py"
+    failure = Failure(failed, "Bash", "", "pytest -q", FRAMED, "pytest -q", path)
+    turn = Turn("s-1", "h", "t", failed, failed, "Run it", "Done.", (path,), (failure,), closed=True, cwd="/home/a")
+    learn_bugs(desk.store, "s-1", "h", [turn])
+    [line] = guide(desk.store, "Rename the columns in src/load.py").lines
+    assert line.part is Part.CHALLENGE
+    assert line.text == "KeyError: 'rate': seen once, mended by change `src/load.py`, last 2026-11-21"
+    assert line.sources[1:] == (turn.exchange_id,)
+    assert guide(desk.store, "Rename the columns in other/load.py").lines == ()
+    assert guide(desk.store, "Rename the columns").lines == ()
+
+
+def test_a_review_is_told_the_rules_to_check_the_most_stated_first(desk):
+    for text in ("All timestamps must be UTC.", "Never log the token.", "Tests need no network."):
+        save(desk.store, desk.save(text, MemoryType.RULE))
+    save(desk.store, desk.save("Never log the token.", MemoryType.RULE))
+    found = guide(desk.store, "Review the pull request of the price list")
+    assert [line.part for line in found.lines] == [Part.APPROACH] * 3
+    assert found.lines[0].text == "Check: Never log the token."
+    assert found.lines[0].sources[0].startswith("r")
+    assert guide(desk.store, "Write the price list").lines == ()
 
 
 def test_conventions_are_told_to_who_asks_for_them(project):

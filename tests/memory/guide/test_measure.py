@@ -11,15 +11,20 @@ import pytest
 from gitmem.memory.ask.ledger import Asking, DayLimits, Ledger, Spent
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.guide.given import Given, read_notes, record
-from gitmem.memory.guide.judged import note_use
-from gitmem.memory.guide.measure import measure
+from gitmem.memory.guide.judged import count_given, note_use
+from gitmem.memory.guide.measure import MOST, measure
 from gitmem.memory.guide.mend import tell_error
 from gitmem.memory.learned.bugs import learn_bugs
+from gitmem.memory.learned.cleanup import clean_up
+from gitmem.memory.learned.counts import add_told, judge
+from gitmem.memory.learned.known import pattern_headers
+from gitmem.memory.learned.stale import UNUSED_DAYS, mark_stale
 from gitmem.model.learned.episode import Episode
 from gitmem.model.learned.episode_file import episode_path, render_episode
 from gitmem.model.learned.task import TaskType
 from gitmem.model.session.outcome import Outcome
 from gitmem.model.session.turns import Failure, Run, Turn
+from gitmem.project.past import Commit, Past
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -55,11 +60,89 @@ def test_what_was_told_and_then_done_is_used_and_what_was_known_before_is_not(de
     figures = measure(desk.store)
     assert figures["effectiveness"]["by"] == {"error": {"named": 2, "used": 1}}
     assert figures["effectiveness"]["rate"] == pytest.approx(0.5)
-    assert figures["retrieval"]["error"] == {"asked": 3, "found": 2, "rate": 0.67, "ms": 0, "slowest": 0}
+    took = {"ms": 0, "mean": 0, "slowest": 0}
+    assert figures["retrieval"]["error"] == {"asked": 3, "found": 2, "rate": 0.67, **took}
+    assert figures["answers"] == figures["retrieval"]["error"]
     assert figures["told"]["error"] == 2
     before = read_notes(desk.store.private)
     note_use(desk.store, "s-2", [turn("s-2", desk.clock.now)])
     assert read_notes(desk.store.private) == before
+
+
+def test_a_told_mend_is_right_if_the_session_then_mended_the_error(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at - timedelta(hours=1)))
+    assert measure(desk.store)["effectiveness"]["mends"] == {"told": 0, "mended": 0, "rate": None}
+    for session in ("s-2", "s-3"):
+        assert tell_error(desk.store, session, ERROR)
+    remember(desk, turn("s-2", at))
+    broken = turn("s-3", at)
+    left = broken.failures[0]._replace(fixed_by="", meanwhile="")
+    remember(desk, broken._replace(failures=(left,), runs=broken.runs[:1]))
+    assert measure(desk.store)["effectiveness"]["mends"] == {"told": 2, "mended": 1, "rate": 0.5}
+    note_use(desk.store, "s-2", [turn("s-2", at)])
+    assert measure(desk.store)["effectiveness"]["mends"]["told"] == 2
+
+
+def test_what_was_told_helped_as_its_turns_ended_and_as_people_say(desk):
+    at = desk.clock.now
+    for number, (session, how) in enumerate((("s-1", "guide"), ("s-2", "guide"), ("s-3", "prompt"))):
+        record(desk.store.private, Given(at + timedelta(minutes=number), session, how, ("e1", "e2"), 40))
+    assert measure(desk.store)["effectiveness"]["helped"]["judged"] == 0
+    for number, (session, ended) in enumerate((("s-1", Outcome.SUCCESS), ("s-2", Outcome.FAILED))):
+        when = at + timedelta(minutes=number)
+        following = "No, that is still broken." if ended is Outcome.FAILED else "Perfect, thanks."
+        done = Turn(session, "h", "t-1", when, when, "Mend it", "Done.", closed=True)
+        said = Turn(session, "h", "t-2", when + timedelta(hours=1), when, following, "Well.", closed=True)
+        count_given(desk.store, session, [done, said])
+    desk.clock.now += timedelta(minutes=1)
+    judge(desk.store, "e1", helped=True)
+    desk.clock.now += timedelta(minutes=1)
+    judge(desk.store, "e2", helped=False)
+    found = measure(desk.store)["effectiveness"]["helped"]
+    assert found == {"judged": 2, "mean": 0.5, "by": {"guide": {"judged": 2, "mean": 0.5}}, "good": 1, "bad": 1}
+
+
+def test_what_was_told_most_is_named_with_its_title(desk):
+    at = desk.clock.now
+    remember(desk, turn("s-1", at))
+    [header] = pattern_headers(desk.store)
+    pattern = header.path.rpartition("/")[2].removesuffix(".md")
+    made = []
+    for number in range(MOST + 2):
+        episode = Episode(f"e{number}4f7k2m9q0", "s", "h", at, at, TaskType.TEST, f"Task {number}", Outcome.SUCCESS, ())
+        path = Path(desk.store.root, episode_path(episode.id, at))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(render_episode(episode))
+        made.append(episode.id)
+    times = [(at + timedelta(minutes=minute)).isoformat() for minute in range(9)]
+    told = {id_: dict.fromkeys(times[: number + 1], 1.0) for number, id_ in enumerate(made)}
+    add_told(desk.store, {**told, pattern: dict.fromkeys(times[:2]), "e-gone": dict.fromkeys(times)}, "Count")
+    found = measure(desk.store)["most"]
+    title = "ModuleNotFoundError: No module named 'yaml'"
+    assert found["patterns"] == [{"id": pattern, "title": title, "told": 2, "seen": 1}]
+    assert [(one["title"], one["told"]) for one in found["episodes"]] == [
+        (f"Task {at}", at + 1) for at in (6, 5, 4, 3, 2)
+    ]
+    assert found["episodes"][0]["usefulness"] == pytest.approx(0.96)
+
+
+def test_errors_that_come_again_are_reinforced_and_those_cleaned_up_retired(desk):
+    at = desk.clock.now
+    once = Failure(at, "Bash", "", "ruff check", "a.py:1:121: E501 Line too long (121 > 120)", "ruff check")
+    remember(desk, turn("s-0", at)._replace(failures=(once,)))
+    remember(desk, turn("s-1", at))
+    assert measure(desk.store)["learning"]["reinforced"][WEEK] == 0
+    remember(desk, turn("s-2", at + timedelta(hours=1)))
+    assert measure(desk.store)["learning"]["reinforced"][WEEK] == 1
+    desk.clock.now += timedelta(days=UNUSED_DAYS + 1)
+    assert len(clean_up(desk.store).patterns) == 1
+    assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 1
+    renewed = turn("s-3", desk.clock.now)._replace(files=("a.py",))
+    remember(desk, renewed)
+    commits = tuple(Commit("c", desk.clock.now + timedelta(hours=1), "A", "x", ("a.py",)) for _ in range(5))
+    assert mark_stale(desk.store, Past("c0", ("a.py",), commits)) is not None
+    assert list(measure(desk.store)["learning"]["deprecated"].values())[-1] == 2
 
 
 def test_an_error_that_came_back_and_took_fewer_commands_was_mended_faster(desk):
@@ -75,9 +158,8 @@ def test_an_error_that_came_back_and_took_fewer_commands_was_mended_faster(desk)
 def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
     at = desk.clock.now
     for number, outcome in enumerate((Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILED, Outcome.PARTIAL)):
-        episode = Episode(
-            f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, TaskType.TEST, "Run the tests", outcome, ()
-        )
+        kind = TaskType.TEST if number else TaskType.BUG_FIX
+        episode = Episode(f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, kind, "Run the tests", outcome, ())
         took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
         path = Path(desk.store.root, episode_path(took.id, at))
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -87,6 +169,7 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
     record(desk.store.private, Given(at, "s-3", "start", ("x",), 900))
     assert measure(desk.store)["tasks"] == {
         "number": 4,
+        "types": {"test": 3, "bug_fix": 1},
         "seconds": 150,
         "tokens": 1_000,
         "mended_in": None,
@@ -114,7 +197,7 @@ def test_tokens_are_counted_by_purpose_week_and_session(desk):
     assert found["tokens"]["total"] == {"start": 900, "injected": 120, "recalled": 380, "models": 1_234, "sessions": 2}
     assert found["tokens"]["session"] == {"start": 450, "injected": 60, "recalled": 190, "models": 617}
     assert {name: weeks[WEEK] for name, weeks in found["tokens"].items() if WEEK in weeks}["injected"] == 120
-    assert found["retrieval"]["prompt"] == {"asked": 2, "found": 1, "rate": 0.5, "ms": 15, "slowest": 30}
+    assert found["retrieval"]["prompt"] == {"asked": 2, "found": 1, "rate": 0.5, "ms": 15, "mean": 15, "slowest": 30}
 
 
 def test_learning_counts_what_was_made_and_contradictions_in_their_week(desk):

@@ -5,14 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from gitmem.memory.guide.given import all_given
+from gitmem.memory.guide.guide import guide
 from gitmem.memory.guide.mend import tell_error
+from gitmem.memory.guide.prompt import TOKENS, tell_prompt
 from gitmem.memory.learned.bugs import learn_bugs
 from gitmem.memory.learned.counts import judge
 from gitmem.memory.learned.known import known_patterns
 from gitmem.model.learned.pattern import render_pattern
 from gitmem.model.session.turns import Failure, Turn
 from gitmem.store.store import Store
+from gitmem.text.tokens import estimate_tokens
 
 FIRST = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'\n3 failed in 1.2s"
 AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No module named 'yaml'\n5 failed in 9.9s"
@@ -79,9 +84,69 @@ def test_a_mend_that_was_told_and_did_not_help_is_told_no_more_unasked(desk):
     assert tell_error(desk.store, "s-9", AGAIN) == ""
 
 
+def test_a_verdict_on_an_episode_is_one_on_what_was_learned_from_it(desk):
+    failed(desk, "s-1", FIRST, "uv sync")
+    [pattern] = known_patterns(desk.store)
+    path = Path(desk.store.root, pattern.path)
+    path.write_bytes(render_pattern(pattern._replace(episodes=("e1111111111",))))
+    for _ in range(2):
+        assert tell_error(desk.store, f"s-{desk.clock.now.second}", AGAIN)
+        judge(desk.store, "e1111111111", helped=False)
+        desk.clock.now += timedelta(seconds=1)
+    assert tell_error(desk.store, "s-9", AGAIN) == ""
+    judge(desk.store, "e1111111111", helped=True)
+    assert tell_error(desk.store, "s-10", AGAIN)
+
+
 def test_a_pattern_whose_files_changed_a_lot_is_told_so(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     [pattern] = known_patterns(desk.store)
     path = Path(desk.store.root, pattern.path)
     path.write_bytes(render_pattern(pattern._replace(stale=True)))
     assert "last 2026-11-22, its files changed a lot since, ^" in tell_error(desk.store, "s-9", AGAIN)
+
+
+QUOTING = [
+    f"I get this when I run the tests, fix it:\n{AGAIN}",
+    "Why do the tests say `ModuleNotFoundError: No module named 'yaml'`?",
+    f"still broken:\n```\n{AGAIN}\n```",
+    "테스트가 ModuleNotFoundError: No module named 'yaml' 에러로 실패해. 고쳐줘",
+]
+
+
+@pytest.mark.parametrize("prompt", QUOTING)
+def test_a_prompt_that_quotes_an_error_is_told_its_mend_once(desk, prompt):
+    exchange = failed(desk, "s-1", FIRST, "uv sync")
+    text = tell_prompt(desk.store, "s-9", prompt)
+    assert f"Seen once, mended by `uv sync`, last 2026-11-22, ^{exchange} (^b" in text
+    assert estimate_tokens(text) <= TOKENS
+    [given] = all_given(desk.store.private)
+    assert (given.how, given.ids) == ("prompt", (known_patterns(desk.store)[0].id,))
+    assert tell_prompt(desk.store, "s-9", prompt) == ""
+    advice = guide(desk.store, prompt)
+    assert advice.kind == "similar_error"
+    assert any("mended by `uv sync`" in line.text for line in advice.lines)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Show a ModuleNotFoundError in red, as any module may be missing.",
+        "Fix this: ModuleNotFoundError: No module named 'redis'",
+        "Rename the yaml module: it cannot be found.",
+    ],
+)
+def test_a_prompt_that_quotes_no_known_error_is_told_nothing(desk, prompt):
+    failed(desk, "s-1", FIRST, "uv sync")
+    assert tell_prompt(desk.store, "s-9", prompt) == ""
+
+
+def test_of_several_mends_the_one_for_the_failed_program_is_told(desk):
+    for number, (command, mend) in enumerate((("pytest -q", "uv sync"), ("mypy .", "mypy --install-types"))):
+        at = desk.clock.now
+        failure = Failure(at, "Bash", "", command, FIRST, command, mend)
+        turn = Turn(f"s-{number}", "h", "t-1", at, at, "Run it", "Done.", (), (failure,), closed=True)
+        learn_bugs(desk.store, turn.session, "h", [turn])
+        desk.store = Store(desk.store.root, desk.store.context)
+    assert "mended by `uv sync`" in tell_error(desk.store, "s-8", AGAIN, "cd app && uv run pytest")
+    assert "mended by `mypy --install-types`" in tell_error(desk.store, "s-9", AGAIN, "mypy app")

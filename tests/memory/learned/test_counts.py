@@ -10,13 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.memory.learned.cleanup import RETRIEVALS, clean_up, episode_paths
+from gitmem.memory.learned.cleanup import RETRIEVALS, clean_up
 from gitmem.memory.learned.counts import add_told, judge, machine_path
-from gitmem.memory.learned.read import counts
+from gitmem.memory.learned.read import counts, episode_paths, read_episode
 from gitmem.memory.learned.similar import similar, weigh
 from gitmem.memory.learned.stale import UNUSED_DAYS
 from gitmem.memory.sessions.replay import replay
 from gitmem.model.learned.counts import ALPHA, BEGINS, USELESS, Count, moving_average, parse_counts, total, with_told
+from gitmem.model.learned.episode_file import render_episode
 from gitmem.model.learned.error import MATCH
 from gitmem.model.learned.working import CONFIRMED, MAX_DISCOVERIES, MAX_ERRORS, MAX_RESULTS
 from gitmem.model.session.outcome import Outcome
@@ -64,9 +65,29 @@ def test_what_helped_comes_first_and_an_error_finds_the_episode_that_mended_it(d
     assert {one.episode.id for one in found} == {first.id, second.id}
     assert similar(desk.store, error="error: disk quota of the volume exceeded") == []
     assert similar(desk.store, "CRLF", outcome=Outcome.FAILED) == []
+    [of_file] = similar(desk.store, files=["f4.py"])
+    assert of_file.episode.files == ("f4.py",)
+    assert similar(desk.store, files=["4.py"]) == []
+    assert {one.episode.id for one in similar(desk.store, outcome=Outcome.SUCCESS)} == {first.id, second.id}
     assert similar(desk.store, '"-type: [') == []
     assert machine_path(desk.store).startswith("counts/desk-machine-")
     assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""
+
+
+def test_of_episodes_with_an_error_those_that_succeeded_come_first(desk, recorder):
+    replay(desk.store, recorder.write())
+    [path] = episode_paths(desk.store)
+    good = read_episode(desk.store, path)
+    for name, outcome in (("e1111111111", Outcome.FAILED), ("e2222222222", Outcome.PARTIAL)):
+        bad = good._replace(id=name, outcome=outcome)
+        Path(desk.store.root, path).with_name(f"{name}.md").write_bytes(render_episode(bad))
+        for second in range(2):
+            judge(desk.store, name, helped=True)
+            desk.clock.now += timedelta(seconds=second + 1)
+    found = similar(desk.store, error="make: *** [all] Error 2\nerror: it broke")
+    assert found[0].episode.outcome is Outcome.SUCCESS
+    assert found[0].score < found[1].score
+    assert len(found) == 3
 
 
 def test_old_episodes_that_did_not_help_go_and_an_undo_brings_them_back(desk, recorder):

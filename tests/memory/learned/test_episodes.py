@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 
 from gitmem.memory.capture.session_end import read_records
 from gitmem.memory.exchanges.offline import turns_of
 from gitmem.memory.learned.episodes import save_episodes
 from gitmem.memory.learned.known import known_patterns
-from gitmem.memory.learned.read import read_episode
+from gitmem.memory.learned.read import last_episode, read_episode
+from gitmem.memory.sessions.background import settle
 from gitmem.memory.sessions.replay import replay
+from gitmem.memory.task.working import change_working, running
+from gitmem.model.learned.brief import TOKENS as BRIEF
+from gitmem.model.learned.brief import brief_episode
 from gitmem.model.learned.task import TaskType
+from gitmem.model.learned.working import note
 from gitmem.model.session.outcome import Outcome
 from gitmem.store.history.undo import undo
+from gitmem.store.store import Store
+from gitmem.text.tokens import estimate_tokens
+from tests.memory.conftest import BEGAN, Recorder
 
 
 def paths_of(desk) -> list[str]:
@@ -44,6 +53,49 @@ def test_each_task_of_a_session_becomes_an_episode_in_one_commit(desk, recorder,
     assert bare_git(root, "status", "--porcelain") == ""
     ops = bare_git(root, "log", "--format=%(trailers:key=Gitmem-Op,valueonly,separator=)").split()
     assert ops.count("episode") == 1
+
+
+def test_a_live_sessions_plan_stands_once_and_each_task_has_its_notes(desk, tmp_path):
+    recorder = Recorder(tmp_path / "s-live.jsonl", "s-live")
+    desk.clock.now = BEGAN + timedelta(minutes=1)
+    todos = {"todos": [{"content": "read it", "status": "completed"}, {"content": "mend it", "status": "pending"}]}
+    for number, prompt in enumerate(("Make the parser of numbers build", "Write the documentation of dates"), 1):
+        recorder.turn(number, prompt, f"The build of part {number} works now.", mend="uv sync")
+        if number == 1:
+            call = {"type": "tool_use", "id": "t-plan", "name": "TodoWrite", "input": todos}
+            recorder.record("assistant", [call])
+            at = recorder.record("user", [{"type": "tool_result", "tool_use_id": "t-plan", "content": "ok"}])
+            recorder.deliver("PostToolUse", at, "p-1", tool_name="TodoWrite", tool_use_id="t-plan", tool_input=todos)
+        recorder.live(desk.store)
+        recorder.payloads.clear()
+        settle(Store(desk.store.root, desk.store.context), lambda _: True)
+        change_working(desk.store, "s-live", lambda memory, n=number: note(memory, f"part {n} has a mark"))
+    recorder.deliver("SessionEnd", recorder.record("user", "bye", isMeta=True), "")
+    recorder.write()
+    recorder.live(desk.store)
+    settle(Store(desk.store.root, desk.store.context), lambda _: False)
+    first, second = sorted((read_episode(desk.store, path) for path in paths_of(desk)), key=lambda one: one.created)
+    assert first.plan == ("[x] read it", "[ ] mend it")
+    assert (first.tips[-1], second.tips[-1]) == ("part 1 has a mark", "part 2 has a mark")
+    assert second.plan == ()
+    assert (first.failed, second.failed) == (1, 1)
+    assert running(desk.store) == []
+
+
+def test_a_finished_session_that_is_resumed_is_told_its_last_task(desk, recorder):
+    recorder.turn(4, "Rename the reader everywhere", "It is called source now. Decision: use one name for it.")
+    replay(desk.store, recorder.write())
+    last = last_episode(desk.store, "s-rec")
+    assert last.task == "Rename the reader everywhere"
+    assert last_episode(desk.store, "s-other") is None
+    open_steps = last._replace(plan=("[x] find them", "[ ] rename them"), gotchas=("KeyError: nothing mended it", "x"))
+    assert brief_episode(open_steps).splitlines()[:4] == [
+        "Task (refactor, success): Rename the reader everywhere",
+        "To do: rename them",
+        "Failed: KeyError: nothing mended it",
+        "Decided: use one name for it.",
+    ]
+    assert estimate_tokens(brief_episode(last._replace(decisions=("a long one " * 20,) * 6))) <= BRIEF
 
 
 def test_links_of_an_episode_lead_to_the_sessions_file(desk, recorder):

@@ -44,9 +44,13 @@ def again(desk) -> Store:
 def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, project, bare_git):
     assert learn_project(desk.store)
     found = lines(desk)
-    assert found["stack"] == ("Python >=3.11 (pyproject.toml)", "Tools with settings: ruff (pyproject.toml)")
+    assert found["stack"] == (
+        "Languages: Python (2 files)",
+        "Python >=3.11 (pyproject.toml)",
+        "Tools with settings: ruff (pyproject.toml)",
+    )
     assert found["conventions"] == ("Ruff: line-length 100 (pyproject.toml)",)
-    assert found["structure"] == ("app/: 2 files, Python",)
+    assert found["structure"] == ("app/: 2 files, Python", "Settings: pyproject.toml")
     assert found["hotspots"][:2] == (
         "app/load.py changes often (4 changes)",
         "app/save.py changes often (4 changes)",
@@ -64,7 +68,7 @@ def test_a_project_is_learned_in_one_commit_and_again_when_it_changes(desk, proj
     assert learn_project(again(desk)) is None
     (project / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
     assert learn_project(again(desk))
-    assert lines(desk)["stack"] == ("Python >=3.12 (pyproject.toml)",)
+    assert lines(desk)["stack"][1:] == ("Python >=3.12 (pyproject.toml)",)
 
 
 def test_people_are_named_if_the_person_turns_it_on(desk, project):
@@ -73,6 +77,7 @@ def test_people_are_named_if_the_person_turns_it_on(desk, project):
     desk.store.config = config._replace(knowledge=config.knowledge._replace(people=True))
     learn_project(desk.store)
     assert lines(desk)["people"] == ("Ada knows app/, the top folder",)
+    assert "people" not in {known.kind.value for known, _ in known_knowledge(again(desk))}  # once it is off again
 
 
 def test_the_background_learns_it_once_a_day(desk, project, bare_git):
@@ -80,10 +85,10 @@ def test_the_background_learns_it_once_a_day(desk, project, bare_git):
     assert lines(desk)["stack"]
     (project / "pyproject.toml").write_text('[project]\nrequires-python = ">=3.12"\n')
     tend(again(desk), lambda: False)
-    assert lines(desk)["stack"][0] == "Python >=3.11 (pyproject.toml)"
+    assert lines(desk)["stack"][1] == "Python >=3.11 (pyproject.toml)"
     desk.clock.now += timedelta(days=1)
     tend(again(desk), lambda: False)
-    assert lines(desk)["stack"][0] == "Python >=3.12 (pyproject.toml)"
+    assert lines(desk)["stack"][1] == "Python >=3.12 (pyproject.toml)"
 
 
 def test_nothing_is_learned_of_the_persons_home(desk, project):

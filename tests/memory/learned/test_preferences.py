@@ -56,8 +56,21 @@ def test_a_rule_is_the_persons_when_it_is_said_in_a_second_session(desk, own):
     assert held(own) == {"Don't use emojis in commit messages."}
 
 
-@pytest.mark.parametrize("rule", ["Always run `make lint` before committing.", "Never edit app/a.py by hand."])
-def test_what_names_the_project_stays_there(desk, own, rule):
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "Always run `make lint` before committing.",
+        "Never edit app/a.py by hand.",
+        "Money is stored as integer cents, never floats.",
+        "Never log the access token.",
+        "We use pnpm workspaces, never run npm install here.",
+        "Every public function needs a docstring.",
+        "Commits should always reference a ticket.",
+        "배포는 항상 금요일 오전에만 한다.",
+        "I'd rather have one long migration than five small ones.",
+    ],
+)
+def test_what_is_of_the_project_stays_there(desk, own, rule):
     said(desk, "s-1", rule)
     said(desk, "s-2", rule)
     assert held(own) == set()

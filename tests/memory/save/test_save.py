@@ -123,7 +123,7 @@ def test_what_cannot_be_committed_waits_and_is_saved_later(desk, bare_git):
     what = desk.save("in the middle of something")
     with pytest.raises(UnfinishedError, match="Not committed yet") as caught:
         save(desk.store, what)
-    assert "waits in the spool" in caught.value.remedy
+    assert "kept on the disk" in caught.value.remedy
     bare_git(root, "switch", "-q", "gitmem")
     drain(desk.store)
     assert desk.text(TODAY).count(what.id) == 1

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from gitmem.errors import BusyError
+from gitmem.memory.capture import recorded as capture
+from gitmem.memory.capture import session_end
 from gitmem.memory.sessions.background import settle
 from gitmem.memory.sessions.replay import find_transcripts, replay
 from gitmem.model.entry.entry import find_entries
@@ -115,6 +117,50 @@ def test_a_session_that_took_over_the_history_of_another(desk, bare_git, recorde
     done = [replay(again(desk), path) for path in (first, second)]
     assert [one.saved for one in done] == [0, 0]
     assert tips(desk, bare_git) == before
+
+
+def test_the_records_of_several_sessions_in_one_file_are_read_once(desk, recorder, tmp_path, monkeypatch):
+    resumed = type(recorder)(tmp_path / "resumed.jsonl", "s-two", recorder.project)
+    resumed.turn(9, "A question after the resume", "An answer after it.")
+    resumed.lines = [*recorder.lines, *resumed.lines]
+    reads = []
+    given: dict[str, set[str]] = {}
+
+    def read(*args):
+        reads.append(args)
+        return session_end.read_records(*args)
+
+    def save_episodes(store, session, host, turns, records):
+        given[session] = {one.session for one in records}
+
+    monkeypatch.setattr("gitmem.memory.sessions.replay.read_records", read)
+    monkeypatch.setattr("gitmem.memory.sessions.replay.save_episodes", save_episodes)
+    assert replay(desk.store, resumed.write()).sessions == ("s-rec", "s-two")
+    assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
+    assert len(reads) == 2  # for the turns, and for what the sessions learn
+    given.clear()
+    monkeypatch.setattr("gitmem.memory.sessions.replay._MAX_HELD", 0)
+    replay(desk.store, resumed.write())
+    assert given == {"s-rec": {"s-rec"}, "s-two": {"s-two"}}
+    assert len(reads) == 5  # and for each session, since the file is too large to hold
+
+
+def test_a_transaction_ends_before_its_versions_of_the_log_fill_the_memory(desk, recorder, monkeypatch):
+    monkeypatch.setattr(capture, "BATCH_BYTES", 3_000)
+    planned, transact = [], capture.transact
+
+    def spy(store, plan, **how):
+        outcome = transact(store, plan, **how)
+        planned.append(len(outcome.commits))
+        return outcome
+
+    monkeypatch.setattr(capture, "transact", spy)
+    for number in range(6):
+        recorder.turn(9 + number, f"question number {number}", "A word of the answer. " * 50)
+    assert replay(desk.store, recorder.write()).saved == sum(planned)
+    assert len(planned) > 2
+    assert all(planned)
+    assert replay(desk.store, recorder.write()).saved == 0
 
 
 def test_secrets_and_private_text_reach_no_object(desk, bare_git, recorder):

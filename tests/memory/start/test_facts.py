@@ -96,6 +96,7 @@ def test_facts_are_told_unmarked_if_git_does_not_answer(desk, code, bare_git, tm
     context = desk.store.context
     path = f"{tmp_path / 'bin'}{os.pathsep}{context.environ['PATH']}"
     monkeypatch.setattr(desk.store, "context", context._replace(environ={**context.environ, "PATH": path}))
+    monkeypatch.setattr("gitmem.memory.start.facts._SECONDS", 0.3)
     lines = choose_facts(desk.store, "", state).lines()
     assert len(lines) == 2
     assert "since changed" not in "".join(lines)

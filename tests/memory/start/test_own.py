@@ -8,6 +8,7 @@ import pytest
 
 from gitmem.memory.facts.edit import retire
 from gitmem.memory.start.own import TITLE
+from gitmem.memory.start.start import start_parts
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.setup.init import Place, init_store
@@ -48,6 +49,13 @@ def test_rules_and_preferences_are_told_and_nothing_else(desk, own):
     own("We chose Postgres for the shop.", MemoryType.DECISION)
     lines = own_part(told(desk))
     assert [line.partition(" (")[0] for line in lines] == ["- Never push without asking.", "- Answer in Korean."]
+
+
+def test_the_start_names_their_ids_so_that_they_are_recorded_as_given(desk, own):
+    store = own("Answer in Korean.")
+    (fact,) = known_facts(store)
+    (part,) = (one for one in start_parts(Store(desk.store.root, desk.store.context), (), None, ()) if one.ids)
+    assert (part.title, part.ids) == (TITLE, (fact.id,))
 
 
 def test_of_two_that_contradict_each_other_the_newer_is_told_with_the_older(desk, own):

@@ -12,8 +12,9 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.llm.http import Patience
 from gitmem.memory.ask.ask import is_worth_asking, patience
 from gitmem.memory.ask.ledger import Ledger, day_of
+from gitmem.memory.summaries.archives import pending_archives
 from gitmem.memory.summaries.model import MAX_RAW, improve, put_reply
-from gitmem.memory.summaries.offline import pending_archives, put_summary, read_summary
+from gitmem.memory.summaries.offline import put_summary, read_summary
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.paths import raw_path, summary_path
 from gitmem.store.store import Store

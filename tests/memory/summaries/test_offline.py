@@ -7,17 +7,9 @@ import pytest
 
 from gitmem.memory.facts.edit import find_fact, retire
 from gitmem.memory.save.save import save
+from gitmem.memory.summaries.archives import archive_summaries, days_of, method_of, offer, pending_archives
 from gitmem.memory.summaries.now import as_of_now
-from gitmem.memory.summaries.offline import (
-    archive_summaries,
-    days_of,
-    method_of,
-    offer,
-    pending_archives,
-    put_summary,
-    read_summary,
-    summarize_archive,
-)
+from gitmem.memory.summaries.offline import put_summary, read_summary, summarize_archive
 from gitmem.memory.tiers import rotate as rotating
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.entry.kinds import MemoryType

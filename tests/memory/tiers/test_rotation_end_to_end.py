@@ -16,7 +16,8 @@ from gitmem.legacy.migrate import migrate
 from gitmem.legacy.plan import SourceKind
 from gitmem.legacy.read import Source
 from gitmem.memory.save.save import save
-from gitmem.memory.summaries.offline import pending_archives, read_summary
+from gitmem.memory.summaries.archives import pending_archives
+from gitmem.memory.summaries.offline import read_summary
 from gitmem.memory.tiers.rotate import check
 from gitmem.model.tiers.rotation import tail_of_lines
 from gitmem.text.tokens import estimate_tokens, tokens_of_size

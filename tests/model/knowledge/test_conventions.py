@@ -17,6 +17,7 @@ from gitmem.model.knowledge.conventions import convention_lines
         ),
         ("ruff.toml", "line-length = 88", "Ruff: line-length 88"),
         ("pyproject.toml", "[tool.mypy]\nstrict = true", "mypy: strict true"),
+        ("ruff.toml", '[lint.pydocstyle]\nconvention = "google"', "Docstrings: convention google"),
         (".editorconfig", "[*]\nindent_style = space\nindent_size = 2\n", "Editors: indent_style space, indent_size 2"),
         (".prettierrc", '{"semi": false, "tabWidth": 2}', "Prettier: semi false; tabWidth 2"),
         ("tsconfig.json", '// c\n{"compilerOptions": {"strict": true}}', "TypeScript: strict true"),
@@ -38,3 +39,9 @@ def test_what_is_done_is_a_convention_from_many_times():
         "Commit subjects have a type: feat, fix, docs … (git log)"
     ]
     assert convention_lines({}, ["eslint.config.js"], ()) == ["Linted with ESLint (eslint.config.js)"]
+
+
+def test_names_of_files_are_a_convention_of_a_language():
+    files = [*(f"web/file-name{number}.ts" for number in range(11)), "web/one.ts", "web/OtherName.ts", "a_b.py"]
+    assert convention_lines({}, files, ()) == ["TypeScript files are named in kebab-case (10+ files)"]
+    assert convention_lines({}, [*files, *(f"web/n_{number}.ts" for number in range(3))], ()) == []

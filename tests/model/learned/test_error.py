@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gitmem.model.learned.error import MATCH, MAX_ERRORS, likeness, mask, names_in, read_error, read_errors
 
-PAIRS = json.loads((Path(__file__).parents[3] / "bench" / "errors.json").read_text("utf-8"))["pairs"]
+BENCH = json.loads((Path(__file__).parents[3] / "bench" / "errors.json").read_text("utf-8"))
+PAIRS, LINES = BENCH["pairs"], BENCH["lines"]
 RECOGNISED = 0.9  # of the errors that come again
 TAKEN = 0.05  # of the look-alikes
 
@@ -26,6 +27,16 @@ def test_errors_of_ten_tools_are_recognised_and_lookalikes_are_not() -> None:
     other = sum(max(score(pair[day], pair["other"]) for day in ("first", "again")) > MATCH for pair in PAIRS)
     assert again >= RECOGNISED * len(PAIRS)
     assert other <= TAKEN * len(PAIRS)
+
+
+def test_lines_of_one_program_are_told_apart_by_what_they_say() -> None:
+    again = sum(score(pair["first"], pair["again"]) > MATCH for pair in LINES)
+    other = sum(max(score(pair[day], pair["other"]) for day in ("first", "again")) > MATCH for pair in LINES)
+    assert again >= 0.85 * len(LINES)
+    assert other <= TAKEN * len(LINES)
+    assert score("gh: Not Found (HTTP 404)", "gh: Parent comment not found (HTTP 404)") <= MATCH
+    assert score("gh: Not Found (HTTP 404)", "az: Not Found (HTTP 404)") <= MATCH
+    assert score("rm: 12: failed", "rm: 13: failed") > MATCH
 
 
 @pytest.mark.parametrize(

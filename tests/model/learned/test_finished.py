@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from gitmem.model.learned.episode import episode_id
 from gitmem.model.learned.episode_file import episode_path, parse_episode, render_episode
 from gitmem.model.learned.finished import episodes_of, noting_growth, tasks_in
-from gitmem.model.learned.task import TaskType
-from gitmem.model.learned.working import Step, WorkingMemory, decide, note, set_plan, start_task
+from gitmem.model.learned.state import Step, WorkingMemory
+from gitmem.model.learned.task import TaskStatus, TaskType
+from gitmem.model.learned.working import decide, end_task, note, set_plan, start_task
 from gitmem.model.session.exchange import Exchange
 from gitmem.model.session.outcome import Outcome
 from gitmem.model.session.transcript import Record, Role
@@ -68,6 +72,7 @@ def test_errors_are_told_with_what_mended_them_and_what_did_not():
     assert episode.gotchas[0].endswith("nothing mended it")
     assert episode.tests == "passed"
     assert episode.tools == (("Bash", 2), ("Edit", 1))
+    assert (episode.steps, episode.failed) == (1, 2)
     assert parse_episode(render_episode(episode)) == episode
 
 
@@ -87,15 +92,50 @@ def test_time_and_tokens_are_those_of_the_task_and_of_its_slowest_mend():
 
 
 def test_the_working_memory_of_its_task_flows_into_an_episode():
-    memory = start_task(WorkingMemory("s", AT.isoformat()), "Fix the loader", AT.isoformat(), turn="t1")
+    memory = start_task(WorkingMemory("s", AT.isoformat(), turn="t1"), "Fix the loader", AT.isoformat())
     memory = set_plan(memory, [Step("read it", "completed"), Step("mend it")])
     memory = note(decide(memory, "Use mmap", AT.isoformat(), "files are large"), "The file has a BOM")
-    other = set_plan(start_task(memory, "Write docs", AT.isoformat(), turn="t9"), [Step("other")])
-    [episode] = told([turn(1, "Fix the loader")], working=[memory, other])
+    other = set_plan(start_task(replace(memory, turn="t9"), "Write docs", AT.isoformat()), [Step("other")])
+    [episode] = told([turn(1, "Fix the loader")], working=[set_plan(memory, memory.steps[:1]), memory, other])
+    assert other.earlier[0].steps == memory.steps
+    assert told([turn(1, "Fix the loader")], working=[*other.earlier, other]) == [episode]
     assert episode.plan == ("[x] read it", "[ ] mend it")
     assert episode.decisions == ("Use mmap (files are large)",)
     assert episode.tips == ("The file has a BOM",)
     assert parse_episode(render_episode(episode)) == episode
+
+
+def test_what_an_agent_or_a_person_abandons_failed():
+    memory = start_task(WorkingMemory("s", AT.isoformat(), turn="t1"), "Fix the loader", AT.isoformat())
+    [episode] = told([turn(1, "Fix the loader")], working=[end_task(memory, TaskStatus.ABANDONED)])
+    assert episode.outcome is Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    "said, feedback, outcome",
+    [
+        ("그거 아니야, 로그인이야", "negative", Outcome.FAILED),
+        ("still broken", "negative", Outcome.FAILED),
+        ("are you sure?", "negative", Outcome.PARTIAL),
+        ("perfect", "positive", Outcome.SUCCESS),
+        ("thanks, works", "positive", Outcome.SUCCESS),
+        ("고마워, 잘 되네", "positive", Outcome.SUCCESS),
+        ("Write a README for the API", "neutral", Outcome.SUCCESS),
+        ("", "", Outcome.SUCCESS),
+    ],
+)
+def test_the_persons_next_prompt_is_the_feedback(said, feedback, outcome):
+    turns = [turn(1, "Fix the loader of empty files"), turn(2, said, "")]
+    one = Exchange(turns[0].exchange_id, "2026-11-18 09:16:48", (), "Read it in blocks.")
+    episode = episodes_of(turns, [one], LINK)[0]
+    assert (episode.feedback, episode.outcome) == (feedback, outcome)
+
+
+def test_thanks_stay_the_feedback_if_only_a_follow_up_came_after_them():
+    [episode] = told([turn(1, "Fix the loader"), turn(2, "perfect, commit it")])
+    assert episode.feedback == "positive"
+    [episode] = told([turn(1, "Fix the loader"), turn(2, "still broken")])
+    assert episode.feedback == ""
 
 
 def test_the_file_of_an_episode_follows_from_its_session_alone():

@@ -18,8 +18,11 @@ ERROR = read_error("ModuleNotFoundError: No module named 'yaml'")
 assert ERROR is not None
 
 
-def sight(number: int, mend: str = "", tried: tuple[str, ...] = (), error: ErrorSignature = ERROR) -> Sight:
-    return Sight(f"x{number:010}", AT + timedelta(hours=number), error, "pytest", mend, tried, (f"a{number}.py",))
+def sight(
+    number: int, mend: str = "", tried: tuple[str, ...] = (), error: ErrorSignature = ERROR, cause: str = ""
+) -> Sight:
+    files = (f"a{number}.py",)
+    return Sight(f"x{number:010}", AT + timedelta(hours=number), error, "pytest", mend, tried, files, cause=cause)
 
 
 def learned(*sights: Sight) -> BugPattern:
@@ -72,7 +75,36 @@ def test_rates_are_computed_from_the_ids():
 def test_that_another_file_was_changed_is_no_solution():
     pattern = learned(sight(1, "change `src/a.py`"))
     assert pattern.best(ERROR) is None
-    assert pattern.best(ERROR._replace(frames=("a.py:load",))) == Solution("change `src/a.py`", ("x0000000001",))
+    assert pattern.best(ERROR._replace(frames=("a.py:load",))) == Solution(
+        "change `src/a.py`", ("x0000000001",), commands=("pytest",)
+    )
+
+
+def test_a_solution_that_worked_for_the_program_that_failed_goes_first():
+    mypy = sight(3, "`mypy --install-types`")._replace(command="mypy")
+    pattern = learned(sight(1, "`uv sync`"), sight(2, "`uv sync`"), mypy)
+    assert [one.commands for one in pattern.solutions] == [("pytest",), ("mypy",)]
+    found = [pattern.best(ERROR, command) for command in ("", "cd a && uv run pytest -q", "mypy .", "make")]
+    assert [one.text for one in found if one] == ["`uv sync`", "`uv sync`", "`mypy --install-types`", "`uv sync`"]
+
+
+def test_causes_are_kept_once_with_the_exchanges_that_say_them():
+    causes = "The lock file was stale.", "the lock  file was stale.", "", "Python is too old."
+    pattern = learned(*(sight(number, cause=cause) for number, cause in enumerate(causes)))
+    assert [(one.text, len(one.said)) for one in pattern.causes] == [
+        ("The lock file was stale.", 2),
+        ("Python is too old.", 1),
+    ]
+    data = render_pattern(pattern)
+    assert parse_pattern(data) == pattern._replace(source=data)
+    assert "- Cause: The lock file was stale.\n" in data.decode()
+
+
+def test_the_types_of_its_files():
+    pattern = learned(sight(1))
+    assert pattern.file_types == (".py",)
+    framed = pattern._replace(files=("Makefile", "a/b.ts"), error=ERROR._replace(frames=("x.go:load",)))
+    assert framed.file_types == (".go", ".ts")
 
 
 def test_a_sight_told_twice_changes_nothing():
@@ -96,6 +128,7 @@ sights = st.lists(
         st.integers(1, 9),
         st.sampled_from(["", "`uv sync`", "`uv lock`"]),
         st.lists(st.sampled_from(["`make`", "`uv lock`"]), max_size=2, unique=True).map(tuple),
+        cause=st.sampled_from(["", "It is new.", "It is old."]),
     ),
     max_size=4,
 )
@@ -113,7 +146,14 @@ def said(data: bytes) -> dict[str, object]:
     pattern = parse_pattern(data)
     assert pattern is not None
     solutions = {one.text: (set(one.worked), set(one.failed)) for one in pattern.solutions}
-    return {"seen": set(pattern.seen), "solutions": solutions, "files": set(pattern.files), "last": pattern.updated}
+    causes = {(one.text, exchange) for one in pattern.causes for exchange in one.said}
+    return {
+        "seen": set(pattern.seen),
+        "solutions": solutions,
+        "causes": causes,
+        "files": set(pattern.files),
+        "last": pattern.updated,
+    }
 
 
 @settings(deadline=None, max_examples=60)
@@ -131,6 +171,7 @@ def test_two_machines_patterns_join_whichever_comes_first_and_lose_nothing(befor
     now, sides = said(data), [said(one), said(other)]
     assert now["seen"] == sides[0]["seen"] | sides[1]["seen"]
     assert now["files"] == sides[0]["files"] | sides[1]["files"]
+    assert now["causes"] == sides[0]["causes"] | sides[1]["causes"]
     assert now["last"] == max(side["last"] for side in sides)
     for side in sides:
         for text, (worked, failed) in side["solutions"].items():
@@ -146,4 +187,4 @@ def test_solutions_of_one_text_are_one():
     )
     pattern = parse_pattern(twice.encode())
     assert pattern is not None
-    assert pattern.solutions == (Solution("`UV sync`", ("x0000000009", "x0000000001"), ()),)
+    assert pattern.solutions == (Solution("`UV sync`", ("x0000000009", "x0000000001"), (), ("pytest",)),)

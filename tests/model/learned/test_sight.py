@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from gitmem.model.learned.sight import bare, find_sights, is_bug, mend_of
+from gitmem.model.learned.command import bare
+from gitmem.model.learned.sight import find_sights, is_bug, mend_of
 from gitmem.model.session.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -84,3 +85,21 @@ def test_what_the_agent_says_of_an_error_says_more_than_a_files_name():
     )
     assert [one.mend for one in find_sights([turn])] == [said[1]]
     assert [one.mend for one in find_sights([turn._replace(said=said[:1])])] == ["change `paths.go`"]
+
+
+@pytest.mark.parametrize(
+    "answer, cause",
+    [
+        (
+            "Done. It fails because `yaml` is missing from the lock file. Next.",
+            "It fails because `yaml` is missing from the lock file.",
+        ),
+        ("`pytest` 실패의 원인은 오래된 잠금 파일입니다.", "`pytest` 실패의 원인은 오래된 잠금 파일입니다."),
+        ("The cause was a module that nobody had named.", "The cause was a module that nobody had named."),
+        ("The cause was a typo in another file.", ""),
+        ("The `yaml` import stays because the loader needs it.", ""),
+    ],
+)
+def test_a_cause_is_the_agents_sentence_about_the_error(answer, cause):
+    turn = Turn("s", "h", "t", AT, AT, "Run it", answer, (), (failure("pytest -q"),), closed=True)
+    assert [one.cause for one in find_sights([turn])] == [cause]

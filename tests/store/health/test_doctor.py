@@ -87,7 +87,7 @@ def test_a_healthy_store_has_nothing_wrong(patient):
     assert {finding.check for finding in found if finding.level is Level.NOTE} == {"identity"}
     checked = {finding.check for finding in found}
     assert checked >= {"git", "python", "format", "branch", "objects", "lock", "access", "packing", "settings", "log"}
-    assert checked >= {"headers", "conflicts", "secrets", "names", "spool"}
+    assert checked >= {"headers", "conflicts", "secrets", "names", "waiting"}
     assert patient.git("status", "--porcelain") == ""
 
 
@@ -353,10 +353,10 @@ def test_what_is_ignored_is_nobody_s_business(patient):
 
 def test_what_waits_in_the_spool_is_a_note_and_later_a_warning(patient):
     patient.store.spool.deliver({"v": 1, "kind": "save"})
-    assert "1 event not committed yet" in patient.only("spool", Level.NOTE).message
+    assert "1 event not committed yet" in patient.only("waiting", Level.NOTE).message
     old = f"{time.time_ns() - 2 * 3600 * 10**9:020d}-1-00000000.json"
     (patient.root / ".git" / "gitmem" / "spool" / old).write_text("{}")
-    finding = patient.only("spool", Level.WARNING)
+    finding = patient.only("waiting", Level.WARNING)
     assert finding.message == "2 events not committed yet, the oldest for 2 hours."
 
 

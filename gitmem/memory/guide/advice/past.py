@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.model.learned.counts import BEGINS, USELESS
+from gitmem.model.learned.episode import UNMENDED
 from gitmem.model.learned.mend import PLACE
 from gitmem.model.message import one_line
 from gitmem.model.session.outcome import Outcome
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 EPISODES = 3
 _LINES = 2  # of a kind from one episode
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
-_MUCH_ALIKE = 0.5  # confidence
+_THE_SAME = 2 / 3  # confidence from which an episode's task is nearly this one
 _CHANGED = f": {PLACE}"  # a tip that says no more than which file was changed
 _DID_NOT_HELP = ("did not help", "Did not do: ")
+_TRIED = ("mended it", "did not help")  # end the lines of errors
 
 
 def of_episodes(
@@ -63,9 +65,13 @@ def _lines(episode: Episode, sure: float, said: Mapping[str, str], needles: Sequ
 
 
 def _nearest(lines: Sequence[str], needles: Sequence[str], sure: float) -> list[str]:
-    """Return the lines that share words with the task; of an episode much like it the first, if none does."""
+    """Return the lines that share words with the task; else, of nearly the same task, what mended an error or did not.
+
+    What a task stated beside that is about something else, unless it shares a word with this one.
+    """
     near = [line for line in lines if any(needle in fold(line) for needle in needles)]
-    return (near or (list(lines[:1]) if sure >= _MUCH_ALIKE else []))[:_LINES]
+    tried = [line for line in lines if line.endswith(_TRIED) and not line.endswith(UNMENDED)]
+    return near[:_LINES] or (tried[:1] if sure >= _THE_SAME else [])
 
 
 def complexity_of(episodes: Sequence[Episode]) -> str:

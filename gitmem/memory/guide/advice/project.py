@@ -5,23 +5,28 @@ Each rests on something that the task names: a purpose, a file, or words of the 
 
 from __future__ import annotations
 
+import os
 import re
 
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.memory.learned.read import known_knowledge
 from gitmem.model.fact.commands import purposes_in
-from gitmem.model.knowledge.commands import Command, command_lines, read_commands
+from gitmem.model.knowledge.commands import FEWEST, Command, command_lines, read_commands, refusal
 from gitmem.model.knowledge.document import KnowledgeKind
+from gitmem.model.knowledge.places import NEW_FILE, folder_of
+from gitmem.model.learned.task import TaskType, classify
 from gitmem.search.query.query import fold, parse_query
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from gitmem.model.knowledge.document import Knowledge
     from gitmem.store.store import Store
 
 _LINES = 3  # of one document
+_RECIPE = NEW_FILE.capitalize()
+_OF_REFUSALS = 0.8  # confidence
 _SHARED = 2  # words of the task that a line has to have
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
 _CLAUSE = re.compile(r"[,;.?!\n]\s|\b(?:so|because|since|before|after|until|unless|which|that)\b", re.IGNORECASE)
@@ -31,12 +36,15 @@ _RUN = re.compile(r"^how\b|\bhow (?:do|to|can|should)\b|\bruns?\b|어떻게|실�
 def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) -> Iterator[Line]:
     """Yield the lines of project knowledge that match a task; `files` are the files of similar tasks."""
     words = _words(task)
-    named = [*files_in(task), *files]
+    asked = files_in(task)
+    named, top = [*asked, *files], os.path.dirname(store.root)
+    new = {folder_of(file) for file in asked if not os.path.lexists(os.path.join(top, file))}
     for known, data in known_knowledge(store):
         if known.kind is KnowledgeKind.COMMANDS:
-            yield from _of_commands(list(read_commands(data).values()), task)
+            yield from _of_commands(list(read_commands(data).values()), task, words)
         elif known.kind in {KnowledgeKind.HOTSPOTS, KnowledgeKind.CHANGES}:
             yield from _of_files(known, named)
+            yield from _told(known, [line for line in known.lines if _is_recipe(line, task, new)], Part.TRY)
         elif known.kind is KnowledgeKind.CONVENTIONS and kind == "convention":
             ordered = sorted(known.lines, key=lambda line: -_shared(line, words))
             yield from _told(known, ordered, Part.APPROACH)
@@ -54,8 +62,8 @@ def files_in(text: str) -> list[str]:
     return [match[0].removeprefix("./") for match in _FILE.finditer(text)]
 
 
-def _of_commands(commands: Sequence[Command], task: str) -> Iterator[Line]:
-    """Yield the commands of a purpose that the task names; one that began to fail is a challenge."""
+def _of_commands(commands: Sequence[Command], task: str, words: Sequence[Sequence[str]]) -> Iterator[Line]:
+    """Yield the commands of a purpose that the task names, one that began to fail as a challenge; and refused ones."""
     asked = _purposes(task)
     source = (KnowledgeKind.COMMANDS.path,)
     for one in commands:
@@ -63,6 +71,8 @@ def _of_commands(commands: Sequence[Command], task: str) -> Iterator[Line]:
             if any(line.startswith(purpose) for purpose in asked):
                 share = len(one.worked) / len({*one.worked, *one.failed})
                 yield Line(Part.CHALLENGE if one.fails_now else Part.TRY, line, source, round(share, 2))
+        if len(one.refused) >= FEWEST and _shared(one.text.split()[-1], words):
+            yield Line(Part.AVOID, refusal(one), (*source, *one.refused[-_LINES:]), _OF_REFUSALS)
 
 
 def _purposes(task: str) -> frozenset[str]:
@@ -78,7 +88,23 @@ def _of_files(known: Knowledge, named: Sequence[str]) -> Iterator[Line]:
     yield from _told(known, lines, part)
 
 
+def _is_recipe(line: str, task: str, new: Collection[str]) -> bool:
+    """Return whether a line says what comes with a file that a task adds: to a folder in `new`, or by its name."""
+    if not line.startswith(_RECIPE):
+        return False
+    folder = line.removeprefix(_RECIPE).partition(" comes with ")[0]
+    if folder in new:
+        return True
+    if classify(task) is not TaskType.FEATURE:
+        return False
+    from gitmem.model.fact.compare import stems_of
+
+    return bool(stems_of(folder.rstrip("/").rpartition("/")[2]) & stems_of(task))
+
+
 def _is_about(line: str, file: str) -> bool:
+    if line.startswith(_RECIPE):
+        return False
     return any(one == file or one.endswith(f"/{file}") for one in files_in(line))
 
 

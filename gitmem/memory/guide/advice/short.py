@@ -38,7 +38,7 @@ def advise(store: Store, task: str, hits: Sequence[Hit], session: str, known: Co
     """
     episodes = [
         one
-        for one in useful(ranked_episodes(store, hits, first=classify(task)))
+        for one in useful(ranked_episodes(store, hits, alike=classify(task)))
         if one.episode.id not in known and not (session and one.episode.session[:8] == session[:8])
     ]
     shares: dict[str, float] = {}
