@@ -69,7 +69,7 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
     for path in sorted(folder.rglob("*.jsonl")):
         turns += [turn for turn in fold(hook_events(read_records(str(path)), None)) if turn.failures]
     came: set[str] = set()
-    again = known = given = wrong = unasked = 0
+    again = known = given = wrong = unasked = others = 0
     for turn in sorted(turns, key=lambda turn: turn.started):
         group = next((group for group in RECURS if turn.exchange_id in group), set())
         for failure in {one.error: one for one in turn.failures if is_bug(one)}.values():
@@ -77,6 +77,7 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
             recurs = bool(group & came)
             again += recurs
             known += recurs and bool(found)
+            others += not recurs
             unasked += bool(found) and not recurs
             solution = found[0].solution if found else None
             worked = mend_of(failure, turn.files)
@@ -89,7 +90,8 @@ def recorded(folder: Path, store: Store, *, verbose: bool) -> None:
         if group:
             came.add(turn.exchange_id)
         learn_bugs(store, turn.session, "bench", [turn._replace(closed=True)])
-    print(f"recorded: {known} of {again} errors that came again are recognised, {unasked} others taken for a known one")
+    print(f"recorded: {known} of {again} errors that came again are recognised")
+    print(f"recorded: {unasked} of {others} other errors are taken for a known one")
     print(f"recorded: {wrong} of {given} mends that were given are wrong")
 
 
