@@ -120,7 +120,8 @@ def _in_words(
     turn: Turn, error: ErrorSignature, form: re.Pattern[str], command: str = "", *, fewest: int = _FEWEST
 ) -> str:
     """Return the agent's sentence of this form about an error, or the command that failed; "" if there is none."""
-    names = {*(name.casefold() for name in error.names), *([f"`{command}`"] if command else [])}
+    named_in = [_as_word(name) for name in error.names if any(map(str.isalnum, name))]
+    named_in += [re.compile(re.escape(f"`{command}`"), re.IGNORECASE)] if command else []
     about = stems_of(error.message)
     best, score = "", 0
     for text in (*turn.said, turn.answer[:_READ]):
@@ -128,10 +129,15 @@ def _in_words(
             if len(sentence) > _LONGEST or not form.search(sentence):
                 continue
             shared = len(stems_of(sentence) & about)
-            named = any(name in sentence.casefold() for name in names)
+            named = any(name.search(sentence) for name in named_in)
             if (named or shared >= fewest) and shared + 2 * named > score:
                 best, score = sentence, shared + 2 * named
     return one_line(best, _LONGEST)
+
+
+def _as_word(name: str) -> re.Pattern[str]:
+    """Return the form of a name between other words; a Korean ending may follow."""
+    return re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", re.IGNORECASE)
 
 
 def _tried(turn: Turn, failures: Sequence[Failure]) -> Iterator[str]:

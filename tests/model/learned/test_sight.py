@@ -88,6 +88,20 @@ def test_what_the_agent_says_of_an_error_says_more_than_a_files_name():
 
 
 @pytest.mark.parametrize(
+    "error, sentence, says",
+    [
+        ('./id_test.go:9: name("7-") = "7-", want ""', "Kept 9 cases - added tests of unique logic.", False),
+        ("./a.go:9:2: undefined: id", "I should add a validation of the grid.", False),
+        ("./a.go:9:2: undefined: id", "The function id를 추가해야 해서 `id` import 추가.", True),
+    ],
+)
+def test_a_sentence_is_about_an_error_if_it_has_its_name_as_a_word(error, sentence, says):
+    failures = (failure("go test", error, "go test", "/app/a.go"),)
+    turn = Turn("s", "h", "t", AT, AT, "Fix", "Done.", ("/app/a.go",), failures, cwd="/app", said=(sentence,))
+    assert [one.mend for one in find_sights([turn])] == [sentence if says else "change `a.go`"]
+
+
+@pytest.mark.parametrize(
     "answer, cause",
     [
         (
