@@ -16,7 +16,7 @@ from gitmem.memory.guide.advice.project import files_in, of_project
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import GUIDE, Given
-from gitmem.memory.guide.logged import NAMES_A_FILE, logged_errors
+from gitmem.memory.guide.logged import NAMES_A_FILE, is_lesson, logged_errors
 from gitmem.memory.guide.mend import mend_line
 from gitmem.memory.guide.prompt import ASKED, LIKE_THE_BEST, Least, needles_of, plain_query, reaches
 from gitmem.memory.learned.known import match, read_pattern
@@ -29,10 +29,11 @@ from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, names_in
 from gitmem.model.learned.pattern import BUGS
 from gitmem.model.learned.pattern import FOLDER as PATTERNS
 from gitmem.model.learned.task import TaskStatus, TaskType, classify
-from gitmem.model.session.fields import MENDED, split_fields
+from gitmem.model.session.fields import MENDED
 from gitmem.search.engine import Answer, answer
 from gitmem.search.own import with_own
-from gitmem.search.units.bare import bare_text
+from gitmem.search.query.query import fold
+from gitmem.search.units.bare import bare_text, fields_in
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -55,6 +56,8 @@ _HARD = ("breaks often", "was mended often", "is large")  # ends of lines on hot
 _CONVENTION, _HOW_TO = "convention", "how_to"
 _ORDERED = Least(0.3, 6.0, 2)  # as for an order that is given to an agent, less strictly, as somebody asks
 _RULE = re.compile(r"(?m)^\s*\|[-| :]*\|\s*$")  # of a table
+_MARKS = r"^\s*(?:#{1,6}|[-*>])\s+|\*\*"  # of headings, lists and bold words
+_ENDS = (".", "!", "?", ":", "。", "|")
 _NOT_SAID = r"(?m)^(?:Asked|Files|Failed|요청|파일|실패): .*$|^(?:Done|한 일): "  # in an entry of memory.md
 _FORBIDS = re.compile(r"\b(?:never|don't|do not|avoid)\b|하지 ?마|쓰지 ?마|금지", re.IGNORECASE)
 
@@ -188,7 +191,7 @@ def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task
     for hit in hits:
         if hit.path.startswith((f"{EPISODES_FOLDER}/", f"{PATTERNS}/")) or hit.entry in told:
             continue
-        yield from _of_hit(hit, _excerpt(hit, needles))
+        yield from _of_hit(hit, _excerpt(hit, needles), needles)
     for hit in hits:
         pattern = read_pattern(store, hit.path) if hit.path.startswith(f"{BUGS}/") else None
         best = pattern.best(pattern.error) if pattern else None
@@ -199,19 +202,20 @@ def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task
             yield Line(Part.CHALLENGE, pattern.title, (pattern.id,), round(min(hit.worth.share, 1.0), 2))
 
 
-def _of_hit(hit: Hit, text: str) -> Iterator[Line]:
-    """Yield what an exchange or a fact says."""
+def _of_hit(hit: Hit, text: str, needles: Sequence[str]) -> Iterator[Line]:
+    """Yield what an exchange or a fact says; of an exchange's errors those that share a word with the task."""
     sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
     if hit.fact:
         yield Line(Part.CHALLENGE if hit.entry.startswith(_CHALLENGES) else Part.APPROACH, text, sources, sure)
         return
-    fields = split_fields(bare_text(hit.text))
+    fields = fields_in(hit.text)
     if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
         return  # a list of exchanges, and a request that nothing came of
     yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
     for error in fields.errors:
         said = " ".join(error.split())
-        if NAMES_A_FILE.search(said):
+        is_near = any(needle in fold(said) for needle in needles)
+        if not is_near or not is_lesson(said) or NAMES_A_FILE.search(said):
             continue
         mended = MENDED.strip() in said
         yield Line(Part.TRY if mended else Part.CHALLENGE, said[: _TOKENS * 4], sources, sure)
@@ -228,15 +232,21 @@ def _of_person(store: Store, task: str) -> Iterator[Line]:
 
 def _excerpt(hit: Hit, needles: Sequence[str]) -> str:
     """Return the lines of a memory that say most of a task; of an exchange those of its answer."""
-    text = bare_text(hit.text)
-    fields = split_fields(text)
-    said = "\n".join(filter(None, (fields.answer, *fields.noted))) or re.sub(_NOT_SAID, "", text)
-    return " ".join(excerpt(_RULE.sub("", said), needles, _TOKENS).split())
+    fields = fields_in(hit.text)
+    said = "\n".join(filter(None, (fields.answer, *fields.noted))) or re.sub(_NOT_SAID, "", bare_text(hit.text))
+    return _joined(excerpt(_RULE.sub("", said), needles, _TOKENS).splitlines())
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """Return lines of markdown as one line of plain text."""
+    bare = [" ".join(re.sub(_MARKS, "", line).split()) for line in lines]
+    ended = [f"{line.rstrip(';,')}{'' if line.endswith(_ENDS) else ';'}" for line in bare if line]
+    return " ".join(ended).rstrip(";")
 
 
 def _complexity(hits: Sequence[Hit]) -> str:
     """Return the complexity of similar tasks, by the number of files they changed; "" without any."""
-    counts = [len(split_fields(bare_text(hit.text)).files) for hit in hits if not hit.fact]
+    counts = [len(fields_in(hit.text).files) for hit in hits if not hit.fact]
     if not counts:
         return ""
     files = max(counts)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+from gitmem.model.learned.command import only_reads, runs_again
 from gitmem.model.learned.episode import title_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
-from gitmem.model.session.fields import MENDED, split_fields
+from gitmem.model.session.fields import MENDED
 from gitmem.search.engine import answer
-from gitmem.search.units.bare import bare_text
+from gitmem.search.units.bare import fields_in
 from gitmem.text.quantities import seen_times
 from gitmem.values import Value
 
@@ -25,7 +26,9 @@ _LOGS = "daily/"  # exchanges stand there with their errors, also those of days 
 _MAX_MEND = 600  # characters
 _MAX_SEEN_SHOWN = 3
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
-_COMMAND = re.compile(r"^(?P<code>`[^`\n]{1,400}`): ")  # before the error in an exchange's line
+_COMMAND = re.compile(r"^`(?P<code>[^`\n]{1,400})`: ")  # before the error in an exchange's line
+_WORKED = re.compile(r": `(?P<code>[^`\n]{1,400})`$")  # ends an error that a command mended
+_TOOL = re.compile(r"[A-Z][a-z]\w* ")  # begins the call of an agent's tool, such as `Read a.py`
 NAMES_A_FILE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed file alone
 
 
@@ -60,6 +63,16 @@ def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str =
     return found
 
 
+def is_lesson(line: str) -> bool:
+    """Return whether the line of an error is worth telling: not if its command only reads, or just worked later."""
+    command = _COMMAND.match(line)
+    if command is None:
+        return True
+    code, worked = command["code"], _WORKED.search(line)
+    looks = _TOOL.match(code) or only_reads(code)
+    return not looks and not (worked and runs_again(code, worked["code"], by_flags=True))
+
+
 def _telling(error: ErrorSignature) -> list[str]:
     """Return the words that tell an error from others: its type, its names, its longest words."""
     words = sorted(
@@ -70,7 +83,7 @@ def _telling(error: ErrorSignature) -> list[str]:
 
 def _told(hit: Hit) -> Iterator[tuple[str, str, str, ErrorSignature]]:
     """Yield date, id, mend and signature of each error that an exchange names."""
-    for text in split_fields(bare_text(hit.text)).errors:
+    for text in fields_in(hit.text).errors:
         what, arrow, mend = text.rpartition(MENDED)
         line = what if arrow else text
         error = read_error(_COMMAND.sub("", line))
@@ -81,5 +94,5 @@ def _told(hit: Hit) -> Iterator[tuple[str, str, str, ErrorSignature]]:
 def _mend(line: str, mend: str) -> str:
     """Return the mend of an error; "" if only the same command worked again, or only a file is named."""
     command = _COMMAND.match(line)
-    same = command is not None and mend.endswith(f": {command['code']}")
+    same = command is not None and mend.endswith(f": `{command['code']}`")
     return "" if same or NAMES_A_FILE.search(mend) else " ".join(mend.split())

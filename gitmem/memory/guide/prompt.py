@@ -11,12 +11,12 @@ from itertools import chain
 from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.given import PROMPT, START, Given, known_to
 from gitmem.model.learned.task import TaskType, classify, follows_up, remarks
-from gitmem.model.session.fields import OUTCOME, split_fields
+from gitmem.model.session.fields import OUTCOME
 from gitmem.model.session.noise import human_text, is_trivial
 from gitmem.search.engine import answer
 from gitmem.search.query.query import fold, parse_query
 from gitmem.search.recall import hit_head, is_view
-from gitmem.search.units.bare import bare_text
+from gitmem.search.units.bare import bare_text, fields_in
 from gitmem.text.fence import FENCE, cannot_close
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
@@ -170,7 +170,7 @@ def _came_to_nothing(hit: Hit) -> bool:
     """Return whether a memory is a request without an answer."""
     if hit.fact or OUTCOME not in hit.text:
         return False
-    fields = split_fields(bare_text(hit.text))
+    fields = fields_in(hit.text)
     return bool(fields.outcome) and not (fields.answer or fields.noted or fields.errors)
 
 

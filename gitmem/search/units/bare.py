@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from gitmem.model.entry.entry import without_ids
+from gitmem.model.session.fields import Fields, split_fields
 
 _HEAD = r"(?m)^- \[[^]\n]{1,40}\] \*\*(?P<label>[^*\n]{1,60})\*\*(?: #[\w/-]+)*: ?"
 _SILENT = frozenset({"Exchange", "User Prompt", "Assistant Response", "Note"})
@@ -26,3 +27,8 @@ def bare_text(text: str) -> str:
     bare = re.sub(_INDENT, "", re.sub(_HEAD, label, without_ids(text)))
     bare = re.sub(_LINK, r"\1\2 ^\3", bare)
     return re.sub(_GAPS, "\n\n", re.sub(_IDLE, "", bare)).strip()
+
+
+def fields_in(text: str) -> Fields:
+    """Return the fields of an exchange in the text of its entry."""
+    return split_fields(re.sub(_INDENT, "", re.sub(_HEAD, "", without_ids(text))))

@@ -28,18 +28,23 @@ from gitmem.store.setup.init import Place, init_store
 ERROR = "Exit code 1\nE   ModuleNotFoundError: No module named 'yaml'"
 
 
-def exchanges(desk) -> None:
+SAID = """\
+  **Answer:** The CSV importer retries thrice, with backoff.
+
+  **Error:** `pytest` importer: TimeoutError → raise the limit to 5 s
+
+  **Files:** a.py, b.py, c.py
+"""
+
+
+def exchanges(desk, said: str = SAID) -> None:
     others = "\n".join(
         f"- [09:{n:02d}:00] **Exchange** #aaaaaaaa: Rename module m{n} to n{n}. ^x{n:02d}k2m9q0xb\n\n"
         f"  **Answer:** Module m{n} is n{n} now.\n"
         for n in range(30)
     )
-    text = (
-        f"{others}\n- [10:00:00] **Exchange** #1b4e51f0: Add retries to the CSV importer ^x4f7k2m9q0x\n\n"
-        "  **Answer:** The CSV importer retries thrice, with backoff.\n\n"
-        "  **Error:** `pytest` importer: TimeoutError → raise the limit to 5 s\n\n"
-        "  **Files:** a.py, b.py, c.py\n"
-    )
+    request = "- [10:00:00] **Exchange** #1b4e51f0: Add retries to the CSV importer ^x4f7k2m9q0x"
+    text = f"{others}\n{request}\n\n{said}"
     path = Path(desk.store.root, "daily/2026/11/2026-11-20.md")
     path.parent.mkdir(parents=True)
     path.write_text(text, "utf-8")
@@ -71,6 +76,25 @@ def test_of_an_entry_of_memory_md_the_answer_is_told(desk):
     (line,) = (line for line in guide(desk.store, "Add retries to the JSON importer").lines if "XML" in line.text)
     assert "retries twice" in line.text
     assert not any(label in line.text for label in ("Asked", "Done", "Files"))
+
+
+def test_of_an_exchange_the_answer_is_told_in_plain_words_and_errors_that_teach(desk):
+    """A search that found nothing, an agent's tool, a command that just worked later, and other errors are left out."""
+    errors = (
+        "`ls importer/`: No such file or directory",
+        "`Read importer/json.py`: File does not exist",
+        "`make importer`: ERROR task failed → then worked: `make importer && make test`",
+        "`npm run build`: TypeError: generate is not a function",
+        "`make importer`: no rule for it → then worked: `make import`",
+    )
+    answer = "  **Answer:**\n  ## The importer retries\n\n  - **CSV** files: thrice\n  - Other files: twice\n\n"
+    said = "".join(f"  **Error:** {error}\n\n" for error in errors)
+    exchanges(desk, f"{answer}{said}  **Files:** a.py\n\n  **Outcome:** partial\n")
+    found = guide(desk.store, "Add retries to the JSON importer")
+    assert [(line.part, line.text) for line in found.lines] == [
+        (Part.APPROACH, "The importer retries; CSV files: thrice; Other files: twice"),
+        (Part.TRY, "`make importer`: no rule for it → then worked: `make import`"),
+    ]
 
 
 def test_where_nothing_clearly_fits_nothing_is_said(desk):
@@ -255,7 +279,14 @@ def test_how_to_run_something_is_told_with_how_often_it_worked_and_that_it_began
     [line] = found.lines
     assert (found.kind, line.part) == ("how_to", Part.CHALLENGE)
     assert line.text.startswith("Tests run with `make test`; its last run failed (worked in 2 of 3, last on 2026-11-2")
-    assert parts(guide(project.store, "테스트는 어떻게 돌려?")) == parts(found)
+    for task in (
+        "테스트는 어떻게 돌려?",
+        "Fix the failing unit tests",
+        "The tests still fail on Windows",
+        "테스트 오류 고쳐줘",
+    ):
+        assert parts(guide(project.store, task)) == parts(found)
+    assert guide(project.store, "Write the page that lists failures, and test it").lines == ()
 
 
 @pytest.mark.parametrize("task", ["Add a command that lists the archives", "Write cli/commands/list.py"])

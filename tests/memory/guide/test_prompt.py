@@ -113,7 +113,8 @@ def test_of_pasted_data_no_line_is_told_where_others_speak_of_it(day):
 def test_a_request_that_nothing_came_of_is_not_told(day):
     path = Path(day.store.root, "daily/2026/11/2026-11-20.md")
     head = "- [10:00:00] **Exchange** #1b4e51f0: Stop the Redis timeouts of the checkout service ^x4f7k2m9q0x\n\n"
-    for end, is_told in (("  **Answer:** The pool is larger now.\n", True), ("  **Outcome:** failed\n", False)):
+    answer, failed = "  **Answer:** The pool is larger now.\n", "  **Outcome:** failed\n"
+    for end, is_told in ((answer, True), (failed, False), (f"{answer}\n{failed}", True)):
         path.write_text(path.read_text("utf-8").partition("- [10:00:00]")[0] + head + end, "utf-8")
         assert ("^x4f7k2m9q0x" in remembered(day.store, ASKED).text) is is_told
 

@@ -31,6 +31,14 @@ _SHARED = 2  # words of the task that a line has to have
 _FILE = re.compile(r"[\w.+-]*(?:/[\w.+-]+)+|[\w+-]+\.[A-Za-z]\w{0,5}\b")
 _CLAUSE = re.compile(r"[,;.?!\n]\s|\b(?:so|because|since|before|after|until|unless|which|that)\b", re.IGNORECASE)
 _RUN = re.compile(r"^how\b|\bhow (?:do|to|can|should)\b|\bruns?\b|어떻게|실행|돌려|돌리", re.IGNORECASE)
+# Who speaks of failures needs the command that shows them; unasked, it is told only to who asks how to run it.
+_FAILS = re.compile(
+    r"\b(?:tests?|lint\w*|types?|type-?check\w*|builds?|format\w*) (?:errors?|failures?|warnings?|issues?|problems?)\b"
+    r"|\b(?:failing|broken) (?:[\w-]+ )?(?:tests?|lint\w*|types?|builds?|format\w*)\b"
+    r"|\b(?:tests?|lint\w*|builds?) (?:(?:is|are|still|now) ){0,2}(?:fail\w*|broken|red)\b"
+    r"|(?:테스트|린트|타입|빌드|포맷).{0,6}(?:실패|에러|오류|깨)",
+    re.IGNORECASE,
+)
 
 
 def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) -> Iterator[Line]:
@@ -54,7 +62,7 @@ def of_project(store: Store, task: str, kind: str, files: Sequence[str] = ()) ->
 
 def names_project(task: str, kind: str) -> bool:
     """Return whether a task asks for project knowledge: about a file, a convention, or a command to run."""
-    return kind == "convention" or bool(files_in(task)) or bool(_purposes(task))
+    return kind == "convention" or bool(files_in(task)) or bool(_purposes(task, _RUN))
 
 
 def files_in(text: str) -> list[str]:
@@ -64,7 +72,7 @@ def files_in(text: str) -> list[str]:
 
 def _of_commands(commands: Sequence[Command], task: str, words: Sequence[Sequence[str]]) -> Iterator[Line]:
     """Yield the commands of a purpose that the task names, one that began to fail as a challenge; and refused ones."""
-    asked = _purposes(task)
+    asked = _purposes(task, _RUN) | _purposes(task, _FAILS)
     source = (KnowledgeKind.COMMANDS.path,)
     for one in commands:
         for line in command_lines([one], counted=True):
@@ -75,9 +83,9 @@ def _of_commands(commands: Sequence[Command], task: str, words: Sequence[Sequenc
             yield Line(Part.AVOID, refusal(one), (*source, *one.refused[-_LINES:]), _OF_REFUSALS)
 
 
-def _purposes(task: str) -> frozenset[str]:
+def _purposes(task: str, form: re.Pattern[str]) -> frozenset[str]:
     """Return what a task asks to run: "how do I test it", not "how do I install it so that I can test it"."""
-    clauses = (clause for clause in _CLAUSE.split(task) if _RUN.search(clause))
+    clauses = (clause for clause in _CLAUSE.split(task) if form.search(clause))
     return frozenset(purpose for clause in clauses for purpose in purposes_in(clause))
 
 
