@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 LETTER = "e"
 UNMENDED = ": nothing mended it"  # ends the line of an error
+REJECTED, FAILED = "Rejected by the person: ", "Did not work: "  # begin the line of a result
 _FEW_FILES, _MANY_FILES = 3, 6  # from which a task was of medium, of high complexity
 _MANY = 3  # errors, and steps of a plan
 

@@ -11,8 +11,9 @@ from itertools import zip_longest
 
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.ids import tail_of
-from gitmem.model.learned.episode import UNMENDED, Episode, episode_id, title_of
+from gitmem.model.learned.episode import FAILED, REJECTED, UNMENDED, Episode, episode_id, title_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness
+from gitmem.model.learned.mend import is_place
 from gitmem.model.learned.sight import Sight, find_sights
 from gitmem.model.learned.task import TaskStatus, classify, follows_up
 from gitmem.model.message import one_line
@@ -39,6 +40,7 @@ _NOTE = 300  # characters of a discovery, as in the working memory
 _LISTED_ELSEWHERE = (MemoryType.DECISION, MemoryType.ISSUE)
 _MAX_ERRORS, _MAX_TOOLS, _MAX_PLAN, _MAX_LINES = 5, 8, 12, 6
 _SYMBOL = re.compile(r"`([A-Za-z_][\w.]{2,60})(?:\(\))?`")
+_COMMIT = re.compile(r"(?=[a-f]*[0-9])[0-9a-f]{7,40}")
 _FEEDBACK = {Outcome.SUCCESS: "positive", Outcome.PARTIAL: "negative", Outcome.FAILED: "negative", None: "neutral"}
 _TESTS = {Outcome.SUCCESS: "passed", Outcome.FAILED: "failed"}
 
@@ -64,7 +66,7 @@ def episodes_of(
     project: str = "",
     grown: Sequence[tuple[datetime, int]] = (),
 ) -> list[Episode]:
-    """Return the episodes of a finished session; a task without an exchange in the session's file has none.
+    """Return the episodes of a finished session; none of a task without an exchange in its file, or without a result.
 
     `exchanges` are those of this file, and `link` is its path in the store; `working` holds plans, decisions and
     discoveries that were noted while the session ran, the surest last; `grown` says when the context grew, and by how
@@ -82,8 +84,16 @@ def episodes_of(
             keys = {turn.key for turn in task}
             notes = [one for one in working if one.task is not None and one.task.turn in keys]
             tokens = sum(more for at, more in grown if at >= task[0].started and (end is None or at < end))
-            found.append(_Task(task, known, own, following).episode(link, notes, project)._replace(tokens=tokens))
+            episode = _Task(task, known, own, following).episode(link, notes, project)
+            if _says_something(episode, known):
+                found.append(episode._replace(tokens=tokens))
     return found
+
+
+def _says_something(episode: Episode, turns: Iterable[Turn]) -> bool:
+    """Return whether anything came of a task: an answer, a changed file, an error, a plan, or a note."""
+    noted = (*episode.files, *episode.errors, *episode.plan, *episode.decisions, *episode.tips)
+    return bool(noted) or any(turn.answer for turn in turns)
 
 
 def noting_growth(records: Iterable[Record], grown: list[tuple[datetime, int]]) -> Iterator[Record]:
@@ -188,12 +198,15 @@ class _Task:
             lines += [] if sight.mend else [f"{title}{UNMENDED}"]
         for turn, exchange in zip(self._known, self._own, strict=True):
             if self._outcomes[turn.key] is Outcome.FAILED and turn.answer:
-                lines.append(f"Did not do: {one_line(exchange.summary, _SUMMARY)}")
+                rejected = reaction_of(turn, self._said[turn.key]) is Outcome.FAILED
+                lines.append(f"{REJECTED if rejected else FAILED}{one_line(exchange.summary, _SUMMARY)}")
         return _lines([*lines, *self._stated(MemoryType.ISSUE)])
 
     def _tips(self, sights: Iterable[Sight], notes: Iterable[Notes]) -> tuple[str, ...]:
         """Return mends of errors, stated lessons, and discoveries that are not already listed elsewhere."""
-        mends = [f"{one_line(title_of(one.error), _SUMMARY)}: {one.mend} mended it" for one in sights if one.mend]
+        mends = [
+            f"{one_line(title_of(one.error), _SUMMARY)}: {_quoted(one.mend)} mended it" for one in sights if one.mend
+        ]
         stated = [*self._stated(MemoryType.LEARNING), *self._stated(MemoryType.ERROR_FIX)]
         others = {one_line(text, _NOTE) for kind in _LISTED_ELSEWHERE for text in self._stated(kind)}
         noted = [text for memory in notes for text in memory.discoveries if text not in others]
@@ -217,9 +230,15 @@ def _plan(notes: Sequence[Notes]) -> tuple[str, ...]:
     return tuple(f"[{'x' if step.status == 'completed' else ' '}] {step.text}" for step in steps)[:_MAX_PLAN]
 
 
+def _quoted(mend: str) -> str:
+    """Return a mend, in quotes if it is a sentence of the agent."""
+    return mend if mend.startswith("`") or is_place(mend) else f'"{mend}"'
+
+
 def _symbols(answers: Iterable[str]) -> tuple[str, ...]:
     named = Counter(match[1] for answer in answers for match in _SYMBOL.finditer(answer))
-    return tuple(name for name, _ in named.most_common(_MAX_SYMBOLS))
+    names = (name for name, _ in named.most_common() if not _COMMIT.fullmatch(name))
+    return tuple(names)[:_MAX_SYMBOLS]
 
 
 def _link(exchange: Exchange, link: str) -> str:

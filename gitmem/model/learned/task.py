@@ -32,15 +32,17 @@ class TaskStatus(StrEnum):
 
 # Words of each type in English and Korean, the least ambiguous type first: the first match wins.
 _WORDS = {
-    TaskType.REVIEW: r"\breview\b|\bpr (?:comments?|feedback)\b|리뷰|검토해",
+    TaskType.REVIEW: r"\breview\b|\bpr (?:comments?|feedback)\b|\b(?:unresolved|outstanding) comments?\b|리뷰|검토해",
     TaskType.TEST: (
         r"\b(?:add|write|create|extend|improve)\b.{0,40}\btests?\b|\bunit tests?\b|test coverage"
         r"|테스트.{0,12}(?:추가|작성|만들|짜)"
     ),
     TaskType.BUG_FIX: (
         r"\b(?:bugs?|fix(?:es|ed|ing)?|broken|crash(?:es|ed|ing)?|regression|fail(?:s|ed|ing|ures?)?|errors?)\b"
-        r"|\b(?:exceptions?|traceback|does(?: not|n't) work|wrong)\b"
-        r"|버그|오류|에러|고쳐|실패|깨[져진졌]|안 ?[돼되됨]|안 ?나[와오]|죽[어는]|이상해"
+        r"|\b(?:exceptions?|traceback|wrong|stuck|hangs?|hanging|freezes|times? out|(?:is|are|too|very) slow)\b"
+        r"|\b(?:does|did)(?: not|n't) (?:work|display|show|appear|return|start|load|run|find|update|respond)\b"
+        r"|버그|오류|에러|고쳐|실패|깨[져진졌]|안 ?[돼되됨]|안 ?나[와오]|안 ?보[여이]|죽[어는]|이상해"
+        r"|멈[춰추춘]|느[려린]"
     ),
     TaskType.REFACTOR: (
         r"\b(?:refactor\w*|renam\w+|extract|simplif\w+|clean ?up|dedup\w*|duplicat\w+|inline|split|move)\b"
@@ -57,12 +59,18 @@ _WORDS = {
 }
 _ASKS = (
     r"^(?:what|why|how|where|when|which|who|is|are|was|were|do|does|did|explain|tell me|show me|list)\b"
-    r"|^(?:help me understand|can you (?:explain|tell|show|help me understand|see))\b"
     r"|^(?:왜|뭐|무엇|어떻게|어디|언제|누가)"
     r"|(?:뭐야|뭔가요|인가요|알려줘|설명해\s?줘|궁금|뭐지|어때|있나요|있어)\s*[?.!]*$"
 )
+# Asks for an explanation in the form of an order.
+_ASKS_POLITELY = (
+    r"^(?:question:|(?:please |can you |could you )?(?:help me understand|explain|tell me|show me)\b"
+    r"|(?:can|could) you (?:tell|show|see (?:which|what|who|when|where|how|why)\b))"
+)
+_HAS_THE_AGENT_LOOK = ("can you ", "could you ")
 _ORDERS = (
-    r"\b(?:please|let's|can you|could you|make|add|fix|implement|create|remove|update|change)\b"
+    r"\b(?:please|let's(?! (?:say|assume|suppose))|can you|could you)\b"
+    r"|\b(?:make|add|fix|implement|create|remove|update|change)\b"
     r"|해\s?줘|하자|해라|해주세요"
 )
 _FOLLOW_UP = (
@@ -78,8 +86,9 @@ _SHORT = 60  # characters: a request that begins in the middle of a talk
 def classify(request: str) -> TaskType:
     """Return the type of a request's task: a question by its form, else the first match, else a feature."""
     text = " ".join(request[:MAX_READ].split()).casefold()
-    asks = _re(_ASKS).search(text) is not None or text.endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
-    if asks and not _re(_ORDERS).search(text):
+    rest = _re(_ASKS_POLITELY).sub("", text)
+    asks = rest != text or _re(_ASKS).search(text) is not None or text.endswith(("?", "\N{FULLWIDTH QUESTION MARK}"))
+    if asks and not _re(_ORDERS).search(rest):
         return TaskType.QUESTION
     return next((kind for kind, words in _WORDS.items() if _re(words).search(text)), TaskType.FEATURE)
 
@@ -91,8 +100,10 @@ def follows_up(request: str) -> bool:
 
 
 def remarks(request: str) -> bool:
-    """Return whether a request goes on with the talk, though it ends as a question does ("but it failed, or not?")."""
+    """Return whether a question goes on with the talk ("but it failed, or?"), or has the agent look ("can you see")."""
     text = " ".join(request[:MAX_READ].split()).casefold()
+    if text.startswith(_HAS_THE_AGENT_LOOK):
+        return True
     asks = _re(_ASKS).search(text) is not None or _re(_WORD_OF_QUESTION).search(text) is not None
     return _re(_FOLLOW_UP).search(text) is not None or not asks
 

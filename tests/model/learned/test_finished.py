@@ -48,10 +48,27 @@ def test_what_the_person_says_next_is_the_outcome_and_a_change_of_course():
     [episode] = told(turns[:2] + turns[2:])
     assert episode.type is TaskType.BUG_FIX
     assert episode.changes == ("그거 아니야, 로그인이야",)
-    assert episode.gotchas == ("Did not do: Added a check to `parse_file`.",)
+    assert episode.gotchas == ("Rejected by the person: Added a check to `parse_file`.",)
     assert set(episode.symbols) == {"parse_file", "login"}
     [failed] = told([turns[0], turn(2, "still broken", "", interrupted=True)])
     assert (failed.outcome, failed.solution) == (Outcome.FAILED, "")
+    [broken] = told([turn(1, "Fix the loader", "Wrote half of it, see `c0ffee1` and `dead`.", interrupted=True)])
+    assert broken.gotchas == ("Did not work: Wrote half of it, see `c0ffee1` and `dead`.",)
+    assert broken.symbols == ("dead",)
+
+
+def test_a_mend_in_the_agents_words_is_quoted():
+    failures = (Failure(AT, "Bash", "a", "go test", "./a.go:9:2: undefined: regexp", "go test", "/app/a.go"),)
+    said = "The `regexp` import was needed."
+    [episode] = told([turn(1, "Run the tests", said, files=("/app/a.go",), failures=failures)])
+    assert episode.tips[0] == f'undefined: regexp: "{said}" mended it'
+
+
+def test_a_task_that_nothing_came_of_is_no_episode():
+    turns = [turn(1, "List the files", "", interrupted=True), turn(2, "Implement dark mode", "Done.")]
+    assert [one.task for one in told(turns)] == ["Implement dark mode"]
+    failures = (Failure(AT, "Bash", "a", "make", "ld: cannot find -lz"),)
+    assert len(told([turn(1, "Build it", "", failures=failures, interrupted=True)])) == 1
 
 
 def test_errors_are_told_with_what_mended_them_and_what_did_not():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.model.learned.counts import BEGINS, USELESS
-from gitmem.model.learned.episode import UNMENDED
+from gitmem.model.learned.episode import FAILED, REJECTED, UNMENDED
 from gitmem.model.learned.mend import PLACE
 from gitmem.model.message import one_line
 from gitmem.model.session.outcome import Outcome
@@ -22,7 +22,7 @@ _LINES = 2  # of a kind from one episode
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _THE_SAME = 2 / 3  # confidence from which an episode's task is nearly this one
 _CHANGED = f": {PLACE}"  # a tip that says no more than which file was changed
-_DID_NOT_HELP = ("did not help", "Did not do: ")
+_DID_NOT_HELP = ("did not help", REJECTED, FAILED)
 _TRIED = ("mended it", "did not help")  # end the lines of errors
 
 
