@@ -117,11 +117,13 @@ def name_of(keywords: Sequence[str], files: Sequence[str], fallback: str) -> str
     words = [word for word in words if not re.search(_NO_NAME, word)]
     words = [word for word in words if word.rpartition("/")[2].casefold() not in file.casefold()]
     phrases = [word for word in words if " " in word]  # they say more than a word, and a name more than a verb
+    in_phrases = {word.casefold() for phrase in phrases for word in phrase.split()}
+    words = [word for word in words if " " not in word and word.casefold() not in in_phrases]
     named = [word for word in words if any(mark in word for mark in "._/-") or word[1:] != word[1:].lower()]
     words = list(dict.fromkeys((*phrases, *named, *words)))[: _WORDS_OF_A_NAME - bool(file)]
     if file and words:
         return f"{file}: {', '.join(words)}"
-    if len(words) > 1:
+    if len(words) > 1 or phrases:
         return ", ".join(words)
     from gitmem.model.message import one_line  # a session's start needs no commit messages
 

@@ -114,6 +114,8 @@ def test_a_name_says_what_it_is_about():
         name_of(("commit", "ListSessions", "archived"), ("cli/session.go",), "") == "session.go: ListSessions, archived"
     )
     assert name_of(("JWT", "login endpoint"), ("src/login.py",), "") == "login.py: login endpoint, JWT"
+    assert name_of(("branch", "shadow branch", "Shadow", "tmp/a.io"), (), "") == "shadow branch, tmp/a.io"
+    assert name_of(("branch", "shadow branch"), (), "") == "shadow branch"
     assert name_of(("tests/conftest.py", "port"), ("tests/conftest.py",), "") == "conftest.py: port"
     assert name_of(("github.com/a/b/pull/112", "discussion_r2738948818", "reader", "nil"), (), "") == "reader, nil"
     assert name_of(("List",), (), "List the files → broken off") == "List the files"

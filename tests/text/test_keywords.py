@@ -30,6 +30,10 @@ def test_names_of_two_letters_are_keywords():
     assert stems("We use uv as it is, and so do CI jobs.") == ["uv", "ci", "job"]
 
 
+def test_words_about_the_telling_are_no_keywords():
+    assert stems("The branch already exists, e.g. for a session; i.e. it was not removed yet.") == ["branch", "session"]
+
+
 def test_a_counter_is_no_keyword():
     assert stems("연결을 5회로 제한, 3단계에서 회로를 끈다") == ["연결", "제한", "회로", "끈다"]
 

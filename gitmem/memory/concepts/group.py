@@ -101,7 +101,7 @@ def find_concept(store: Store, identifier: str) -> Concept:
     The id of a merged concept names the concept it was merged into.
 
     Raises:
-        NotFoundError: no concept matches, or more than concept.
+        NotFoundError: no concept matches, or more than one.
 
     """
     bare = identifier.strip().rpartition("/")[2].removesuffix(".md").casefold()
@@ -111,7 +111,7 @@ def find_concept(store: Store, identifier: str) -> Concept:
         matches = [one for one in concepts if one.id.startswith(bare) or one.name.casefold().startswith(bare)]
     if len(matches) != 1:
         raise NotFoundError(
-            f"There is {'more than concept' if matches else 'no'} concept {identifier[:80]!r}.",
+            f"There is {'more than one' if matches else 'no'} concept {identifier[:80]!r}.",
             "'gitmem concepts list' lists them with their ids.",
         )
     return matches[0]
