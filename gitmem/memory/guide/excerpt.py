@@ -19,7 +19,8 @@ _NAMES = 0.3  # weight of names, numbers and code in a line
 _FIRST = 0.3  # factor of the first line, the request, which repeats the question
 _LONG = 1_000  # characters of a line that counts half
 _WIDE = 200  # characters from which a line is split into sentences
-_SENTENCE_END = re.compile(r"(?<=[.!?。;])\s+")
+_SENTENCE_END = re.compile(r"(?<=[.!?。;])(?<!^[0-9]\.)(?<!^[0-9]{2}\.)\s+")  # not behind the number of a list
+_WORD = re.compile(r"[^\W_]{2}")  # a line without one is a bracket, the number of a list, or the mark of a cut
 _MACHINE = re.compile(r"[{<]|\S{100}")  # how a pasted line of data or of a log begins
 _HEADING = "#"
 _NAME = re.compile(r"[`/_=]|[0-9]|[a-z][A-Z]|\b[A-Z]{2,}")
@@ -54,7 +55,7 @@ def _lines(text: str) -> list[str]:
     """Return the lines of a text without fences, each once, long ones as sentences."""
     lines: list[str] = []
     for line in text.split("\n"):
-        if line.strip() and not line.strip().startswith("```"):
+        if _WORD.search(line) and not line.strip().startswith("```"):
             lines += _SENTENCE_END.split(line.rstrip()) if len(line) > _WIDE else [line.rstrip()]
     return list(dict.fromkeys(lines))
 

@@ -211,7 +211,7 @@ def _of_hit(hit: Hit, text: str, needles: Sequence[str]) -> Iterator[Line]:
     fields = fields_in(hit.text)
     if hit.entry.startswith(_CONCEPT) or (fields.outcome and not fields.answer):
         return  # a list of exchanges, and a request that nothing came of
-    yield Line(Part.AVOID if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
+    yield Line(Part.CHALLENGE if fields.outcome == "failed" else Part.APPROACH, text, sources, sure)
     for error in fields.errors:
         said = " ".join(error.split())
         is_near = any(needle in fold(said) for needle in needles)

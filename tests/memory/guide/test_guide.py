@@ -181,7 +181,7 @@ def test_episodes_say_what_was_done_what_helped_what_did_not_and_how_hard_it_was
     ]
     assert ("TimeoutError: raise the limit mended it", (good.id,)) in told[Part.TRY]
     assert ("TimeoutError: `sleep 5` did not help", (good.id,)) in told[Part.AVOID]
-    assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[Part.AVOID]
+    assert (f"{bad.task} (failed): Wrote a loop of its own", (bad.id,)) in told[Part.CHALLENGE]
     assert ("The mirror of prices is slow at night", (good.id,)) in told[Part.CHALLENGE]
     assert ("The person then turned the work: No, use the library's retries", (good.id,)) in told[Part.CHALLENGE]
     assert found.complexity == "medium"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import START, Given, all_given, known_to, record
 from gitmem.memory.guide.prompt import TOKENS, remembered, tell_prompt
 from gitmem.memory.start.start import start_parts
@@ -108,6 +109,12 @@ def test_of_pasted_data_no_line_is_told_where_others_speak_of_it(day):
     told = remembered(day.store, ASKED).text
     assert "max_connections" in told
     assert '"level"' not in told
+
+
+def test_lines_without_a_word_take_no_room_of_an_excerpt():
+    code = "def stop(pool):\n    (\n    }\n[…]\n\n}\n10. It was 20." + " The pool of Redis stops at 50." * 9
+    told = ["def stop(pool):", "10. It was 20.", "The pool of Redis stops at 50."]
+    assert excerpt(code, ["pool", "redis"], 200).split("\n") == told
 
 
 def test_a_request_that_nothing_came_of_is_not_told(day):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gitmem.memory.guide.advice.lines import Line, Part
 from gitmem.model.learned.counts import BEGINS, USELESS
-from gitmem.model.learned.episode import FAILED, REJECTED, UNMENDED
+from gitmem.model.learned.episode import REJECTED, UNMENDED
 from gitmem.model.learned.mend import PLACE
 from gitmem.model.message import one_line
 from gitmem.model.session.outcome import Outcome
@@ -22,7 +22,7 @@ _LINES = 2  # of a kind from one episode
 _LONGEST, _TASK = 400, 120  # characters of a line, and of the task in it
 _THE_SAME = 2 / 3  # confidence from which an episode's task is nearly this one
 _CHANGED = f": {PLACE}"  # a tip that says no more than which file was changed
-_DID_NOT_HELP = ("did not help", REJECTED, FAILED)
+_DID_NOT_HELP = ("did not help", REJECTED)
 _TRIED = ("mended it", "did not help")  # end the lines of errors
 
 
@@ -52,7 +52,7 @@ def _lines(episode: Episode, sure: float, said: Mapping[str, str], needles: Sequ
     plan = "; ".join(step[4:] for step in episode.plan if step.startswith("[x] "))
     if how or plan:
         text = f"{one_line(episode.task, _TASK)} ({episode.outcome}): {how}" + (f" Steps: {plan}" if plan else "")
-        part = Part.AVOID if failed else Part.APPROACH
+        part = Part.CHALLENGE if failed else Part.APPROACH  # why it failed is not known, so it may still be right
         yield Line(part, one_line(text, _LONGEST), (*source, exchange) if exchange else source, sure)
     tips = [] if failed else [tip for tip in episode.tips if _CHANGED not in tip]
     tried = [one for one in episode.gotchas if any(words in one for words in _DID_NOT_HELP)]
