@@ -41,7 +41,7 @@ def merge_trees(
     merged = MergedTrees()
     sides = (ours, theirs)
     names = _renamed(base, sides)
-    for path, targets in names.items():
+    for path, targets in sorted(names.items()):  # not by side: two may have renamed two files to one name
         _merge_renamed(merged, path, targets, base, sides)
     followed = set(names) | {target for targets in names.values() for target in targets if target}
     for path in sorted({*base, *ours, *theirs} - followed):

@@ -498,6 +498,7 @@ def test_logs_come_out_the_same_in_whichever_order_three_machines_meet(start, si
     assert results == {recent(*wanted)}
 
 
+NAMED = b"---\nid: memory\n---\n"
 TREES = st.dictionaries(
     st.sampled_from(["memory.md", "a.md", "A.md", "a", "a/b.md", "facts/x.md", "facts/y.md", "n.txt", "í.md", "í.md"]),
     DOCUMENTS,
@@ -507,6 +508,7 @@ TREES = st.dictionaries(
 
 @given(base=TREES, ours=TREES, theirs=TREES)
 @example(base={}, ours={"a": b"1"}, theirs={"a/b.md": b"2"})
+@example(base={"m.md": NAMED, "n.txt": NAMED}, ours={"a": NAMED, "m.md": b"", "b": b""}, theirs={"a": NAMED})
 def test_trees_are_merged_the_same_from_either_side(base, ours, theirs):
     merged = merge_trees(base, ours, theirs)
     again = merge_trees(base, theirs, ours)
