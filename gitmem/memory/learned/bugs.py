@@ -20,7 +20,7 @@ from gitmem.model.learned.pattern import (
     render_pattern,
     seen_again,
 )
-from gitmem.model.learned.sight import find_sights
+from gitmem.model.learned.sight import find_sights, with_errors
 from gitmem.model.message import Message, Op, Trailer, one_line, session_message
 from gitmem.store.transaction.transact import transact
 
@@ -41,7 +41,7 @@ def learn_bugs(store: Store, session: str, host: str, turns: Sequence[Turn]) -> 
 
     """
     allow, project = store.config.redaction.allow, os.path.dirname(store.root)
-    sights = find_sights([redacted_with_runs(turn, allow) for turn in turns if turn.failures], project)
+    sights = find_sights([redacted_with_runs(turn, allow) for turn in with_errors(turns)], project)
     if not sights:
         return None
 

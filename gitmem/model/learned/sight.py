@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 240  # characters of a mend
 _MAX_TRIED = 5
+_NEXT = 3  # turns after one, in which its errors may be mended
 _MAX_FILES = 6
 _ACTS = re.compile(
     r"\b(?:add|fix|use|using|remov|replac|renam|chang|updat|import|install|wrap|set|mov|need|should|instead|because|since)"
@@ -67,11 +68,25 @@ _LOGGED = tuple(f"{words}: " for words in (ENGLISH.fixed, ENGLISH.after, KOREAN.
 
 
 def find_sights(turns: Iterable[Turn], project: str = "") -> list[Sight]:
-    """Return the errors of a session, each once an exchange, with its last mend; files are relative to the project."""
-    return [sight for turn in turns for sight in _of_turn(turn, tuple(filter(None, (project, turn.cwd))))]
+    """Return the errors of a session, each once an exchange, with its last mend; files are relative to the project.
+
+    An error that its turn leaves may be mended in one of the next: there its command works, and a file was changed.
+    """
+    listed = list(turns)
+    return [
+        sight
+        for at, turn in enumerate(listed)
+        for sight in _of_turn(turn, tuple(filter(None, (project, turn.cwd))), listed[at + 1 : at + 1 + _NEXT])
+    ]
 
 
-def _of_turn(turn: Turn, roots: Sequence[str]) -> Iterator[Sight]:
+def with_errors(turns: Sequence[Turn]) -> list[Turn]:
+    """Return the turns that `find_sights` needs: those with failed calls, and the next ones after each."""
+    failed = [at for at, turn in enumerate(turns) if turn.failures]
+    return [turns[at] for at in sorted({at + more for at in failed for more in range(_NEXT + 1)}) if at < len(turns)]
+
+
+def _of_turn(turn: Turn, roots: Sequence[str], following: Sequence[Turn]) -> Iterator[Sight]:
     found: list[tuple[ErrorSignature, list[Failure]]] = []
     for failure in explained(turn.failures, human_text(turn.answer)):
         error = read_error(failure.error) if is_bug(failure) else None
@@ -92,8 +107,23 @@ def _of_turn(turn: Turn, roots: Sequence[str]) -> Iterator[Sight]:
         sight = Sight(turn.exchange_id, failures[0].at, error, command, mend, tried[-_MAX_TRIED:], files)
         cause = _in_words(turn, error, _CAUSES, command, fewest=_FEWEST_OF_CAUSE)
         mended = failures[-1].fixed_at
+        later = None if failures[-1].fixed_by or mend else _mended_in(failures[-1], turn, following)
+        if later:
+            place = _files(relative_files(later.files, roots), error)[-1]
+            sight = sight._replace(mend=_in_words(later, error, _ACTS) or f"{PLACE}{place}`")
+            mended = later.ended
         seconds = round((mended - failures[0].at).total_seconds()) if mended else 0
         yield sight._replace(commands=_commands(turn, failures), seconds=max(seconds, 0), cause=cause)
+
+
+def _mended_in(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Turn | None:
+    """Return the first of the next turns of a session in which a failed command works, if it changed a file."""
+    for later in following:
+        if later.session != turn.session:
+            return None
+        if any(not run.failed and runs_again(failure.command, run.command, by_flags=True) for run in later.runs):
+            return later if later.files else None
+    return None
 
 
 def is_bug(failure: Failure) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from gitmem.model.learned.command import bare
-from gitmem.model.learned.sight import find_sights, is_bug, mend_of
+from gitmem.model.learned.sight import find_sights, is_bug, mend_of, with_errors
 from gitmem.model.session.turns import Failure, Run, Turn
 
 AT = datetime(2026, 10, 2, 9, 0, tzinfo=UTC)
@@ -75,6 +75,25 @@ def test_an_error_that_comes_again_in_a_turn_is_one_sight_with_what_did_not_help
     assert (first.exchange, first.error.type, first.command) == (turn.exchange_id, "ModuleNotFoundError", "pytest")
     assert (first.mend, first.tried, first.files) == ("`uv sync`", ("`pip install pyyaml`",), ("a.py",))
     assert (second.error.type, second.mend, second.tried) == ("TypeError", "", ())
+
+
+def test_an_error_that_its_turn_leaves_is_mended_where_its_command_works_after_a_change():
+    error = "src/rates.py:9: KeyError: 'rate'\nKeyError: 'rate'"
+    left = Turn("s-1", "h", "t-1", AT, AT, "Write a test that fails", "It fails.", ("/app/test_rates.py",),
+                (failure("pytest -q", error),), cwd="/app", runs=(Run("pytest -q", error, failed=True),))  # fmt: skip
+    talk = left._replace(key="t-2", prompt="Why?", answer="A rate is missing.", files=(), failures=(), runs=())
+    works = (Run("pytest -q tests", "", failed=False), Run("pytest -q", "1 passed", failed=False))
+    later = AT + timedelta(minutes=4)
+    mended = talk._replace(key="t-3", answer="Done.", files=("/app/src/rates.py",), runs=works, ended=later)
+    [sight] = find_sights([left, talk, mended])
+    assert (sight.exchange, sight.mend, sight.seconds) == (left.exchange_id, "change `src/rates.py`", 240)
+    said = mended._replace(answer="I added the `rate` of each row.")
+    assert [one.mend for one in find_sights([left, said])] == ["I added the `rate` of each row."]
+    nothing_changed, fails_again = mended._replace(files=()), mended._replace(runs=left.runs)
+    other, late = mended._replace(session="s-2"), [talk, talk, talk, mended]
+    for following in ([nothing_changed], [fails_again], [other], late, []):
+        assert [one.mend for one in find_sights([left, *following])] == [""]
+    assert with_errors([talk, left, *late]) == [left, talk, talk, talk]
 
 
 def test_what_the_agent_says_of_an_error_says_more_than_a_files_name():
