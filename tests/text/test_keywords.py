@@ -32,6 +32,7 @@ def test_names_of_two_letters_are_keywords():
 
 def test_words_about_the_telling_are_no_keywords():
     assert stems("The branch already exists, e.g. for a session; i.e. it was not removed yet.") == ["branch", "session"]
+    assert stems("Thanks! Please thank the reviewers.") == ["reviewer"]
 
 
 def test_a_counter_is_no_keyword():
