@@ -203,7 +203,7 @@ def _of_hits(store: Store, hits: Sequence[Hit], episodes: Sequence[Ranked], task
 
 
 def _of_hit(hit: Hit, text: str, needles: Sequence[str]) -> Iterator[Line]:
-    """Yield what an exchange or a fact says; of an exchange's errors those that share a word with the task."""
+    """Yield the text of a fact, or the answer of an exchange and its errors that share a word with the task."""
     sources, sure = (hit.entry or f"{hit.path}:{hit.start}",), round(min(hit.worth.share, 1.0), 2)
     if hit.fact:
         yield Line(Part.CHALLENGE if hit.entry.startswith(_CHALLENGES) else Part.APPROACH, text, sources, sure)

@@ -36,3 +36,8 @@ def runs_again(failed: str, worked: str, *, by_flags: bool) -> bool:
         return True
     named = [[word for word in command.split() if not word.startswith("-")] for command in (before, after)]
     return by_flags and named[0] == named[1]
+
+
+def works_now(failed: str, worked: str) -> bool:
+    """Return whether a command that worked shows that a failed one works now; of a pipe only the end is known."""
+    return failed == worked or (bool(failed) and "|" not in worked and runs_again(failed, worked, by_flags=True))

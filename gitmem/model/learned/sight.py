@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from gitmem.model.fact.compare import stems_of
-from gitmem.model.learned.command import bare, only_reads, runs_again
+from gitmem.model.learned.command import bare, only_reads, runs_again, works_now
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.model.learned.mend import PLACE, is_place
 from gitmem.model.message import one_line
@@ -121,7 +121,7 @@ def _mended_in(failure: Failure, turn: Turn, following: Iterable[Turn]) -> Turn 
     for later in following:
         if later.session != turn.session:
             return None
-        if any(not run.failed and runs_again(failure.command, run.command, by_flags=True) for run in later.runs):
+        if any(not run.failed and works_now(failure.command, run.command) for run in later.runs):
             return later if later.files else None
     return None
 

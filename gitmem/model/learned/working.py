@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.fact.compare import contradict, says_the_same
-from gitmem.model.learned.command import only_reads, runs_again
+from gitmem.model.learned.command import only_reads, works_now
 from gitmem.model.learned.error import read_error
 from gitmem.model.learned.state import (
     EndedTask,
@@ -222,16 +222,11 @@ def _after_tool(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:
     memory = replace(memory, results=_pushed(memory.results, [result], MAX_RESULTS), files=files, statistics=counts)
     if event.command:
         errors = (
-            replace(one, mended_by=result.what) if not one.mended_by and _mends(one.command, result.what) else one
+            replace(one, mended_by=result.what) if not one.mended_by and works_now(one.command, result.what) else one
             for one in memory.errors
         )
         memory = replace(memory, errors=tuple(errors))
     return memory if event.agent else _with_steps(memory, event)
-
-
-def _mends(failed: str, worked: str) -> bool:
-    """Return whether a command that worked shows that a failed one works now; of a pipe only the end is known."""
-    return failed == worked or (bool(failed) and "|" not in worked and runs_again(failed, worked, by_flags=True))
 
 
 def _with_steps(memory: WorkingMemory, event: HookEvent) -> WorkingMemory:

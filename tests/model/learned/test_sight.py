@@ -90,8 +90,9 @@ def test_an_error_that_its_turn_leaves_is_mended_where_its_command_works_after_a
     said = mended._replace(answer="I added the `rate` of each row.")
     assert [one.mend for one in find_sights([left, said])] == ["I added the `rate` of each row."]
     nothing_changed, fails_again = mended._replace(files=()), mended._replace(runs=left.runs)
+    piped = mended._replace(runs=(Run("pytest -q | tail", "1 failed", failed=False),))
     other, late = mended._replace(session="s-2"), [talk, talk, talk, mended]
-    for following in ([nothing_changed], [fails_again], [other], late, []):
+    for following in ([nothing_changed], [fails_again], [piped], [other], late, []):
         assert [one.mend for one in find_sights([left, *following])] == [""]
     assert with_errors([talk, left, *late]) == [left, talk, talk, talk]
 
