@@ -27,13 +27,15 @@ from gitmem.legacy.plan import (
     TranscriptItem,
 )
 from gitmem.legacy.read import Source, read_source
-from gitmem.legacy.rolling import body_of, is_plain, kept_entries
+from gitmem.legacy.rolling import body_of, is_plain, kept_entries, without_said
 from gitmem.legacy.rotation import plan_rotation_layout
+from gitmem.legacy.split import in_time_order, reverse_days
 from gitmem.memory.save.entries import day_log, memory_of, new_daily
 from gitmem.model.document.document import Document
-from gitmem.model.entry.log import entry_digests, restore_entries
+from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.log import entry_digests, remove_entries, restore_entries, section_of
 from gitmem.model.fact.fact import is_fact_path
-from gitmem.model.ids import tail_of
+from gitmem.model.ids import is_fact_id, tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, archive_path, daily_path, summary_path
 from gitmem.model.tiers.limits import Limits
@@ -282,21 +284,25 @@ class _Bringing:
         return self._commit(item, f"{item.source} into {path.rpartition('/')[2]}", changes, path)
 
     def _memory(self, item: MemoryItem) -> list[str]:
-        """Add a rolling memory: as `memory.md` if that is empty and it fits, else as an archive and its rotation."""
+        """Add a rolling memory: as `memory.md` if that has only facts and it fits, else also as an archive."""
         memory = Document.parse(memory_of(self.transaction))
-        fresh = not re.search(r"^[^#\s]", memory.body, re.MULTILINE)
+        facts = [
+            (section_of(memory.body, one), one.entry) for one in find_entries(memory.body) if is_fact_id(one.entry.id)
+        ]
+        bare = remove_entries(memory.body, {entry.id for _, entry in facts})
+        fresh = not re.search(r"^[^#\s]", bare, re.MULTILINE)
         paths: list[str] = []
-        changed = memory
-        if fresh and is_plain(item):
-            changed = memory.with_body(body_of(item))
-        elif item.whole is not None:
+        if item.whole is not None and not (fresh and is_plain(item)):
             paths = self._archive(item.whole)
-        if fresh and not is_plain(item):
-            changed = memory.with_body(_remaining(memory, body_of(item), _limits(self.store)))
-        elif not fresh:
-            digests = entry_digests(memory.body)
-            entries = [(section, one) for section, one in kept_entries(item) if tail_of(one.id) not in digests]
-            changed = memory.with_body(restore_entries(memory.body, entries, memory.newline))
+        if fresh:
+            body = body_of(item) if is_plain(item) else _remaining(memory, body_of(item), _limits(self.store))
+            entries = facts
+            body = without_said(body, {entry.text for _, entry in facts})
+        else:
+            body = memory.body
+            known = entry_digests(body) | {entry.text for _, entry in facts}
+            entries = [one for one in kept_entries(item) if not known & {tail_of(one[1].id), one[1].text}]
+        changed = memory.with_body(restore_entries(body, entries, memory.newline))
         return [*paths, *self._commit(item, f"{item.source} into {MEMORY}", {MEMORY: changed.render()})]
 
     def _log(self, item: LogItem) -> list[str]:
@@ -313,7 +319,11 @@ class _Bringing:
 
 
 def _remaining(memory: Document, body: str, limits: Limits) -> str:
-    """Return the body after a rotation; all of it if below the threshold."""
+    """Return the body after a rotation, which keeps the end, or of a newest-first one the beginning."""
     header = memory.opening + (memory.header or "") + memory.closing
-    rotation = plan_rotation(body, header=header, stamp="", taken=(), limits=limits)
-    return rotation.remaining.removeprefix(header) if rotation else body
+    oldest_first = in_time_order(body)
+    rotation = plan_rotation(oldest_first, header=header, stamp="", taken=(), limits=limits)
+    if rotation is None:
+        return body
+    kept = rotation.remaining.removeprefix(header)
+    return kept if oldest_first == body else reverse_days(kept)

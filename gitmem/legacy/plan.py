@@ -131,11 +131,14 @@ def plan_files(files: Iterable[SourceFile], read: Callable[[SourceFile], Found])
 
 
 def make_plan(items: list[MigrationItem], left: list[Left]) -> MigrationPlan:
-    """Return a plan with its items by date, parts of one file in their order, each key once."""
+    """Return a plan with its items by date, parts of one file in their order, each key once.
+
+    A rolling memory comes last: it takes in the lines of the facts.
+    """
     once: dict[str, MigrationItem] = {}
     for item in items:
         once.setdefault(item.key, item)
-    ordered = sorted(once.values(), key=lambda item: (item.when, item.source))
+    ordered = sorted(once.values(), key=lambda item: (isinstance(item, MemoryItem), item.when, item.source))
     if len(ordered) > MAX_ITEMS:
         left = [*left, Left("", f"it holds more than {MAX_ITEMS:,} things; only the newest were taken")]
         ordered = ordered[-MAX_ITEMS:]

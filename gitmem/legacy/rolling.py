@@ -28,6 +28,8 @@ from gitmem.model.ids import make_id
 from gitmem.model.paths import slug
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from gitmem.model.tiers.limits import Limits
 
 # The plugin's template says more in its headings: "## Core Decisions (for ever)".
@@ -45,9 +47,11 @@ def plan_memory(kind: SourceKind, file: SourceFile, limits: Limits) -> list[Migr
     parts = split_memory(file.data, limits, today)
     zone = file.modified.tzinfo
     archives = []
+    day = ""
     for number, part in enumerate(parts):
-        when = moment_in(part.day, zone) or file.modified
-        if part.day == today:  # its end may be in the future
+        day = max(day, part.day)  # names in order of the file, also of one that begins with its newest day
+        when = moment_in(day, zone) or file.modified
+        if day == today:  # its end may be in the future
             when = file.modified
         key = item_key(kind, file.path, "part", str(number), part.data)
         archives.append(ArchiveItem(file.path, when, key, stamp_of(when), part.data))
@@ -79,15 +83,29 @@ def is_plain(item: MemoryItem) -> bool:
 def kept_entries(item: MemoryItem) -> list[tuple[str, Entry]]:
     """Return the decisions and issues of a rolling memory as entries, each with its section (spec P2)."""
     body = body_of(item)
-    found = []
+    found: list[tuple[str, Entry]] = []
     for kind in (MemoryType.DECISION, MemoryType.ISSUE):
         place = find_section(body, kind.section)
         text = body[place.body : place.end].replace("\r\n", "\n") if place else ""
         for match in _ITEM.finditer(text):
-            said = clean_text(without_ids(re.sub(r"\n[ \t]+", "\n", match["text"])))
+            said = _said(match)
             if said and not _PLACEHOLDER.fullmatch(said):
                 digest = bytes.fromhex(item_key(SourceKind.ROTATION, kind.value, said))
-                identifier = make_id(int(item.when.timestamp() * 1000), digest)
+                identifier = make_id(int(item.when.timestamp() * 1000) + len(found), digest)  # in order of the file
                 entry = Entry(identifier, item.when.strftime("%Y-%m-%d %H:%M:%S"), kind.label, said)
                 found.append((kind.section, entry))
     return found
+
+
+def without_said(body: str, facts: Collection[str]) -> str:
+    """Return a body without its decisions and issues whose words are those of facts, which have lines of their own."""
+    for kind in (MemoryType.ISSUE, MemoryType.DECISION):
+        place = find_section(body, kind.section)
+        if place:
+            text = _ITEM.sub(lambda match: "" if _said(match) in facts else match[0], body[place.body : place.end])
+            body = body[: place.body] + text + body[place.end :]
+    return body
+
+
+def _said(item: re.Match[str]) -> str:
+    return clean_text(without_ids(re.sub(r"\n[ \t]+", "\n", item["text"])))

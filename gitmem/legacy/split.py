@@ -59,6 +59,20 @@ def last_day(data: bytes) -> str:
     return max((match[1].decode() for match in _DATED.finditer(data) if _is_day(match[1])), default="")
 
 
+def in_time_order(body: str) -> str:
+    """Return a body with its newest day last; as it is unless its first day is its newest."""
+    days = [match[1] for match in _DATED.finditer(body.encode("utf-8", "surrogateescape")) if _is_day(match[1])]
+    return reverse_days(body) if days and days[0] > days[-1] else body
+
+
+def reverse_days(body: str) -> str:
+    """Return a body with the sections of its days in the opposite order, in the same places."""
+    parts = re.split(r"(?m)^(?=## )", body)
+    places = [number for number, part in enumerate(parts) if _DATED.match(part.encode("utf-8", "surrogateescape"))]
+    turned = {place: parts[other] for place, other in zip(places, reversed(places), strict=True)}
+    return "".join(turned.get(number, part) for number, part in enumerate(parts))
+
+
 def _is_day(text: bytes) -> bool:
     try:
         date.fromisoformat(text.decode())

@@ -246,6 +246,7 @@ def test_the_plugins_headings_become_ours(desk, legacy):
 
 def test_into_a_memory_in_use_it_comes_as_an_archive_and_its_decisions_as_entries(desk, legacy):
     save(desk.store, desk.save("never deploy on Fridays", MemoryType.DECISION))
+    save(desk.store, desk.save("the loader is being rewritten", MemoryType.NOTE))
     put(legacy, {"memory.md": PLUGIN_MEMORY})
     bring(desk, legacy)
     archive = root(desk) / f"archive/memory_{modified_in(desk):%Y%m%d_%H%M%S}.md"
@@ -470,3 +471,72 @@ def test_a_folder_that_is_a_link_is_not_found_by_itself(desk, legacy, tmp_path):
     os.symlink(put(tmp_path / "far", {"memory.md": "x"}), legacy)
     assert find_sources(str(root(desk).parent), "/nowhere") == []
     assert kind_of(str(tmp_path)) is None
+
+
+SEED_FACTS = {"decisions": [{"content": "uv를 쓴다", "date": "2026-01-11"}], "issues": [{"content": "느린 빌드"}]}
+SEED_MEMORY = """# Memory
+
+## Core Decisions (영구 보존)
+
+- 금요일에는 배포하지 않는다
+- uv를 쓴다
+- 로그는 영어로 쓴다
+
+## Current State
+
+- 버전: 1.2.0
+
+## Recent Context
+
+- 2026-01-13: 파서
+- 2026-01-12: 로더
+
+## Known Issues
+
+"""
+
+
+@pytest.mark.parametrize("written", [MODIFIED, MODIFIED - 400 * 86400])
+def test_a_rolling_memory_beside_facts_reaches_memory_md(desk, legacy, written):
+    put(legacy, {"memory.md": SEED_MEMORY, "facts.json": SEED_FACTS})
+    os.utime(legacy / "memory.md", (written, written))
+    done = bring(desk, legacy)
+    assert [item.to for item in done.brought if item.source == "memory.md"] == ["memory.md"]
+    assert (done.there, bring(desk, legacy).there) == (0, 3)
+    lines = [line for line in desk.text("memory.md").split("# Memory\n")[1].splitlines() if line]
+    assert [line.split(" ^")[0] for line in lines] == [
+        "## Core Decisions",
+        "- 금요일에는 배포하지 않는다",
+        "- 로그는 영어로 쓴다",
+        "- [2026-01-11 23:59:59] **Decision**: uv를 쓴다",
+        "## Current State",
+        "- 버전: 1.2.0",
+        "## Recent Context",
+        "- 2026-01-13: 파서",
+        "- 2026-01-12: 로더",
+        "## Known Issues",
+        f"- [{modified_in(desk):%Y-%m-%d %H:%M:%S}] **Issue**: 느린 빌드",
+    ]
+
+
+def test_decisions_that_come_as_entries_keep_their_order(desk, legacy):
+    save(desk.store, desk.save("the loader is being rewritten", MemoryType.NOTE))
+    items = [f"the {number}th of the rules" for number in range(20, 0, -1)]
+    put(legacy, {"memory.md": "## Core Decisions\n\n" + "".join(f"- {item}\n" for item in items)})
+    bring(desk, legacy)
+    memory = desk.text("memory.md")
+    assert sorted(items, key=memory.index) == items
+
+
+def test_a_memory_that_begins_with_its_newest_day_keeps_its_order_and_that_day(desk, legacy):
+    days = "".join(large().decode().split("## ")[:0:-1]).replace("2026-", "## 2026-")
+    data = f"# Notes\r\n\r\n{days}## Known Issues\r\n\r\n- slow\r\n".encode()
+    put(legacy, {"memory.md": data})
+    bring(desk, legacy)
+    archives = sorted((root(desk) / "archive").iterdir())
+    assert len(archives) > 1
+    assert b"".join(path.read_bytes() for path in archives) == data
+    memory = desk.text("memory.md")
+    assert "## 2026-01-12\r\n" in memory
+    assert "## 2026-01-01" not in memory
+    assert memory.index("## 2026-01-12") < memory.index("## Known Issues")

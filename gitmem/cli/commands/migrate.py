@@ -47,10 +47,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """
     from gitmem.legacy.migrate import migrate
 
+    named = _named(args, door)
     store = door.settled(args)
     done: list[Migrated] = []
     bar = Bar(door.err)
-    for source in _sources(args, door, store):
+    for source in named or _found(args, door, store):
         done.append(migrate(store, source, dry_run=args.dry_run, progress=bar.show))
         bar.clear()
         door.notices(done[-1].notices)
@@ -60,21 +61,26 @@ def run(args: argparse.Namespace, door: Door) -> int:
     return ExitCode.OK
 
 
-def _sources(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
+def _named(args: argparse.Namespace, door: Door) -> list[Source]:
+    """Return the source that the arguments name, if any; also where there is no store to tell what is wrong with it."""
     from gitmem.legacy.plan import SourceKind
-    from gitmem.legacy.read import Source, find_sources, kind_of
+    from gitmem.legacy.read import Source, kind_of
+
+    if not args.source:
+        return []
+    folder = os.path.join(door.folder(args), os.path.expanduser(args.source))
+    if not os.path.isdir(folder):
+        raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
+    kind = SourceKind(args.kind) if args.kind else kind_of(folder)
+    if kind is None:
+        raise NotFoundError(f"gitmem does not recognize the memory in {args.source}.", "Name its layout with --from.")
+    return [Source(kind, folder)]
+
+
+def _found(args: argparse.Namespace, door: Door, store: Store) -> list[Source]:
+    from gitmem.legacy.read import find_sources
     from gitmem.store.config.locate import find_project
 
-    if args.source:
-        folder = os.path.join(door.folder(args), os.path.expanduser(args.source))
-        if not os.path.isdir(folder):
-            raise NotFoundError(f"There is no folder {args.source}.", "Give the folder that holds the memory.")
-        kind = SourceKind(args.kind) if args.kind else kind_of(folder)
-        if kind is None:
-            raise NotFoundError(
-                f"gitmem does not recognize the memory in {args.source}.", "Name its layout with --from."
-            )
-        return [Source(kind, folder)]
     project = store.root if args.user else find_project(door.folder(args), door.home()).root
     found = [one for one in find_sources(project, door.home()) if args.kind in (None, one.kind.value)]
     if not found:

@@ -68,6 +68,13 @@ def test_a_folder_can_be_named_with_its_layout(gitmem, project, tmp_path):
     assert gitmem("migrate", "../old one", "--from", "jikime")[1].endswith("0 imported, 1 already here\n")
 
 
+def test_a_folder_that_is_missing_is_said_to_be_also_without_a_store(tmp_path, home, environ):
+    err = io.StringIO()
+    door = Door(environ, str(tmp_path), io.TextIOWrapper(io.BytesIO(b"")), io.StringIO(), err)
+    assert main(["migrate", "/nope"], lambda: door) == 9
+    assert "There is no folder /nope." in err.getvalue()
+
+
 def test_where_there_is_nothing_it_says_where_it_looked(gitmem):
     code, _, err = gitmem("migrate")
     assert code == 9
