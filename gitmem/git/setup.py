@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -29,6 +30,7 @@ _ROOT_IDENTITY = {
     "GIT_COMMITTER_DATE": "@0 +0000",
 }
 # For the user's own git commands in the store: no surprise jobs, readable names.
+_EXCLUDED = b"# by 'gitmem init':\n"
 _BUILDING = ".git.new-"
 _ATTEMPTS = 20  # of a tenth of a second, while another git holds the lock
 _SETTINGS = {"gc.auto": "0", "maintenance.auto": "false", "core.quotePath": "false"}
@@ -265,7 +267,7 @@ def _forget_unfinished(common_dir: str, path: str) -> None:
 
 
 def exclude(common_dir: str, pattern: str) -> None:
-    """Add `pattern` to the `info/exclude` of a repository."""
+    """Add `pattern` to the `info/exclude` of a repository, with a comment that says whose it is."""
     path = os.path.join(common_dir, "info", "exclude")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path):
@@ -275,4 +277,9 @@ def exclude(common_dir: str, pattern: str) -> None:
         text = file.read()
         if pattern.encode() not in text.splitlines():
             file.write(b"" if not text or text.endswith(b"\n") else b"\n")
-            file.write(pattern.encode() + b"\n")
+            file.write(_EXCLUDED + pattern.encode() + b"\n")
+
+
+def unexcluded(text: bytes) -> bytes:
+    """Return the text of an `info/exclude` without the lines that `exclude` added."""
+    return re.sub(re.escape(_EXCLUDED) + rb"[^\n]*(?:\n|\Z)", b"", text)

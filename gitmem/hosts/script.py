@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from dataclasses import replace
 
 from gitmem.errors import RefusedError
 from gitmem.hosts.install import Change, carry_out, plan_whole
@@ -53,11 +54,22 @@ def drop_script(home: str, settings: str) -> None:
     if left:
         _write_users(home, left, folders)
         return
-    with contextlib.suppress(OSError):
-        os.unlink(_users_path(home))
-        os.unlink(script_path(home))
-        for folder in reversed(folders):
-            os.rmdir(folder)
+    for change in plan_removal(home):
+        carry_out(change, None)
+
+
+def plan_removal(home: str) -> list[Change]:
+    """Plan to remove the script and the record beside it, and the folders made for them."""
+    users, script = plan_whole(_users_path(home), b""), plan_whole(script_path(home), b"")
+    found = [users] if users.before else []
+    found += [script] if script.before and script.before.startswith(_BEGINS) else []
+    folders = _users(home)[1]
+    return [replace(change, after=None, folders=folders) for change in found]
+
+
+def settings_with_hooks(home: str) -> list[str]:
+    """Return the recorded settings that need the script."""
+    return sorted(path for path in _users(home)[0] if _needs(path))
 
 
 def has_current_script(home: str) -> bool:

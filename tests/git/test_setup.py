@@ -17,6 +17,7 @@ from gitmem.git.setup import (
     remote_memory,
     run_past_lock,
     seed_branch,
+    unexcluded,
 )
 
 if TYPE_CHECKING:
@@ -393,16 +394,17 @@ def test_a_bare_repository(tmp_path, project, environ, bare_git, name):
 
 # Exclusion
 
+BY = b"# by 'gitmem init':\n"
 EXCLUDES = {
-    "none": (None, b"/.gitmem/\n"),
-    "empty": (b"", b"/.gitmem/\n"),
-    "others": (b"*.o\n", b"*.o\n/.gitmem/\n"),
-    "no final newline": (b"*.o", b"*.o\n/.gitmem/\n"),
+    "none": (None, BY + b"/.gitmem/\n"),
+    "empty": (b"", BY + b"/.gitmem/\n"),
+    "others": (b"*.o\n", b"*.o\n" + BY + b"/.gitmem/\n"),
+    "no final newline": (b"*.o", b"*.o\n" + BY + b"/.gitmem/\n"),
     "there": (b"/.gitmem/\n*.o\n", b"/.gitmem/\n*.o\n"),
     "there, no final newline": (b"*.o\n/.gitmem/", b"*.o\n/.gitmem/"),
     "there, crlf": (b"*.o\r\n/.gitmem/\r\n", b"*.o\r\n/.gitmem/\r\n"),
-    "a longer one": (b"/.gitmem/x\n#/.gitmem/\n", b"/.gitmem/x\n#/.gitmem/\n/.gitmem/\n"),
-    "no utf-8": (b"\xff\xfe\n", b"\xff\xfe\n/.gitmem/\n"),
+    "a longer one": (b"/.gitmem/x\n#/.gitmem/\n", b"/.gitmem/x\n#/.gitmem/\n" + BY + b"/.gitmem/\n"),
+    "no utf-8": (b"\xff\xfe\n", b"\xff\xfe\n" + BY + b"/.gitmem/\n"),
     "large": (b"x\n" * 100_000 + b"/.gitmem/\n", b"x\n" * 100_000 + b"/.gitmem/\n"),
 }
 
@@ -415,6 +417,9 @@ def test_the_line_is_there_once(tmp_path, before, after):
     for _ in range(2):
         exclude(str(tmp_path), "/.gitmem/")
         assert (tmp_path / "info" / "exclude").read_bytes() == after
+    lost = after.replace(BY + b"/.gitmem/\n", b"")
+    assert unexcluded(after) == lost
+    assert lost.rstrip(b"\n") == (before or b"").rstrip(b"\n")
 
 
 def test_what_is_there_already_is_not_written_again(tmp_path):

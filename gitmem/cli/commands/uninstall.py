@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gitmem.cli.host import (
@@ -12,29 +16,35 @@ from gitmem.cli.host import (
     find_manifest,
     hooked_file,
     place_of,
+    project_top,
     report_changes,
 )
-from gitmem.errors import ExitCode, StoreNotFoundError, UsageError
+from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
+from gitmem.hosts.all import NAMES, find_host
 from gitmem.hosts.host import Host, Scope
-from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes
-from gitmem.hosts.script import drop_script
+from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
+from gitmem.hosts.script import drop_script, plan_removal, settings_with_hooks
 from gitmem.hosts.settings.edits import HOOKS, Shipped
 
 if TYPE_CHECKING:
-    import argparse
-
     from gitmem.cli.door import Door
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem uninstall`."""
     add_host_arguments(parser)
+    parser.add_argument("--everything", action="store_true", help="all that gitmem left on this machine but memories")
+    parser.add_argument("-y", "--yes", action="store_true", help="with --everything: do not ask")
 
 
 def run(args: argparse.Namespace, door: Door) -> int:
     """Remove everything that 'gitmem install' wrote from an agent's settings. The rest and the store stay.
 
     Without an option, the project's shared settings and its local ones are cleaned.
+
+    With --everything it shows what gitmem wrote on this machine outside of the stores, and removes it after a yes, or
+    with --yes: from every agent's settings, here, in your other projects and in your own, the script of the hooks, your
+    settings of gitmem, the line in .git/info/exclude, the merge driver. What you wrote or edited stays.
 
     With --json: as 'gitmem install --json' prints it.
 
@@ -43,8 +53,11 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem uninstall codex --user
       gitmem uninstall --all
       gitmem uninstall claude --dry-run
+      gitmem uninstall --everything
 
     """
+    if args.everything:
+        return _run_everything(args, door)
     chosen, hosts = chosen_scope(args), chosen_hosts(args, door)
     if not hosts:
         raise UsageError("No agent is named.", "For example: gitmem uninstall claude")
@@ -56,7 +69,6 @@ def run(args: argparse.Namespace, door: Door) -> int:
                 taken = _take(args, door, host, scope)
                 changes += [(scope, change) for change in taken.values()]
                 lines += _report(taken)
-    lines += [] if args.dry_run or chosen is Scope.USER else _remove_driver(args, door)
     text = "\n".join(lines) or _nothing(args, door, hosts, chosen)
     report_changes(args, door, hosts, changes, text)
     return ExitCode.OK
@@ -68,7 +80,7 @@ def _take(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> dic
     records = manifest.records() if manifest else {}
     items = host.edits(place_of(args, door, scope))
     shared = _still_needed(args, door, host, scope)
-    whole = [item for item in items if isinstance(item, Shipped) and item.path not in shared]
+    whole = [item for item in items if isinstance(item, Shipped) and (args.everything or item.path not in shared)]
     paths = {item.path for item in items}
     done: dict[str, Change] = {}
     # A file that an earlier version brought, and this one does not, is in the record only.
@@ -129,12 +141,84 @@ def _nothing(args: argparse.Namespace, door: Door, hosts: list[Host], chosen: Sc
     return text
 
 
-def _remove_driver(args: argparse.Namespace, door: Door) -> list[str]:
-    """Take the merge driver out of the store's git configuration; `gitmem init` puts it back."""
+def _run_everything(args: argparse.Namespace, door: Door) -> int:
+    """Show what gitmem left on this machine outside of its stores; remove it if the person agrees."""
+    if args.host or args.all or chosen_scope(args):
+        raise UsageError("--everything takes no agent and no scope.", "Try: gitmem uninstall --everything")
+    planned = argparse.Namespace(**{**vars(args), "dry_run": True})
+    if args.dry_run or not args.yes:
+        changes = _take_everything(planned, door)
+        report_changes(planned, door, [], changes, "Nothing to do: gitmem left nothing here.")
+        if not changes:
+            return ExitCode.OK
+        if args.dry_run or args.json or not _agreed(door):
+            door.notices(("Nothing was changed. To do it: gitmem uninstall --everything --yes",))
+            return ExitCode.OK
+    changes = _take_everything(args, door)
+    report_changes(args, door, [], changes, "\n".join(_told(change) for _, change in changes) or "Nothing to do.")
+    door.notices(("The memories stay, in .gitmem of each project and in ~/.gitmem; remove these folders yourself.",))
+    return ExitCode.OK
+
+
+def _agreed(door: Door) -> bool:
+    if not door.can_ask():
+        return False
+    print("Remove all of this? [y/N] ", end="", file=door.err, flush=True)
+    return door.stdin.readline().strip().lower() in {"y", "yes"}
+
+
+def _told(change: Change) -> str:
+    return f"Removed {change.path}." if change.after is None else f"Took gitmem out of {change.path}."
+
+
+def _take_everything(args: argparse.Namespace, door: Door) -> list[tuple[Scope, Change]]:
+    """Take gitmem out of all settings it is recorded in, then remove the files of its own."""
+    from gitmem.store.config.agree import made_files
+
+    changes: list[tuple[Scope, Change]] = []
+    here, home = project_top(door.folder(args)), os.path.realpath(door.home())
+    folders = dict.fromkeys([here, *map(_project_of, settings_with_hooks(home))])
+    # The person's own first: in the home folder they are also found as a project's.
+    places = [(here, Scope.USER)] + [(one, scope) for one in folders for scope in (Scope.PROJECT, Scope.LOCAL)]
+    for folder, scope in places:
+        there = argparse.Namespace(**{**vars(args), "directory": folder, "user": False})
+        if folder and (folder != home or scope is Scope.USER):
+            for host in map(find_host, NAMES):
+                changes += _taken(there, door, host, scope) if scope in host.scopes else []
+        if folder and scope is Scope.PROJECT:
+            changes += [(scope, change) for change in _take_from_git(there, door)]
+    own = [replace(plan_whole(path, b""), after=None) for path in made_files(door.context())]
+    if own:
+        own[-1] = replace(own[-1], folders=(os.path.dirname(own[-1].path),))
+    for change in [*plan_removal(home), *own]:
+        changes.append((Scope.USER, _carried_out(args, change, None)))
+    return changes
+
+
+def _taken(args: argparse.Namespace, door: Door, host: Host, scope: Scope) -> list[tuple[Scope, Change]]:
+    try:
+        return [(scope, change) for change in _take(args, door, host, scope).values() if change.changes]
+    except GitmemError as error:  # settings that cannot be read keep nothing else from going
+        door.notices((f"{error.message} {error.remedy}".strip(),))
+        return []
+
+
+def _project_of(path: str) -> str:
+    """Return the project of recorded settings, "" if they are none of a project's."""
+    folder = project_top(os.path.dirname(path))
+    return folder if any(os.path.lexists(os.path.join(folder, name)) for name in (".git", ".gitmem")) else ""
+
+
+def _take_from_git(args: argparse.Namespace, door: Door) -> list[Change]:
+    """Take the store's line out of the project's `info/exclude`, and the merge driver out of the store."""
+    from gitmem.store.setup.init import plan_unexclude
     from gitmem.store.setup.merge_driver import uninstall_driver
 
-    try:
-        store = door.open(args)
-    except StoreNotFoundError:
-        return []
-    return [f"Took gitmem's merge driver out of {store.root}."] if uninstall_driver(store) else []
+    excluded = plan_unexclude(door.folder(args), door.home())
+    done = [Change(*excluded, None)] if excluded else []
+    for change in done:
+        _carried_out(args, change, None)
+    with contextlib.suppress(StoreNotFoundError):
+        if not args.dry_run:
+            uninstall_driver(door.open(args))
+    return done

@@ -6,6 +6,7 @@ Tested through `tests/cli/commands/test_config.py`.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import tempfile
@@ -13,13 +14,15 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
 from gitmem.model.paths import CONFIG
-from gitmem.store.config.personal import TRUST, is_inside_store, personal_folder, read_trust
+from gitmem.store.config.personal import TRUST, is_inside_store, personal_folder, read_small, read_trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from gitmem.config import Untrusted
     from gitmem.machine.context import Context
+
+_MADE = "config.made"  # the digest of the settings file that gitmem made
 
 
 def agree(context: Context, root: str, values: Sequence[Untrusted]) -> None:
@@ -37,11 +40,32 @@ def make_personal_file(context: Context) -> None:
     """Create the person's settings file if missing, so that `take_over` leaves the settings of their store alone."""
     path = os.path.join(personal_folder(context.environ, context.home), CONFIG)
     if not os.path.lexists(path):
-        write_personal(path, b"# Your own settings, for all stores: 'gitmem config --user' lists and changes them.\n")
+        write_personal(
+            path, b"# Your own settings, for all stores: 'gitmem config --user' lists and changes them.\n", made=True
+        )
 
 
-def write_personal(path: str, data: bytes) -> None:
+def made_files(context: Context) -> list[str]:
+    """Return the files of the person's settings folder that gitmem made and nobody edited."""
+    folder = personal_folder(context.environ, context.home)
+    names = [CONFIG, _MADE] if is_made(os.path.join(folder, CONFIG)) else []
+    return [path for name in (TRUST, *names) if os.path.isfile(path := os.path.join(folder, name))]
+
+
+def is_made(path: str) -> bool:
+    """Return whether gitmem made the person's settings file and wrote what is in it."""
+    data = read_small(path, follow=False)
+    return data is not None and read_small(os.path.join(os.path.dirname(path), _MADE)) == _digest(data)
+
+
+def _digest(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode() + b"\n"
+
+
+def write_personal(path: str, data: bytes, *, made: bool = False) -> None:
     """Write a file in the person's settings folder atomically, following a link to where they keep it.
+
+    With `made` it is recorded as gitmem's own, for `made_files`.
 
     Raises:
         RefusedError: the file is inside a store.
@@ -59,6 +83,9 @@ def write_personal(path: str, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if made:
+            with open(os.path.join(os.path.dirname(path), _MADE), "wb") as file:
+                file.write(_digest(data))
         os.replace(temporary, target)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -17,6 +17,7 @@ from gitmem.git.setup import (
     make_repository,
     make_root,
     remote_memory,
+    unexcluded,
 )
 from gitmem.git.trust import ask_git, check_owner, is_linked
 from gitmem.machine.beneath import read_text
@@ -36,6 +37,7 @@ from gitmem.store.config.locate import (
     is_store,
     user_store,
 )
+from gitmem.store.config.personal import read_small
 from gitmem.store.setup.incoming import arrivals_of, check_extent, check_files, check_version
 from gitmem.store.setup.merge_driver import install_driver, with_attribute
 from gitmem.store.setup.remotes import DEFAULT
@@ -261,6 +263,14 @@ def _exclude(project: Project, context: Context, place: Place) -> None:
         if user is not None:
             exclude(user.common_dir, f"/{HOME_PROJECTS}/")
             exclude(user.common_dir, f"/{HOME_HOSTS}/")
+
+
+def plan_unexclude(start: str, home: str) -> tuple[str, bytes, bytes] | None:
+    """Return the project's `info/exclude`: path, bytes, and bytes without gitmem's lines; None if it has none."""
+    common_dir = find_project(start, home).common_dir
+    path = os.path.join(common_dir or "", "info", "exclude")
+    data = read_small(path, follow=False) if common_dir else None
+    return (path, data, unexcluded(data)) if data and unexcluded(data) != data else None
 
 
 def _add_files(store: Store) -> None:

@@ -18,7 +18,7 @@ from gitmem.model.document.edit import YamlTextError, remove_value, set_value
 from gitmem.model.document.scalars import flow
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import CONFIG
-from gitmem.store.config.agree import write_personal
+from gitmem.store.config.agree import is_made, write_personal
 from gitmem.store.config.files import STORES
 from gitmem.store.config.personal import personal_folder, read_config, read_small
 from gitmem.store.transaction.transact import transact
@@ -189,7 +189,8 @@ def _set_in_own_file(environ: Mapping[str, str], home: str, place: tuple[str, ..
     data = read_small(path)
     if data is None and os.path.exists(path):
         raise GitmemError(f"{path} cannot be read.", "Give access to it, then try again.")
-    write_personal(path, edited(path, data or b"", place, value))
+    made = not os.path.lexists(path) or is_made(path)
+    write_personal(path, edited(path, data or b"", place, value), made=made)
     return path
 
 

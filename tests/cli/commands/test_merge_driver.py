@@ -53,7 +53,7 @@ def test_markers_of_a_pull_without_the_driver_are_repaired_by_the_next_command(
     _diverge(first, second, run_in)
     store = first / ".gitmem"
     if not installed:
-        assert run_in(first, "uninstall", "claude").code == 0
+        assert run_in(first, "uninstall", "--everything", "--yes").code == 0
         assert "merge.gitmem" not in bare_git(store, "config", "--list")
     pull = subprocess.run(
         ["git", "pull", "-q", "--no-rebase", "--no-edit"],

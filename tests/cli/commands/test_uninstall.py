@@ -3,7 +3,14 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
+import pytest
+
+from tests.cli.commands.project import Runner
+from tests.own_settings import own_file
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.cli.commands.project import Desk
 
 
@@ -14,8 +21,20 @@ def test_uninstall_works_when_the_store_is_gone(gitmem):
     assert (gitmem.cwd / ".claude" / "settings.json").read_text() == "{\n}\n"
 
 
+def driver(gitmem) -> bool:
+    return "merge-driver" in (gitmem.root / ".git" / "config").read_text(encoding="utf-8")
+
+
+def test_the_merge_driver_stays_for_the_other_agents_and_for_plain_git(gitmem):
+    for agent in ("claude", "codex"):
+        gitmem("install", agent)
+    for agent in ("codex", "claude"):
+        assert "merge driver" not in gitmem("uninstall", agent)[1]
+        assert driver(gitmem)
+
+
 def test_without_hooks_there_is_nothing_to_take_out(gitmem):
-    gitmem("uninstall", "claude")  # takes out the merge driver that init put in
+    assert driver(gitmem)
     assert gitmem("uninstall", "claude")[1].startswith("Nothing to do: ")
     assert not (gitmem.cwd / ".claude").exists()
 
@@ -26,3 +45,69 @@ def test_two_installs_leave_no_folder_behind(desk: Desk):
     desk.run("install", "claude", "--summaries", "--yes")
     desk.run("uninstall", "claude")
     assert sorted(path for path in desk.project.rglob("*") if ".git" not in str(path)) == before
+
+
+def files_in(*folders: Path) -> dict[str, bytes]:
+    """Return the files of folders, without those of stores."""
+    paths = (path for folder in folders for path in folder.rglob("*") if path.is_file())
+    return {str(path): path.read_bytes() for path in paths if ".gitmem" not in path.parts}
+
+
+@pytest.fixture
+def bare_project(tmp_path, home, environ, bare_git) -> Runner:
+    """Give a function that runs a command in a git project without a store."""
+    project = tmp_path / "project"
+    project.mkdir()
+    bare_git(project, "init", "-q")
+    (project / ".git" / "info").mkdir(exist_ok=True)
+    return Runner(project, environ)
+
+
+def test_everything_goes_after_a_yes_and_what_the_person_wrote_stays(bare_project, home):
+    run, project = bare_project, bare_project.cwd
+    (project / ".claude").mkdir()
+    (project / ".claude" / "settings.json").write_text('{"model": "opus"}\n', encoding="utf-8")
+    (home / ".codex").mkdir()
+    (home / ".codex" / "config.toml").write_text('model = "x"\n', encoding="utf-8")
+    with (project / ".git" / "info" / "exclude").open("a") as file:
+        file.write("*.mine\n/.gitmem/mine/\n")
+    other = Runner(project.parent / "other", run.environ)
+    shutil.copytree(project, other.cwd)
+    folders = (home, project, other.cwd)
+    before = files_in(*folders)
+    for one in (run, other):
+        assert one("init")[0] == 0
+        assert one("install", "claude", "--yes")[0] == 0
+    assert run("install", "codex", "--user", "--trust", "--yes")[0] == 0
+    assert run("config", "--user", "sync.auto", "off")[0] == 0
+    there = files_in(*folders)
+    code, out, err = run("uninstall", "--everything")
+    assert (code, files_in(*folders)) == (0, there)
+    for path in (".claude/settings.json", ".git/info/exclude", "hook.sh", "config.yaml", ".codex/", "other/.claude"):
+        assert path in out
+    assert "gitmem uninstall --everything --yes" in err
+    assert run("uninstall", "--everything", answer="n\n")[0] == 0
+    assert files_in(*folders) == there
+    assert run("uninstall", "--everything", answer="y\n")[0] == 0
+    assert files_in(*folders) == before
+    assert not any(driver(one) for one in (run, other))
+    assert not (home / ".local").exists()
+    assert run("uninstall", "--everything", "--yes")[1] == "Nothing to do.\n"
+
+
+def test_settings_and_lines_of_the_persons_own_hand_stay(bare_project, home):
+    exclude = bare_project.cwd / ".git" / "info" / "exclude"
+    exclude.write_bytes(b"/.gitmem/\n")
+    bare_project("init")
+    mine = own_file(bare_project.environ, str(home))
+    mine.write_text("# mine\n", encoding="utf-8")
+    bare_project("config", "--user", "sync.auto", "off")
+    text = mine.read_text(encoding="utf-8")
+    assert bare_project("uninstall", "--everything", "--yes")[0] == 0
+    assert exclude.read_bytes() == b"/.gitmem/\n"
+    assert mine.read_text(encoding="utf-8") == text
+
+
+def test_everything_is_no_scope_of_an_agent(gitmem):
+    assert gitmem("uninstall", "claude", "--everything")[0] == 2
+    assert gitmem("uninstall", "--everything", "--user")[0] == 2
