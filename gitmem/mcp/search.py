@@ -1,4 +1,7 @@
-"""`memory_search`: hits as lines of JSON (docs/spec.md J4), and how to read the entries they belong to."""
+"""`memory_search`: hits as lines of JSON (docs/spec.md J4), and how to read the entries they belong to.
+
+Gemini CLI takes a text that is JSON for a structured result, and rejects one that is no object.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def find(
     at: str = "",
     session: str = "",
 ) -> tuple[str, str]:
-    """Return the hits as a JSON array, one a line, and a hint for the next call; record them as given to the session.
+    """Return the hits as JSON, one a line, and a hint for the next call; record them as given to the session.
 
     Raises:
         GitmemError: a date in the query is invalid, or `at` names no commit.
@@ -48,7 +51,7 @@ def find(
         hint += f" {result.left_out} facts that no longer hold are left out: history=true."
     if result.without_vectors:
         hint += f" Found by words alone: {result.without_vectors}"
-    found = client_text(harmless(f"[{lines}]"))
+    found = client_text(harmless(f'{{"hits":[{lines}]}}'))
     note_asked(store, Given(began, session, SEARCH, handles(hits)), found if hits else "")
     return found, client_text(hint)
 

@@ -79,8 +79,8 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
     ) -> list[TextContent]:
         """Find memories of earlier sessions, the best hit first.
 
-        Returns JSON, [{path, start_line, end_line, score, source, tokens, snippet, ...}], [] for nothing; tokens are
-        those of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
+        Returns JSON, {hits: [{path, start_line, end_line, score, source, tokens, snippet, ...}]}; tokens are those
+        of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
         path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID.
         """
         work = partial(search.find, query=query, limit=limit, deep=deep, history=history, at=at, session=memory.session)

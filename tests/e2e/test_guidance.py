@@ -33,7 +33,7 @@ def test_an_error_that_was_mended_is_mended_at_once_in_the_next_session(agent):
     before = agent.asked()
     agent.prompt(SECOND)
     asked = agent.requests.read_text(encoding="utf-8").splitlines()[before:]
-    told = [f"mended by `{MEND}`" in request for request in asked]
+    told = [f'fixed by: \\"`{MEND}`' in request for request in asked]
     assert any(told), "no request holds what mended the error"
     assert told == sorted(told), "it came with the failure, not before"
     assert not told[0]

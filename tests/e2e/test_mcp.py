@@ -105,7 +105,7 @@ def ask_for_everything(project, *server: str) -> None:
         arguments = [word for pair in pairs for word in ("--tool-arg", pair)]
         return inspect("--method", "tools/call", "--tool-name", tool, *arguments)
 
-    (hit,) = json.loads(call("memory_search", "query=pnpm")["content"][0]["text"])
+    (hit,) = json.loads(call("memory_search", "query=pnpm")["content"][0]["text"])["hits"]
     assert hit["path"] == "memory.md"
     line = f"start_line={hit['start_line']}"
     assert "not pnpm" in call("memory_get", "path=memory.md", line)["content"][0]["text"]

@@ -72,7 +72,9 @@ class Memory:
     def search(self, query: str, **arguments) -> list[dict]:
         result = self.call("memory_search", query=query, **arguments)
         assert not result.is_error, result.content
-        return json.loads(result.content[0].text)
+        found = json.loads(result.content[0].text)
+        assert list(found) == ["hits"], "an object: Gemini CLI rejects a bare array"
+        return found["hits"]
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ def test_a_hit_has_what_the_spec_says_and_no_more_than_it_knows(memory, mode):
     assert "memory_get(path, start_line)" in result.content[1].text
 
 
-def test_nothing_found_is_an_empty_array_and_a_way_on(memory):
+def test_nothing_found_is_an_empty_list_and_a_way_on(memory):
     result = memory.call("memory_search", query="zebra")
-    assert result.content[0].text == "[]"
+    assert result.content[0].text == '{"hits":[]}'
     assert "deep=true" in result.content[1].text
 
 

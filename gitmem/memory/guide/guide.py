@@ -17,7 +17,7 @@ from gitmem.memory.guide.asked import note_asked
 from gitmem.memory.guide.excerpt import excerpt
 from gitmem.memory.guide.given import GUIDE, Given
 from gitmem.memory.guide.logged import NAMES_A_FILE, is_lesson, logged_errors
-from gitmem.memory.guide.mend import mend_line
+from gitmem.memory.guide.mend import logged_line, mend_line
 from gitmem.memory.guide.prompt import ASKED, LIKE_THE_BEST, Least, needles_of, plain_query, reaches
 from gitmem.memory.learned.known import match, read_pattern
 from gitmem.memory.learned.read import counts
@@ -171,7 +171,7 @@ def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:
                 text = f"{other.text} did not help against {one.pattern.title}"
                 yield Line(Part.AVOID, text, (one.pattern.id, *other.failed[-_LINES:]), round(one.score, 2))
     for logged in () if matched else logged_errors(store, read_errors(error), session):
-        yield Line(Part.TRY if logged.mend else Part.CHALLENGE, logged.line, logged.seen[:_LINES], MATCH)
+        yield Line(Part.TRY if logged.mend else Part.CHALLENGE, logged_line(logged), logged.seen[:_LINES], MATCH)
 
 
 def _of_past(hits: Sequence[Hit], episodes: Sequence[Ranked], task: str) -> Iterator[Line]:

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 
 from gitmem.model.learned.command import only_reads, runs_again
-from gitmem.model.learned.episode import title_of
 from gitmem.model.learned.error import MATCH, ErrorSignature, likeness, read_error
 from gitmem.model.session.fields import MENDED
 from gitmem.search.engine import answer
 from gitmem.search.units.bare import fields_in
-from gitmem.text.quantities import seen_times
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -23,8 +21,6 @@ if TYPE_CHECKING:
 _HITS = 20
 _MAX_WORDS = 6  # of an error that are searched for
 _LOGS = "daily/"  # exchanges stand there with their errors, also those of days that history holds
-_MAX_MEND = 600  # characters
-_MAX_SEEN_SHOWN = 3
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
 _COMMAND = re.compile(r"^`(?P<code>[^`\n]{1,400})`: ")  # before the error in an exchange's line
 _WORKED = re.compile(r": `(?P<code>[^`\n]{1,400})`$")  # ends an error that a command mended
@@ -33,19 +29,12 @@ NAMES_A_FILE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the c
 
 
 class LoggedError(Value):
-    """An error in exchanges, the newest first; `mend` is the newest known mend, or ""."""
+    """An error in exchanges, the newest first, but one that mended it before all others; `mend` is that mend, or ""."""
 
     error: ErrorSignature
     seen: tuple[str, ...]
     mend: str
     date: str
-
-    @property
-    def line(self) -> str:
-        """The error, how often it came, its mend, and the ids of exchanges, as for a pattern."""
-        mended = f"mended ({self.mend[:_MAX_MEND]})" if self.mend else "not known to be mended"
-        handles = " ".join(f"^{one}" for one in self.seen[:_MAX_SEEN_SHOWN])
-        return f"{title_of(self.error)}\n{seen_times(len(self.seen))}, {mended}, last {self.date[:10]}, {handles}"
 
 
 def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str = "") -> list[LoggedError]:
@@ -58,8 +47,9 @@ def logged_errors(store: Store, errors: Sequence[ErrorSignature], session: str =
     for error in errors:
         same = sorted((one[:3] for one in told if likeness(one[3], error) > MATCH), reverse=True)
         if same:
-            seen = tuple(dict.fromkeys(entry for _, entry, _ in same))
-            found.append(LoggedError(error, seen, next((mend for _, _, mend in same if mend), ""), same[0][0]))
+            first = next((one for one in same if one[2]), same[0])
+            seen = tuple(dict.fromkeys(entry for _, entry, _ in (first, *same)))
+            found.append(LoggedError(error, seen, first[2], first[0]))
     return found
 
 

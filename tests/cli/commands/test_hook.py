@@ -416,7 +416,7 @@ def test_an_error_that_came_before_is_told_with_what_mended_it(host):
     again = payload(host, "PostToolUseFailure", error=error.replace("code 1", "code 2"), tool_name="Bash")
     answer = answer_to(host, data=again)
     assert answer["hookEventName"] == "PostToolUseFailure"
-    assert "mended by `uv sync --extra yaml`" in answer["additionalContext"]
+    assert 'this was fixed by: "`uv sync --extra yaml`" ^b' in answer["additionalContext"]
 
 
 def test_settings_turn_it_off_and_the_script_is_told_so(host):

@@ -114,7 +114,8 @@ def test_an_error_is_told_what_mended_it_and_what_did_not(desk):
     found = guide(desk.store, "", error=ERROR)
     assert found.kind == "similar_error"
     assert found.lines[0].part is Part.TRY
-    assert "Seen 2 times, mended by `uv sync`" in found.lines[0].text
+    assert found.lines[0].text.splitlines()[1].startswith("Seen 2 times, last on 20")
+    assert 'Before, it was fixed by: "`uv sync`"' in found.lines[0].text
     assert found.lines[0].sources[0].startswith("b")
     judge(desk.store, found.lines[0].sources[0], helped=False)
     assert guide(desk.store, "", error=ERROR).lines[0].confidence < found.lines[0].confidence
