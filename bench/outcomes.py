@@ -1,9 +1,9 @@
 """Whether the judge of outcomes agrees with a person, on turns labelled by hand.
 
 `outcomes.tsv` names a file, a turn of it (counted from 0) and how that turn ended: success, partial (something was
-left out, or the person had to correct it) or failed. The labels were made from the request, the answer, the last
-commands and what the person said next, before the judge was tuned; none of them was held back from tuning. The
-transcripts stand beside the repository, in ../shared/data; without them nothing is measured.
+left out, or the person had to correct it), failed or interrupted. The labels were made from the request, the
+answer, the last commands and what the person said next, before the judge was tuned; none of them was held back from
+tuning. The transcripts stand beside the repository, in ../shared/data; without them nothing is measured.
 
     python bench/outcomes.py [--wrong]
 """
@@ -71,9 +71,9 @@ def main() -> int:
         if args.wrong and outcome != row["outcome"]:
             print(f"{row['file']} {index}: {row['outcome']}, judged {outcome}")
     agreed = sum(number for (label, outcome), number in judged.items() if label == outcome)
-    for label in ("success", "partial", "failed"):
+    for label in ("success", "partial", "failed", "interrupted"):
         of_label = {outcome: number for (one, outcome), number in sorted(judged.items()) if one == label}
-        print(f"{label:8} {sum(of_label.values()):3}  judged {of_label}")
+        print(f"{label:11} {sum(of_label.values()):3}  judged {of_label}")
     print(f"agreement {agreed / len(rows):.2f} ({agreed} of {len(rows)}), wanted {ENOUGH}")
     return agreed < ENOUGH * len(rows)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _TYPES = ("bug_fix", "feature", "refactor", "test", "docs", "question", "setup", "review")
-_OUTCOMES = ("success", "partial", "failed")
+_OUTCOMES = ("success", "partial", "failed", "interrupted")
 _FOUND = 5
 
 
@@ -115,4 +115,4 @@ def _find(store: Store, args: argparse.Namespace, door: Door) -> int:
 
 
 def _row(episode: Episode) -> str:
-    return f"{episode.id}  {episode.created:%Y-%m-%d}  {episode.outcome:7}  {episode.task}"
+    return f"{episode.id}  {episode.created:%Y-%m-%d}  {episode.outcome:11}  {episode.task}"

@@ -127,10 +127,10 @@ def glance(store: Store) -> Pending | None:
 
 
 def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
-    """Return the pending turns; a killed session's last turn with the answer that only its transcript has (spec R8)."""
+    """Return the pending turns, a killed session's last one with the words that only its transcript has (spec R8)."""
     if not pending.turns:
         return ()
-    from gitmem.memory.capture.tail import last_answer, recorded_turn
+    from gitmem.memory.capture.tail import last_words, recorded_turn
 
     transcripts = {session.name: session.transcript for session in pending.sessions if session.over}
     last = {turn.session: turn.key for turn in pending.turns}
@@ -140,8 +140,10 @@ def with_last_answers(pending: Pending) -> tuple[Turn, ...]:
         if turn.answer or not path or last[turn.session] != turn.key:
             return turn
         if turn.host == _TELLS_ALL:
-            return turn._replace(answer=last_answer(path, turn.key), closed=True)
-        return turn._replace(answer=(recorded_turn(path, turn) or turn).answer, closed=True)
+            words, ends = last_words(path, turn.started)
+            return turn._replace(answer=words, closed=True, interrupted=not ends)
+        found = recorded_turn(path, turn) or turn
+        return turn._replace(answer=found.answer, closed=True, interrupted=found.interrupted)
 
     return tuple(map(told, pending.turns))
 

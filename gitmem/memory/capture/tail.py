@@ -16,6 +16,7 @@ from gitmem.model.session.turns import fold
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from datetime import datetime
     from typing import BinaryIO
 
     from gitmem.model.session.turns import Turn
@@ -52,20 +53,15 @@ def in_context(path: str, marker: str) -> bool:
     return marked > compacted or (not whole and compacted < 0)
 
 
-def last_answer(path: str, turn: str) -> str:
-    """Return the agent's last text in a turn that ends a transcript; "" if a tool call came after it."""
-    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")
-    text, of = "", ""
-    for part in records(lines):
-        if part.sidechain or part.injected:
+def last_words(path: str, since: datetime) -> tuple[str, bool]:
+    """Return the agent's last text since a time, and whether it ends the transcript: an answer, no word in mid-turn."""
+    text, ends = "", False
+    for part in records(_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")):
+        if part.sidechain or part.injected or part.at < since:
             continue
-        if part.role is Role.USER:
-            text, of = "", part.turn
-        elif part.role in {Role.CALL, Role.RESULT}:
-            text, of = "", part.turn if part.role is Role.RESULT else of
-        elif part.role is Role.ASSISTANT and part.text.strip():
-            text = part.text
-    return text if of == turn else ""
+        ends = part.role is Role.ASSISTANT and bool(part.text.strip())
+        text = part.text if ends else text
+    return text, ends
 
 
 def recorded_turn(path: str, turn: Turn) -> Turn | None:

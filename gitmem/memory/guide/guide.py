@@ -32,7 +32,7 @@ from gitmem.model.learned.task import TaskStatus, TaskType, classify
 from gitmem.model.session.fields import MENDED
 from gitmem.search.engine import Answer, answer
 from gitmem.search.own import with_own
-from gitmem.search.query.query import fold
+from gitmem.search.query.query import fold, parse_query
 from gitmem.search.units.bare import bare_text, fields_in
 from gitmem.values import Value
 
@@ -87,7 +87,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
         past = [line for line in past if line.part is Part.APPROACH]
     # Questions for a way or a convention want general knowledge before single cases.
     learned = [*person, *project, *past] if kind in {_CONVENTION, _HOW_TO} else [*past, *person, *project]
-    lines = _kept([*_of_work(work, error), *(_of_error(store, error, session) if error else ()), *learned])
+    lines = _kept([*_of_work(work, task, error), *(_of_error(store, error, session) if error else ()), *learned])
     breaks = any(line.text.partition(" (")[0].endswith(_HARD) for line in lines)
     complexity = "high" if breaks else complexity_of([one.episode for one in episodes]) or _complexity(hits)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
@@ -132,8 +132,8 @@ def _running(store: Store, session: str) -> WorkingMemory | None:
     )
 
 
-def _of_work(memory: WorkingMemory | None, error: str) -> Iterator[Line]:
-    """Yield what the session tried against these errors, its open hypotheses, and its unmended errors."""
+def _of_work(memory: WorkingMemory | None, task: str, error: str) -> Iterator[Line]:
+    """Yield what the session tried against these errors, its open hypotheses, and its unmended errors near the task."""
     if memory is None:
         return
     tag = memory.session[:8]
@@ -145,8 +145,12 @@ def _of_work(memory: WorkingMemory | None, error: str) -> Iterator[Line]:
             yield Line(Part.AVOID, text, (tag,), 1.0)
     for one in memory.hypotheses:
         yield Line(Part.TRY, f"Open: {one.text}", (f"{tag}/{one.id}",), round(one.confidence, 2))
+    terms = parse_query(plain_query(task)).terms
     for known in memory.failed:
-        yield Line(Part.CHALLENGE, f"`{known.command}` failed: {known.message}", (tag,), 1.0)
+        text = f"`{known.command}` failed: {known.message}"
+        near = [one.weight for one in terms if any(needle.text in fold(text) for needle in one.needles)]
+        if near:
+            yield Line(Part.CHALLENGE, text, (tag,), round(sum(near) / sum(one.weight for one in terms), 2))
 
 
 def _of_error(store: Store, error: str, session: str) -> Iterator[Line]:

@@ -86,9 +86,9 @@ def note_mended(store: Store, turns: Iterable[Turn], known: Collection[tuple[str
 
 
 def _verdict(turns: Sequence[Turn], at: datetime) -> float | None:
-    """Return the outcome of the turn that ran at this time as a number; None if there was no turn."""
+    """Return the outcome of the turn that ran at this time as a number; None without one, or if it was interrupted."""
     index = max((index for index, turn in enumerate(turns) if turn.started <= at), default=None)
     if index is None:
         return None
     following = human_text(turns[index + 1].prompt) if index + 1 < len(turns) else ""
-    return _VERDICTS[judge_outcome(turns[index], following)]
+    return _VERDICTS.get(judge_outcome(turns[index], following))

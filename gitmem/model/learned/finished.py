@@ -169,9 +169,9 @@ class _Task:
         return "positive" if thanked else ""
 
     def _solution(self) -> str:
-        """Return the summary of the last exchange that did not fail, "" if all failed."""
+        """Return the summary of the last exchange that came to a result, "" without one."""
         pairs = zip(self._known, self._own, strict=True)
-        good = [one for turn, one in pairs if self._outcomes[turn.key] is not Outcome.FAILED]
+        good = [one for turn, one in pairs if self._outcomes[turn.key] in {Outcome.SUCCESS, Outcome.PARTIAL}]
         return one_line(good[-1].summary, _LINE) if good else ""
 
     def _decisions(self, notes: Iterable[Notes]) -> tuple[str, ...]:

@@ -53,6 +53,7 @@ _OUTCOMES = {
     Outcome.SUCCESS: ("success", "성공"),
     Outcome.PARTIAL: ("partial", "일부"),
     Outcome.FAILED: ("failed", "실패"),
+    Outcome.INTERRUPTED: ("interrupted", "중단"),
 }
 _MORE = re.compile(r"(?:[0-9]+ more|외 [0-9]+개)")
 
@@ -131,7 +132,7 @@ _ANSWERED = {
     "details": {"type": "string"},
     "files": {"type": "array", "items": {"type": "string"}},
     "keywords": {"type": "array", "items": {"type": "string"}},
-    "outcome": {"type": "string", "enum": [kind.value for kind in Outcome]},
+    "outcome": {"type": "string", "enum": [kind.value for kind in Outcome if kind is not Outcome.INTERRUPTED]},
 }
 SCHEMA: dict[str, object] = {
     "type": "object",
@@ -155,13 +156,13 @@ SCHEMA: dict[str, object] = {
 def reworded(exchange: Exchange, given: Mapping[str, object]) -> Exchange | None:
     """Return an exchange in the words of a model's answer; None if the answer has no sentence for it.
 
-    Request, errors and files stay as recorded; the answer may choose among the files.
+    Request, errors and files stay as recorded, and that it was interrupted; the answer may choose among the files.
     """
     summary = " ".join(str(given.get("summary", "")).split())
     if not summary:
         return None
     named = _texts(given.get("files"))
-    outcome = str(given.get("outcome", ""))
+    outcome = str(given.get("outcome", "")) if exchange.outcome is not Outcome.INTERRUPTED else ""
     return exchange._replace(
         summary=summary,
         details=str(given.get("details", "")),

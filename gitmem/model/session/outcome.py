@@ -23,6 +23,7 @@ class Outcome(StrEnum):
     SUCCESS = "success"
     PARTIAL = "partial"
     FAILED = "failed"
+    INTERRUPTED = "interrupted"  # the person, or the end of the session, broke it off: nobody judged a result
 
 
 _TESTS = re.compile(
@@ -111,7 +112,8 @@ def reaction_of(turn: Turn, next_prompt: str) -> Outcome | None:
 
 def _is_repeated(turn: Turn, next_prompt: str) -> bool:
     """Return whether the person set the same task again after an answer."""
-    return bool(turn.prompt.strip()) and turn.prompt.split() == next_prompt.split()
+    asked, answered = turn.prompt.split(), turn.answer.strip() and not turn.interrupted
+    return bool(asked and answered) and asked == next_prompt.split()
 
 
 def _is_error_of(turn: Turn, text: str) -> bool:
@@ -137,13 +139,15 @@ def outcome_of(
     """Return the outcome of an exchange by its tests and releases, its answer and its errors.
 
     `answer` is "" without one; `changed` says that files were changed or commands worked, `mended` that every error was
-    followed by a success. A prompt before the answer ends a turn without any verdict on it.
+    followed by a success. A turn that was broken off, or that has neither an answer nor a result, is interrupted.
     """
+    if interrupted:
+        return Outcome.INTERRUPTED
     some = Outcome.PARTIAL if changed else Outcome.FAILED
-    if tests is Outcome.FAILED or interrupted:
+    if tests is Outcome.FAILED:
         return some
     if not answer.strip():
-        return Outcome.SUCCESS if changed and mended else some
+        return (Outcome.SUCCESS if mended else some) if changed else Outcome.INTERRUPTED
     if _GAVE_UP.search(answer):
         return some
     return Outcome.SUCCESS if mended or tests is Outcome.SUCCESS else Outcome.PARTIAL

@@ -19,6 +19,7 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
     """Yield the prompts, tool uses, words and last answers of a transcript, times in `zone` (None: this machine's)."""
     calls: dict[str, Record] = {}
     last: Record | None = None  # the agent's last text, perhaps its answer
+    called = False  # a tool, after it
     turn = ""
 
     def said(kind: HookKind) -> Iterator[HookEvent]:
@@ -27,21 +28,22 @@ def hook_events(parts: Iterable[Record], zone: tzinfo | None, host: str = "claud
 
     for part in parts:
         if part.role is Role.USER and not part.sidechain and (kind := _said_by_person(part)):
-            yield from said(HookKind.STOP)
-            last = None
+            yield from said(HookKind.STOP) if not called or kind is HookKind.INTERRUPTED else ()
+            last, called = None, False
             turn = (part.turn if kind is HookKind.PROMPT else "") or turn
             yield _event(kind, part, turn, zone, host, text=part.text[:MAX_TEXT])
         elif part.role is Role.ASSISTANT and not part.sidechain and part.text.strip():
-            yield from said(HookKind.SAID)
-            last = part
+            yield from () if called else said(HookKind.SAID)
+            last, called = part, False
         elif part.role is Role.CALL:
             calls[part.tool_id] = part
-            if not part.sidechain:  # text before it was no answer yet
-                yield from said(HookKind.SAID)
-                last = None
+            if not part.sidechain:  # text before it was no answer, unless the turn is broken off
+                yield from () if called else said(HookKind.SAID)
+                called = True
         elif part.role is Role.RESULT and (call := calls.pop(part.tool_id, None)) is not None:
             yield from _tool(call, part, turn, zone, host)
     yield from said(HookKind.STOP)
+    yield from said(HookKind.INTERRUPTED) if called else ()
 
 
 def _said_by_person(part: Record) -> HookKind | None:

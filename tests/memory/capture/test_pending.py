@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from gitmem.memory.capture.pending import look, with_last_answers
+from gitmem.memory.sessions.background import settle
 from tests.started import session_start
 
 if TYPE_CHECKING:
@@ -35,8 +36,23 @@ def test_a_killed_session_s_last_answer_is_told_at_the_next_start(recorder, desk
     assert "Done: Its lock is stale on NFS." in text
 
 
-def test_words_before_a_tool_call_are_no_answer(recorder, desk) -> None:
+def test_a_session_killed_in_a_tool_call_is_told_with_its_last_words_and_saved_as_interrupted(recorder, desk) -> None:
     killed(recorder, desk, after_answer=False)
+    (turn,) = with_last_answers(look(desk.store, lambda _: False))
+    assert (turn.answer, turn.interrupted) == ("Its lock is stale on NFS.", True)
+    assert "Its lock is stale on NFS." in session_start(desk.store, (turn,), None, ())
+    settle(desk.store, lambda _: False)
+    assert "Its lock is stale on NFS." in session_start(desk.store, (), None, ())
+    assert "**Outcome:** interrupted" in desk.text("daily/2026/10/2026-10-03.md")
+
+
+def test_an_answer_of_the_turn_before_is_not_that_of_a_killed_one(recorder, desk) -> None:
+    recorder.record("user", "How many?", promptId="p-8")
+    at = recorder.record("assistant", [{"type": "text", "text": "Three."}])
+    recorder.write()
+    recorder.payloads = []
+    recorder.deliver("UserPromptSubmit", at + 1, "p-9", prompt="Why does the index break?")
+    recorder.live(desk.store)
     (turn,) = with_last_answers(look(desk.store, lambda _: False))
     assert turn.answer == ""
 

@@ -362,6 +362,16 @@ def test_an_error_that_the_session_had_before_is_said_so(desk):
     assert [one.session for one in all_given(desk.store.private)] == ["s-9"]
 
 
+def test_an_error_of_the_running_session_is_told_only_to_a_task_that_speaks_of_it(desk):
+    at = desk.clock.now.isoformat()
+    change_working(desk.store, "s-9", lambda memory: start_task(memory, "Load it", at))
+    change_working(desk.store, "s-9", lambda memory: fail(memory, ERROR, at, command="pytest -q"))
+    assert guide(desk.store, "Paint the garden fence").lines == ()
+    (line,) = guide(desk.store, "Why does pytest fail with the fence?").lines
+    assert line.text.startswith("`pytest -q` failed: ")
+    assert line.confidence < 1.0
+
+
 def test_the_persons_own_preferences_are_told_where_they_fit(desk):
     Path(desk.store.context.home).mkdir(exist_ok=True)
     own = init_store(desk.store.context.home, desk.store.context, Place.USER).store

@@ -157,7 +157,7 @@ def test_an_error_that_came_back_and_took_fewer_commands_was_mended_faster(desk)
 
 def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
     at = desk.clock.now
-    for number, outcome in enumerate((Outcome.SUCCESS, Outcome.SUCCESS, Outcome.FAILED, Outcome.PARTIAL)):
+    for number, outcome in enumerate((*[Outcome.SUCCESS] * 2, Outcome.FAILED, Outcome.PARTIAL, Outcome.INTERRUPTED)):
         kind = TaskType.TEST if number else TaskType.BUG_FIX
         episode = Episode(f"e{number}4f7k2m9q0", f"s-{number}", "h", at, at, kind, "Run the tests", outcome, ())
         took = episode._replace(seconds=60 * (number + 1), tokens=1_000 if number < 2 else 0)
@@ -167,10 +167,11 @@ def test_tasks_are_counted_with_what_they_took_and_whether_they_were_told(desk):
     record(desk.store.private, Given(at, "s-1", "prompt", ("x",), 40))
     record(desk.store.private, Given(at, "s-2", "prompt", (), 0))  # memory had no answer
     record(desk.store.private, Given(at, "s-3", "start", ("x",), 900))
+    record(desk.store.private, Given(at, "s-4", "prompt", ("x",), 40))  # of a task that was interrupted
     assert measure(desk.store)["tasks"] == {
-        "number": 4,
-        "types": {"test": 3, "bug_fix": 1},
-        "seconds": 150,
+        "number": 5,
+        "types": {"test": 4, "bug_fix": 1},
+        "seconds": 180,
         "tokens": 1_000,
         "mended_in": None,
         "told": {"number": 1, "succeeded": 1},

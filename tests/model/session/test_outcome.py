@@ -51,7 +51,7 @@ def test_the_last_tests_count():
         (Outcome.FAILED, "Done.", False, True, Outcome.FAILED),
         (None, "", True, True, Outcome.SUCCESS),  # the person typed again
         (None, "", True, False, Outcome.PARTIAL),
-        (None, "", False, True, Outcome.FAILED),
+        (None, "", False, True, Outcome.INTERRUPTED),
         (None, "I couldn't reproduce it.", False, True, Outcome.FAILED),
         (None, "The release failed at the upload of the wheel.", False, True, Outcome.FAILED),
         (None, "Bumped the version. The deployment was rejected.", True, True, Outcome.PARTIAL),
@@ -124,5 +124,10 @@ def test_a_release_that_failed_is_no_success():
     assert verdict_of([Run("ls", "", failed=True)]) is None
 
 
-def test_a_turn_that_the_person_interrupted_is_no_success():
-    assert outcome_of(None, "", changed=True, mended=True, interrupted=True) is Outcome.PARTIAL
+def test_a_turn_that_was_broken_off_neither_succeeded_nor_failed():
+    for tests, answer in ((None, ""), (None, "Let me look."), (Outcome.FAILED, ""), (Outcome.SUCCESS, "")):
+        ended = outcome_of(tests, answer, changed=True, mended=True, interrupted=True)
+        assert ended is Outcome.INTERRUPTED
+    broken = DONE._replace(answer="I read the settings now.", interrupted=True)
+    assert judge_outcome(broken, broken.prompt) is Outcome.INTERRUPTED, "asked again after no answer"
+    assert judge_outcome(broken, "no, that's wrong") is Outcome.FAILED, "the person says so"

@@ -74,9 +74,16 @@ def test_the_last_answer_ends_the_last_turn():
     )
 
 
-def test_what_was_said_before_a_tool_is_no_answer():
-    found = kinds(part("user", 0, "a b"), part("assistant", 1, "let me look"), call(2, "1"))
-    assert found == [(PROMPT, "a b"), (HookKind.SAID, "let me look")]
+def test_the_last_words_before_a_tool_end_a_turn_that_is_broken_off():
+    begun = part("user", 0, "a b"), part("assistant", 1, "let me look"), call(2, "1"), call(3, "2")
+    said = [(PROMPT, "a b"), (HookKind.SAID, "let me look")]
+    assert kinds(*begun) == [*said, (STOP, "let me look"), (HookKind.INTERRUPTED, "let me look")]
+    (turn,) = fold(replayed(*begun))
+    assert (turn.answer, turn.interrupted) == ("let me look", True)
+    assert kinds(*begun, part("user", 4, "c d")) == [*said, (PROMPT, "c d")], "the person typed again"
+    escaped = part("user", 4, "[Request interrupted by user for tool use]")
+    (turn,) = fold(replayed(*begun, escaped))
+    assert (turn.answer, turn.interrupted) == ("let me look", True)
 
 
 def test_what_nobody_said_begins_no_turn():
