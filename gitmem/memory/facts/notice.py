@@ -1,4 +1,4 @@
-"""Notice contradictions of facts that no session here taught: by a sync, saved or adopted, near by vectors (spec V6).
+"""Notice contradictions of facts that no session here taught: by a sync, saved or adopted (spec V6).
 
 `gitmem.memory.facts.learn` compares what it learns in its own commit. All other new facts are compared once, in the
 background, on each machine. A pair of which a person said that both hold is left alone, whichever machine it was on.
@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 from gitmem.git.history.commits import log
 from gitmem.memory.ask.ask import Settled
 from gitmem.memory.facts.edit import change_facts, supersede_fact
-from gitmem.memory.facts.near import near_pairs
 from gitmem.memory.facts.settle import BOTH_HOLD
 from gitmem.model.fact.chain import dispute
-from gitmem.model.fact.compare import may_contradict
 from gitmem.model.fact.holds import in_force
 from gitmem.model.fact.rivals import Rivals, is_weighed, rivals_of
 from gitmem.model.message import Trailer
@@ -28,7 +26,7 @@ if TYPE_CHECKING:
     from gitmem.model.fact.fact import Fact
     from gitmem.store.store import Store
 
-_FILE = "noticed"  # in the folder of caches: the facts that were compared, and pairs near by vectors
+_FILE = "noticed"  # in the folder of caches: the facts that were compared
 _AT_ONCE = 50  # new facts of one run
 
 
@@ -46,11 +44,6 @@ def notice(store: Store) -> None:
         if fact is not None and _compare(store, fact, facts):
             facts = _weighed(store)
         seen.add(new)
-    for one, other in near_pairs(store, facts):
-        pair = " ".join(sorted((one.id, other.id)))
-        if pair not in seen and may_contradict(one.description, other.description):
-            _mark(store, one, other)
-            seen.add(pair)
 
 
 def _weighed(store: Store) -> list[Fact]:

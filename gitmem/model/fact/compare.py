@@ -10,6 +10,7 @@ import re
 from functools import lru_cache
 
 from gitmem.model.fact.claim.read import read_claim
+from gitmem.model.fact.claim.words import content, numbers
 from gitmem.text.keywords import keywords
 from gitmem.text.sentences import mask_code
 
@@ -18,14 +19,11 @@ if TYPE_CHECKING:
     from gitmem.model.fact.claim.words import Claim
 
 _RELATED = 1 / 3  # share of the fewer keywords; facts with less in common are about different things
-_SAME = 0.8  # share of all keywords that equal facts have in common
-_LITERAL = re.compile(r"`([^`\n]{1,200})`|(?<![\w.])(\d+(?:\.\d+)*)(?![\w.])")
 _NEGATION = re.compile(
     r"\b(?:never|not|no longer|without|avoid|stop|forbidden|cannot|against)\b"
     r"|n't\b|지\s?(?:않|말|마)|(?:^|\s)안\s|절대|금지|없이",
     re.IGNORECASE,
 )
-_ALIKE = 0.75  # share of all words that two claims about one subject have in common
 _SAME_VERB = 3  # letters that the forms of a verb share
 _KEEPS = ("keep", "kept", "put", "stor", "sav", "plac", "go", "liv", "writ")  # verbs that say where a thing is
 _TELLING = 2  # words of a subject
@@ -34,7 +32,6 @@ _OPPOSITES = (
     *(("manual", "automatic"), ("enabl", "disabl"), ("allow", "forbid"), ("requir", "optional"), ("public", "privat")),
     *(("short", "long"), ("small", "larg"), ("sync", "async"), ("수동", "자동"), ("짧", "길"), ("공개", "비공개")),
 )
-_NUMBER = re.compile(r"[0-9][0-9.]*")
 
 
 def overlap(one: frozenset[str], other: frozenset[str]) -> float:
@@ -54,11 +51,10 @@ def may_concern(one: str, other: str) -> bool:
 
 
 def says_the_same(one: str, other: str) -> bool:
-    """Return whether two facts mean the same: same keywords, literals, numbers and negation."""
-    first, second = stems_of(one), stems_of(other)
-    if not first or len(first & second) < _SAME * len(first | second):
-        return False
-    return _literals(one) == _literals(other) and is_negated(one) == is_negated(other) and not contradict(one, other)
+    """Return whether two facts mean the same: the same words in another order, with the same negation."""
+    words = frozenset(content(one))
+    same = bool(words) and words == frozenset(content(other)) and is_negated(one) == is_negated(other)
+    return same and not contradict(one, other)
 
 
 def contradict(one: str, other: str) -> bool:
@@ -69,27 +65,15 @@ def contradict(one: str, other: str) -> bool:
     return (
         _rejects(first, second)
         or _rejects(second, first)
-        or _denies(first, second)
-        or _is_opposite(first, second)
-        or _has_other_value(first, second)
-        or _has_other_number(first, second)
-    )
-
-
-def may_contradict(one: str, other: str) -> bool:
-    """Return whether two facts that mean nearly the same, as by vectors, name different values in one place.
-
-    A word that their subjects share is enough then: "Handle dates with moment", "Parse all dates with luxon".
-    """
-    first, second = read_claim(one), read_claim(other)
-    if first is None or second is None or first.negated or second.negated or first.adds or second.adds:
-        return False
-    return any(
-        place == other_place != "at"
-        and not value & other_value
-        and (first.words - value) & (second.words - other_value)
-        for place, value in first.values
-        for other_place, other_value in second.values
+        or (
+            not _is_other_act(first.verb, second.verb)
+            and (
+                _denies(first, second)
+                or _is_opposite(first, second)
+                or _has_other_value(first, second)
+                or _has_other_number(first, second)
+            )
+        )
     )
 
 
@@ -98,9 +82,7 @@ def ends(newer: str, older: str) -> bool:
     change, claim = read_claim(newer), read_claim(older)
     if change is None or claim is None or not change.ended or claim.negated:
         return False
-    return any(
-        change.ended <= chosen and change.subject <= (claim.words | chosen) - change.ended for _, chosen in claim.values
-    )
+    return any(change.ended <= told.value and change.subject <= claim.words - change.ended for told in claim.values)
 
 
 def is_negated(text: str) -> bool:
@@ -108,21 +90,17 @@ def is_negated(text: str) -> bool:
     return len(_NEGATION.findall(mask_code(text))) % 2 == 1
 
 
-def _literals(text: str) -> frozenset[str]:
-    return frozenset((code or number).casefold() for code, number in _LITERAL.findall(text))
-
-
 def _rejects(one: Claim, other: Claim) -> bool:
     """Return whether a claim rejects another one's value, for the same subject if both name one."""
     if other.negated:
         return False
     for rejected in one.rejected:
-        for _, chosen in other.values:
-            if not (chosen <= rejected or rejected <= chosen):
+        subjects = [told.subject for told in one.values] or [one.words]
+        for told in other.values:
+            if not (told.value <= rejected or rejected <= told.value):
                 continue
-            own = frozenset().union(*(found for _, found in one.values))
-            subjects = (one.subject or one.words) - rejected - own, other.words - chosen - rejected - own
-            if not all(subjects) or subjects[0] & subjects[1]:
+            # One may speak of a part of the other's subject.
+            if any(subject <= told.subject or told.subject <= subject for subject in subjects):
                 return True
     return False
 
@@ -131,10 +109,9 @@ def _denies(one: Claim, other: Claim) -> bool:
     """Return whether one of two claims forbids the other's statement, or a part of it ("Use mocks for mail")."""
     if one.negated == other.negated:
         return False
-    first, second = (claim.words.union(*(found for _, found in claim.values)) for claim in (one, other))
-    forbidden, stated = (first, second) if one.negated else (second, first)
+    forbidden, stated = (one.words, other.words) if one.negated else (other.words, one.words)
     is_part = len(forbidden) >= _TELLING and forbidden <= stated
-    return (is_part or _is_alike(first, second)) and one.verb[:1] == other.verb[:1]
+    return (is_part or _is_same(forbidden, stated)) and one.verb[:1] == other.verb[:1]
 
 
 def _is_opposite(one: Claim, other: Claim) -> bool:
@@ -145,7 +122,7 @@ def _is_opposite(one: Claim, other: Claim) -> bool:
         for first, second in (pair, pair[::-1]):
             left = frozenset(word for word in one.words if word.startswith(first))
             right = frozenset(word for word in other.words if word.startswith(second))
-            if left and right and _is_alike(one.words - left, other.words - right):
+            if left and right and _is_same(one.words - left, other.words - right):
                 return True
     return False
 
@@ -154,18 +131,15 @@ def _has_other_value(one: Claim, other: Claim) -> bool:
     """Return whether two claims name different values, in the same place of the sentence, for one subject."""
     if one.negated or other.negated or one.adds or other.adds:
         return False
-    for (place, first), head in zip(one.values, one.heads, strict=False):
-        for (second_place, second), second_head in zip(other.values, other.heads, strict=False):
-            subjects = one.words - first, other.words - second
+    for first in one.values:
+        for second in other.values:
             # "Use snake_case for JSON keys", "JSON keys are in camelCase": a subject of two words is telling enough.
-            is_same_place = place == second_place or min(map(len, subjects)) >= _TELLING
-            is_same_place = is_same_place and "at" not in (place, second_place)
-            if not is_same_place or not first - second or not second - first:
-                continue
-            if all(subjects):
-                if _is_alike(*subjects) and not (place == "place" and _is_other_act(one.verb, other.verb)):
-                    return True
-            elif not any(subjects) and (head == second_head or (one.verb and one.verb == other.verb)):
+            is_same_place = first.place == second.place or len(first.subject) >= _TELLING
+            is_same_place = is_same_place and "at" not in (first.place, second.place)
+            # "snake_case keys" and "camelCase keys"; but "with make test" and "with make e2e" have each their use.
+            shared = first.value & second.value
+            differ = not shared or (first.place in ("object", "often") and first.value != shared != second.value)
+            if is_same_place and differ and _is_same(first.subject, second.subject):
                 return True
     return False
 
@@ -178,15 +152,14 @@ def _is_other_act(one: str, other: str) -> bool:
 
 
 def _has_other_number(one: Claim, other: Claim) -> bool:
-    """Return whether two claims differ by their numbers alone."""
-    if one.negated != other.negated or one.adds or other.adds:
+    """Return whether two claims differ by their numbers alone, and these do not name their subjects."""
+    if one.negated != other.negated or one.adds or other.adds or one.numbered != other.numbered:
         return False
-    first, second = (claim.words.union(*(found for _, found in claim.values)) for claim in (one, other))
-    numbers = [frozenset(filter(_NUMBER.match, words)) for words in (first, second)]
-    if not all(numbers) or numbers[0] == numbers[1] or len(numbers[0]) != len(numbers[1]):
-        return False
-    return _is_alike(first - numbers[0], second - numbers[1])
+    first, second = numbers(one.words), numbers(other.words)
+    differ = first != second and len(first) == len(second)
+    return differ and _is_same(one.words - first, other.words - second)
 
 
-def _is_alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one and other) and len(one & other) >= _ALIKE * len(one | other)
+def _is_same(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether two subjects are one: each word of one is a word of the other."""
+    return bool(one) and one == other

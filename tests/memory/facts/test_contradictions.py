@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gitmem.llm.embedders import make_embedder
 from gitmem.memory.facts.learn import learn
 from gitmem.memory.facts.settle import Holds, settle
 from gitmem.memory.sessions.background import tend
@@ -15,11 +14,9 @@ from gitmem.model.fact.fact import FactKind, make_fact
 from gitmem.model.fact.file import render_fact
 from gitmem.model.fact.holds import in_force, what_holds
 from gitmem.model.session.turns import Turn
-from gitmem.search.vectors.fill import fill
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.review.pairs import waiting_pairs
 from gitmem.store.store import Store
-from tests.own_settings import own_settings
 from tests.started import session_start
 
 
@@ -124,20 +121,17 @@ def test_a_statement_of_change_from_elsewhere_ends_what_it_changes(desk):
     assert held(desk) == {"We no longer use Redis for the session cache."}
 
 
-def test_pairs_in_other_words_are_found_by_vectors(desk, home, provider):
-    own_settings(desk.store.context, f"embedding:\n  provider: openai\n  base_url: {provider.url}/v1\n  model: fake\n")
-    del desk.store.context.environ["GITMEM_EMBEDDING_PROVIDER"]
-    provider.same = {"handle": "x", "parse": "x", "all": "x", "every": "x", "moment": "y", "luxon": "y"}
-    for text in ("Handle dates with moment.", "Parse dates of every form with luxon.", "Prefer short names."):
-        desk.clock.now += timedelta(days=1)
-        by_hand(desk, text)
+def test_facts_of_one_form_about_different_subjects_are_told_side_by_side(desk):
+    """Four of one form made six contradictions, and the start told one with the others as its earlier versions."""
+    names = ("mail", "search", "billing", "결제")
+    form = "Always keep the configuration of the {0} service in {0}.toml, and read it once."
+    for number, name in enumerate(names):
+        session(desk, number, form.format(name))
+        by_hand(desk, f"{name} 로그는 항상 var/{name}에 쓴다.")
     desk.store = Store(desk.store.root, desk.store.context)
     tend(desk.store, lambda: False)
+    assert len(held(desk)) == 2 * len(names)
     assert waiting_pairs(desk.store) == []
-    fill(desk.store, make_embedder(desk.store.config.embedding, desk.store.context.environ), seconds=60)
-    tend(desk.store, lambda: False)
-    [pair] = waiting_pairs(desk.store)
-    assert (pair.older.description, pair.newer.description) == (
-        "Handle dates with moment.",
-        "Parse dates of every form with luxon.",
-    )
+    told = session_start(desk.store, (), None, ())
+    assert "before:" not in told
+    assert all(f"- {text} " in told for text in held(desk))

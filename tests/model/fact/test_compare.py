@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import sys
 from pathlib import Path
 
@@ -157,6 +158,43 @@ def test_labelled_pairs_are_told_apart_without_a_model(half):
     precision, recall = bench.precision_and_recall(judged)
     assert (precision >= bench.WANTED[0], recall >= bench.WANTED[1]) == (True, True)
     assert bench.mistaken_changes(judged) == []
+
+
+# Forms of a statement about a subject {x}, with its own value {v} or number {k}.
+FORMS = (
+    *("The {x} service keeps its configuration in {v}, reads it once.", "{x} logs go to {v}.", "Use {v} for {x}."),
+    *("The timeout of {x} is {k} seconds.", "Retry {x} requests {k} times before giving up.", "The {x} key is {v}."),
+    *("For {x} {k} minutes are enough.", "{x} talks to {v} over grpc, not rest.", "Never edit {v} of {x} by hand."),
+    *("We moved {x} from npm to {v}.", "{x} has switched from npm to {v}.", "In {x}, replace npm with {v}."),
+    *("{x} uses {v}, not npm.", "{x} uses npm, not {v}.", "{x} has {k} workers, as the outage of last year has shown."),
+    *(
+        "{x} 서비스는 설정을 {v}에 두고 시작할 때 한 번 읽는다.",
+        "{x} 요청은 {k}번까지 재시도한다.",
+        "{x}에는 {v}를 쓴다.",
+    ),
+    *("{x} 빌드를 npm에서 {v}로 바꾸자.", "{x}는 npm 말고 {v}를 쓴다.", "{x} 표는 더 이상 npm을 쓰지 않는다."),
+)
+SUBJECTS = (
+    *("billing", "mailer", "login page", "order-service", "user_api", "src/pay", "log", "host", "release", "deploy"),
+    *("cache", "Node 1", "Node 2", "shard 7", "team B", "v2", "결제", "알림", "회원 목록", "배포", "로그", "3번 서버"),
+)
+
+
+@given(
+    st.sampled_from(FORMS),
+    st.lists(st.sampled_from(SUBJECTS), unique=True, min_size=2, max_size=5),
+    st.sampled_from(["{x}.toml", "var/{x}", "rust", "redis {k}"]),
+    st.booleans(),
+)
+def test_facts_of_one_form_about_different_subjects_do_not_touch_each_other(form, names, value, counts):
+    facts = []
+    for number, name in enumerate(names, 3):
+        own = value.format(x=name.replace(" ", "-"), k=number)
+        facts.append(form.format(x=name, v=own, k=number if counts else 3))
+    for one, other in itertools.permutations(facts, 2):
+        assert not contradict(one, other)
+        assert not ends(one, other)
+        assert not says_the_same(one, other)
 
 
 def test_the_same_in_other_words():

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 
-from gitmem.model.fact.claim.words import Claim, stems
+from gitmem.model.fact.claim.words import Claim, numbers, stems, told
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from gitmem.model.fact.claim.words import Told
 
     _Phrase = tuple[str, tuple[str, ...]]  # its kind and its stems
 
@@ -50,9 +52,9 @@ _REJECTED = re.compile(
 )
 _OVER = re.compile(rf"(?<=\w)\s+over\s+({_NAME}){_END}", re.IGNORECASE)
 _OPENING = re.compile(
-    r"^(?:(?:please|also|and|but|so|then|ok|okay|now|from now on|the team|everyone|we|i|you|let's|will|have|has|'ve"
-    r"|must|should|shall|always|only|strictly|generally|decided|agreed|chose|need|needs|want|going|are|is|has|ought)\b,?\s+"
-    r"(?:to\s+)?)+(?=\w)",
+    r"^(?:(?:please|also|and|but|so|then|ok|okay|now|from now on|the team|everyone|let's|(?:we|i|you)(?:'\w+)?|will"
+    r"|have|has|must|should|shall|always|only|strictly|generally|decided|agreed|chose|need|needs|want|going|are|is|ought)\b,?\s+"
+    r"(?:to\s+)?)+(?=\w|$)",
     re.IGNORECASE,
 )
 _CHOOSES = frozenset(
@@ -138,10 +140,12 @@ def _read_change(sentence: str) -> Claim | None:
             continue
         groups = found.groupdict()
         old, new = (frozenset(stems(groups.get(name) or "")) for name in ("old", "new"))
-        subject = frozenset(stems(f"{groups.get('about') or ''} {groups.get('subject') or ''}"))
+        before = _OPENING.sub("", sentence[: found.start()])
+        subject = frozenset(stems(f"{before} {groups.get('about') or ''} {groups.get('subject') or ''}"))
         if old and old != new:
-            values = (("object", new),) if new else ()
-            return Claim(subject | new, values, rejected=(old,), ended=old, subject=subject)
+            values = told([("object", new)], ["object"], subject)
+            numbered = numbers(subject)
+            return Claim(subject | new, values, rejected=(old,), ended=old, subject=subject, numbered=numbered)
     return None
 
 
@@ -155,37 +159,48 @@ def _read_rule(sentence: str) -> Claim:
     negated = len(_NOT.findall(sentence)) % 2 == 1
     sentence = _AS_USE.sub("use", _OPENING.sub("", _NOT.sub(" ", sentence).strip()))
     head, phrases = _phrases(sentence)
-    placing = next((word for word in head if word in _PLACING), "")
+    placing = next((word for word in reversed(head) if word in _PLACING), "")
     values = _values(head, phrases, placing)
-    subject = stems(" ".join(word for word in head if word not in _CHOOSES and (word != placing or len(head) == 1)))
-    words = frozenset(subject).union(*(found for _, found in phrases))
-    named = [(kind, found) for kind, found in values if found]
     if negated:
-        rejected += [frozenset(found) for kind, found in named if kind == "object"]
+        rejected += [one.value for one in values if one.place == "object"]
     return Claim(
-        words - {placing} if len(words) > 1 else words,
-        tuple((kind, frozenset(found)) for kind, found in named),
-        tuple(found[-1] for _, found in named),
+        _stems(head, placing).union(*(found for _, found in phrases)),
+        values,
         placing,
         negated,
         tuple(filter(None, rejected)),
+        numbered=_numbered(head, phrases, _DOES.union(_CHOOSES, _IS, [placing])),
         adds=adds,
     )
 
 
-def _values(head: list[str], phrases: list[_Phrase], placing: str) -> list[_Phrase]:
-    """Return the phrases that name a value: an object of choice, a predicate, a manner, or a place."""
+def _values(head: list[str], phrases: list[_Phrase], placing: str) -> tuple[Told, ...]:
+    """Return the values that a sentence names: an object of choice, a predicate, a manner, or a place."""
     chosen = next((place for place, word in enumerate(head) if word in _CHOOSES), None)
     if chosen is not None:
-        return [("object", stems(" ".join(head[chosen + 1 :])))]
-    named = [(kind, found) for kind, found in phrases if kind in ("manner", "place", "often")]
+        return told([("object", _stems(head[chosen:], placing)), *phrases], ["object"], _stems(head[:chosen], placing))
     is_ = next((place for place, word in enumerate(head[:-1]) if place and word in _IS), None)
-    if is_ is not None and not named:
+    if is_ is not None and not any(found and kind != "other" for kind, found in phrases):
         value = head[is_ + 1 :]
-        is_done = value[-1].endswith(("ed", "ing"))  # "is generated"
-        return [("is", stems(" ".join(value)))] if len(value) <= _MOST_WORDS and not is_done else []
+        if len(value) > _MOST_WORDS or value[-1].endswith(("ed", "ing")):  # "is generated"
+            return ()
+        return told([("is", stems(" ".join(value))), *phrases], ["is"], _stems(head[:is_], placing))
     has_place = placing or (head and (head[-1] in _IS or _is_placed(head)))
-    return [("at" if kind == "place" and not has_place else kind, found) for kind, found in named]
+    named = [("at" if kind == "place" and not has_place else kind, found) for kind, found in phrases]
+    return told(named, ["manner", "place", "at", "often"], _stems(head, placing))
+
+
+def _numbered(head: list[str], phrases: list[_Phrase], verbs: frozenset[str]) -> frozenset[str]:
+    """Return the numbers that name the subject: before a verb or a further number, or behind a noun ("of node 1")."""
+    verb = next((place for place, word in enumerate(head) if word in verbs), 0)
+    named = [word for word in stems(" ".join(head[1 : verb or None])) if numbers([word])]
+    others = (word for kind, found in phrases if kind == "other" for word in found[1:])
+    return numbers([*named[: None if verb else -1], *others])
+
+
+def _stems(head: list[str], placing: str) -> frozenset[str]:
+    """Return the stems of a sentence's beginning, without its verb."""
+    return frozenset(stems(" ".join(word for word in head if word not in _CHOOSES and word != placing)))
 
 
 def _is_placed(head: list[str]) -> bool:
@@ -207,8 +222,13 @@ def _phrases(sentence: str) -> tuple[list[str], list[_Phrase]]:
             parts.append(("other", []))
         else:
             parts[-1][1].append(word)
-    phrases = [(kind, stems(" ".join(found))) for kind, found in parts[1:]]
-    return parts[0][1], [("often" if _LASTS.intersection(found) else kind, found) for kind, found in phrases]
+    phrases: list[_Phrase] = []
+    for kind, found in ((kind, stems(" ".join(words))) for kind, words in parts[1:]):
+        end = next((place + 1 for place, word in enumerate(found) if word in _LASTS), 0)
+        begin = end - 1 - bool(numbers(found[end - 2 : end - 1])) if end else 0
+        # "of the cache is 30 seconds"
+        phrases += [("often", found[begin:end]), ("other", found[:begin] + found[end:])] if end else [(kind, found)]
+    return parts[0][1], phrases
 
 
 def _words(sentence: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from gitmem.model.fact.claim.words import Claim, stems
+from gitmem.model.fact.claim.words import Claim, numbers, stems, told
 
 _QUESTION = re.compile(r"[?\uff1f]\W*$|(?:까|까요|나요|는지|을까|ㄹ까)\W*$")
 _PAST_TIME = re.compile(r"(?:^|\s)(?:예전에?는?|지난\s?(?:주|달|번|해)\S*|어제|작년\S*|옛날\S*|당시\S*|아까)(?:\s|$)")
@@ -53,7 +53,8 @@ _PARTICLE = re.compile(
     r"|은|는|이|가|을|를|만|도|의)"
 )
 _KINDS = {"을": "object", "를": "object", "만": "object", "으로": "manner", "로": "manner", "으로만": "manner"}
-_KINDS |= {"로만": "manner", "으로는": "manner", "로는": "manner", "에": "place", "에는": "place"}
+_KINDS |= {"은": "topic", "는": "topic", "에는": "topic", "에": "place"}
+_KINDS |= {"로만": "manner", "으로는": "manner", "로는": "manner"}
 _MAX_VERBS = 3  # words that a predicate has at most
 
 
@@ -84,8 +85,9 @@ def _read_change(sentence: str) -> Claim | None:
         new = frozenset(stems(groups.get("new") or ""))
         subject = frozenset(stems(" ".join(map(_bare, groups["subject"].split()))))
         if old and old != new:
-            values = (("object", new),) if new else ()
-            return Claim(subject | new, values, rejected=(old,), ended=old, subject=subject)
+            values = told([("object", new)], ["object"], subject)
+            numbered = numbers(subject)
+            return Claim(subject | new, values, rejected=(old,), ended=old, subject=subject, numbered=numbered)
     return None
 
 
@@ -99,19 +101,16 @@ def _read_rule(sentence: str) -> Claim:
     if is_ := _IS.fullmatch(words[-1]) if words else None:
         phrases.append(("is", stems(" ".join([*words[last:-1], is_[1]]))))
         predicate = []
-    named = [
-        (kind, found)
-        for kind, found in phrases
-        if found and (kind in ("manner", "place", "is") or (kind == "object" and uses))
-    ]
     has_verb_alone = uses or _NOT.search(" ".join(predicate))
+    rest = frozenset(() if has_verb_alone else stems(" ".join(predicate[:-1])))
+    topic = next((word for kind, word in phrases if kind == "topic"), ())
     return Claim(
-        frozenset(() if has_verb_alone else stems(" ".join(predicate[:-1]))).union(*(found for _, found in phrases)),
-        tuple((kind, frozenset(found)) for kind, found in named),
-        tuple(found[-1] for _, found in named),
+        rest.union(*(found for _, found in phrases)),
+        told(phrases, ["object"] if uses and "object" in dict(phrases) else ["manner", "place", "is"], rest),
         "" if uses else _verb(predicate),
         negations % 2 == 1 or (not negations and _STRONG in sentence),
         rejected,
+        numbered=numbers(topic),
         adds=any(_ADDED.fullmatch(word) for word in words[:last]),
     )
 

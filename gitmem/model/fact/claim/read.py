@@ -6,6 +6,7 @@ from functools import lru_cache
 
 from gitmem.model.fact.claim.english import read_english
 from gitmem.model.fact.claim.korean import read_korean
+from gitmem.text.sentences import is_korean
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -18,5 +19,4 @@ _LONGEST = 400  # characters of a statement
 def read_claim(text: str) -> Claim | None:
     """Return the claim of a text's first paragraph, None for a question, a report of a problem, or the past tense."""
     sentence = text.split("\n\n", maxsplit=1)[0][:_LONGEST]
-    is_korean = any("가" <= letter <= "힣" for letter in sentence)
-    return read_korean(sentence) if is_korean else read_english(sentence)
+    return read_korean(sentence) if is_korean(sentence) else read_english(sentence)

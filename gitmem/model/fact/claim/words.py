@@ -7,6 +7,10 @@ import re
 from gitmem.text.stems import hangul_stem, stem
 from gitmem.values import Value
 
+TYPE_CHECKING = False  # see gitmem.values
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Sequence
+
 _TOKEN = re.compile(
     r"[0-9]+(?:\.[0-9]+)*|[A-Za-zÀ-ɏЀ-ӿ_@#][\w@#+]*(?:[./-][\w@#+]+)*|/?(?:[\w.-]+/)+[\w.-]*|[가-힣]+|[ぁ-鿿]+"
 )
@@ -26,34 +30,59 @@ _NO_MEANING = frozenset(_LIGHT.split())
 _NUMBER_WORDS |= {"한": "1", "두": "2", "세": "3", "네": "4"}
 
 
+class Told(Value):
+    """A value that a statement names, as stems: {spaces} of "Use spaces for indentation", {indentation} its subject.
+
+    `place` is where the sentence names it; "at" may have several values at once.
+    """
+
+    place: str
+    value: frozenset[str]
+    subject: frozenset[str]
+
+
 class Claim(Value):
     """What a statement prescribes, as sets of stems.
 
-    `values` are the places of the sentence that name a value, and the stems there: {spaces} of "Use spaces for
-    indentation"; a place "at" may have several values at once. `words` are all stems but those of `rejected`, the
-    things it decides against; `verb` is a verb that counts only where no other word is left. `heads` are the last words
-    of values. `ended` is what a statement of change ends, of `subject` if it names one. `adds` marks a statement that
-    adds to another one: "in the client, too".
+    `words` are all stems but those of `verb` and of `rejected`, the things it decides against. `numbered` are numbers
+    that belong to the name of its subject: {1} of "Node 1 listens on port 80". `ended` is what a statement of change
+    ends, of `subject` if it names one. `adds` marks a statement that adds to another one: "in the client, too".
     """
 
     words: frozenset[str]
-    values: tuple[tuple[str, frozenset[str]], ...] = ()
-    heads: tuple[str, ...] = ()
+    values: tuple[Told, ...] = ()
     verb: str = ""
     negated: bool = False
     rejected: tuple[frozenset[str], ...] = ()
     ended: frozenset[str] = frozenset()
     subject: frozenset[str] = frozenset()
+    numbered: frozenset[str] = frozenset()
     adds: bool = False
+
+
+def told(
+    phrases: Sequence[tuple[str, Iterable[str]]], places: Collection[str], rest: frozenset[str]
+) -> tuple[Told, ...]:
+    """Return the values of the phrases at these places; the subject of each is all other phrases and the rest."""
+    found = [(place, frozenset(words)) for place, words in phrases]
+    return tuple(
+        Told(place, value, rest.union(*(other for at, (_, other) in enumerate(found) if at != own)))
+        for own, (place, value) in enumerate(found)
+        if value and place in places
+    )
+
+
+def numbers(words: Iterable[str]) -> frozenset[str]:
+    """Return the numbers among stems."""
+    return frozenset(word for word in words if word[0].isdigit() and word.replace(".", "").isdigit())
+
+
+def content(text: str) -> tuple[str, ...]:
+    """Return a text's content words and its numbers, in lower case and in order."""
+    words = (match[0].strip("_./-#").casefold() for match in _TOKEN.finditer(text))
+    return tuple(_NUMBER_WORDS.get(word, word) for word in words if word and word not in _NO_MEANING)
 
 
 def stems(text: str) -> tuple[str, ...]:
     """Return the stems of a text's content words and its numbers, in order."""
-    found = []
-    for match in _TOKEN.finditer(text):
-        word = match[0].strip("_./-#").casefold()
-        word = _NUMBER_WORDS.get(word, word)
-        if not word or word in _NO_MEANING:
-            continue
-        found.append(hangul_stem(word) if "가" <= word[0] <= "힣" else stem(word))
-    return tuple(found)
+    return tuple(hangul_stem(word) if "가" <= word[0] <= "힣" else stem(word) for word in content(text))
