@@ -8,13 +8,15 @@ Tested through `tests/redact/test_redact.py`.
 
 from __future__ import annotations
 
+from functools import cache
+
 from gitmem.redact.names import values_of_names
-from gitmem.redact.values import MAX_VALUE, Span, compiled, looks_random, stands_in
+from gitmem.redact.values import MAX_VALUE, Span, compiled, is_loose_secret, looks_random, stands_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 MAX_BLOCK = 65_536
 """Characters a key block may have between its two lines (an OpenSSH RSA key of 16,384 bits has 13,000)."""
@@ -28,15 +30,13 @@ def find_in_context(text: str, lowered: str) -> Iterator[Span]:
     if "private key" in lowered:
         yield from _key_blocks(text)
     if ":/" in text or ":\\/" in text:
-        yield from _url_passwords(text)
-    if "bearer" in lowered:
-        yield from _bearer_tokens(text)
-    for word, pattern in _BASIC:
-        if word in lowered:
-            yield from _basic_credentials(text, pattern)
-    for words, pattern in _COMMANDS:
-        if all(word in lowered for word in words):
-            yield from _passwords(text, pattern)
+        yield from _passwords(text, _URL)
+    yield from _of_headers(text, lowered)
+    has = cache(lowered.__contains__)  # rows share words
+    for table, is_secret in ((_PLACES, _is_no_stand_in), (_WEAK_PLACES, _is_password)):
+        for words, pattern in table:
+            if all(map(has, words)):
+                yield from _passwords(text, pattern, is_secret)
     yield from values_of_names(text, lowered)
 
 
@@ -87,8 +87,23 @@ def _is_key_material(text: str, start: int, end: int) -> bool:
 # RFC 3986 section 3.2.1: user information is `user:password`. JSON may escape a slash (RFC 8259 section 7).
 _URL = r":\\?/\\?/[^\s/?#:@\"'<>\\`]{0,128}:([^\s/?#@\"'<>\\`]{1,256})@"
 
-# RFC 6750 section 2.1.
-_BEARER = r"(?i:bearer)(?:[ \t]|%20|\\t){1,4}([A-Za-z0-9._~+/-]{16,}=*)"
+# RFC 6750 section 2.1. Other schemes: Elasticsearch (`ApiKey`), Django REST framework (`Token`), Opsgenie (`GenieKey`).
+_CREDENTIALS = r"([A-Za-z0-9._~+/-]{16,}=*)"
+_AUTHORIZATION = r"authorization\\{0,8}[\"']?[ \t]{0,4}[:=][ \t]{0,4}\\{0,8}[\"']?"
+_SCHEMES = (
+    ("bearer", rf"(?i:bearer)(?:[ \t]|%20|\\t){{1,4}}{_CREDENTIALS}"),
+    (
+        "authorization",
+        rf"(?i:{_AUTHORIZATION}[a-z]{{2,20}}) {{1,4}}{_CREDENTIALS}",
+    ),
+)
+
+# RFC 6265 sections 4.1 and 4.2: a header of cookies, and a cookie that is named as one of a session.
+_COOKIES = r"(?i:cookie)\\{0,8}[\"']?[ \t]{0,4}[:=][^\n]{1,4096}"
+_COOKIE = (
+    r"(?<![A-Za-z0-9_.-])(?=[A-Za-z0-9_.-]{0,60}(?i:sess|sid|auth|token|jwt|remember))"
+    r"[A-Za-z0-9_.-]{1,60}=([A-Za-z0-9._~%+/-]{16,}=*)"
+)
 
 # A word without which the pattern cannot match, and the pattern. RFC 7617 section 2; Docker, "docker login", credential
 # stores (config.json); npm, ".npmrc", auth related configuration.
@@ -96,44 +111,131 @@ _BASE64_VALUE = r"([A-Za-z0-9+/]{8,}={0,2})"
 _BASIC = (
     (
         "basic ",
-        rf"(?i:authorization\\{{0,8}}[\"']?[ \t]{{0,4}}[:=][ \t]{{0,4}}\\{{0,8}}[\"']?basic) {{1,4}}{_BASE64_VALUE}",
+        rf"(?i:{_AUTHORIZATION}basic) {{1,4}}{_BASE64_VALUE}",
     ),
     ("auth", rf"\"auth\\{{0,8}}\"\s{{0,4}}:\s{{0,4}}\\{{0,8}}\"{_BASE64_VALUE}"),
     ("_auth", rf"_auth[ \t]{{0,4}}=[ \t]{{0,4}}\\?\"?{_BASE64_VALUE}"),
 )
 
-# The words without which the pattern cannot match, and the pattern. In order: netrc(5), sshpass(1), curl(1) twice,
-# "docker login", mysql(1), redis-cli, openssl-passphrase-options(1), MySQL's CREATE USER, WordPress's wp-config.php.
-_ARGUMENT = r"\\{0,8}[\"']?([^\s\"'\\]{1,256})"
-_COMMANDS = (
-    (("login ", "password"), rf"login[ \t]{{1,4}}\S{{1,128}}[ \t]{{1,4}}password[ \t]{{1,4}}{_ARGUMENT}"),
-    (("sshpass -p",), rf"sshpass -p ?{_ARGUMENT}"),
-    (("curl ", " -u"), rf"curl [^\n|;]{{0,200}}?(?<= )-u[ =]?\\{{0,8}}[\"']?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
-    (("curl ", "--user"), rf"curl [^\n|;]{{0,200}}?(?<= )--user[ =]\\{{0,8}}[\"']?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
-    (("docker login", " -p"), rf"docker login [^\n|;]{{0,200}}?(?<= )-p[ =]{_ARGUMENT}"),
-    (("mysql", " -p"), rf"mysql[a-z]{{0,10}} [^\n|;]{{0,200}}?(?<= )-p(?![0-9:]+\b){_ARGUMENT}"),
-    (("redis-cli", " -a "), rf"redis-cli [^\n|;]{{0,200}}?(?<= )-a {_ARGUMENT}"),
+# The words without which the pattern cannot match, and the pattern; the value counts unless it stands in for one.
+_QUOTE = r"\\{0,8}[\"']"
+_ARGUMENT = rf"(?:{_QUOTE})?([^\s\"'\\]{{1,256}})"
+_OPTIONS = r"[^\n|;]{0,200}?(?<= )"
+_STRING = rf"{_QUOTE}[^\"'\\\n]{{1,200}}{_QUOTE}"
+_SAMPLE = rf"{_QUOTE}([^\"'\\\n]{{4,256}})"
+_CRYPT = r"\$(?:apr1|[1567y]|2[abxy]?|gy|argon2id?)\$[A-Za-z0-9./$,=+]{20,200}"
+_CONSTANT = r"[A-Z_]{0,40}(?:PASSWORD|PASS|SECRET|TOKEN|KEY|SALT)"
+_KAGGLE = rf"username{_QUOTE}\s{{0,4}}:\s{{0,4}}{_STRING},\s{{0,8}}{_QUOTE}key{_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}"
+_LOGIN = rf"\(\s{{0,4}}{_STRING},\s{{0,4}}{_STRING},\s{{0,4}}{_SAMPLE}"  # an address, a name, a password
+_GAP = r"(?:\\{1,4}[nrt]|[\s0-9→:=\"'`]){1,16}"  # between a file's name and its only line, as `cat -n` prints it
+_PLACES = (
+    # The manuals of netrc, sshpass, curl, "docker login", mysql, redis-cli, openssl's pass phrases
+    (("login", "password"), rf"login[ \t]{{1,4}}\S{{1,128}}[ \t]{{1,4}}password[ \t]{{1,4}}{_ARGUMENT}"),
+    (("pass ", "sshpass -p"), rf"sshpass -p ?{_ARGUMENT}"),
+    ((" -u", "curl "), rf"curl {_OPTIONS}-u[ =]?(?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    (("--user", "curl "), rf"curl {_OPTIONS}--user[ =](?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    ((" -p", "login"), rf"docker login {_OPTIONS}-p[ =]{_ARGUMENT}"),
+    ((" -p", "mysql"), rf"mysql[a-z]{{0,10}} {_OPTIONS}-p(?![0-9:]+\b){_ARGUMENT}"),
+    (("redis-cli", " -a "), rf"redis-cli {_OPTIONS}-a {_ARGUMENT}"),
     (("pass:",), rf"-pass(?:in|out)? pass:{_ARGUMENT}"),
-    (("identified by",), rf"(?i:user [^\n;]{{1,120}}? identified by) (?=\\{{0,8}}[\"']){_ARGUMENT}"),
-    (
-        ("define(",),
-        r"define\(\s{0,4}\\{0,8}[\"'][A-Z_]{0,40}(?:PASSWORD|PASS|SECRET|TOKEN|KEY|SALT)\\{0,8}[\"'],\s{0,4}\\{0,8}[\"']([^\"'\\\n]{4,256})",
+    # HTTPie and Jenkins's CLI, smbclient, keytool and jarsigner, PowerShell, chpasswd, ipsec.secrets
+    (("auth", "-auth"), rf"--?auth[ =](?:{_QUOTE})?[^\s:\"'\\]{{1,128}}:{_ARGUMENT}"),
+    ((" -u", "%"), rf" -U ?(?:{_QUOTE})?[^\s%\"'\\]{{1,64}}%{_ARGUMENT}"),
+    (("pass ", "storepass "), rf"-(?:src|dest)?storepass {_ARGUMENT}"),
+    (("pass ", "keypass "), rf"-(?:src|dest)?keypass {_ARGUMENT}"),
+    (("asplaintext",), rf"ConvertTo-SecureString (?:-String )?{_ARGUMENT}"),
+    (("passwd", "| chpasswd"), rf"echo (?:{_QUOTE})?[a-z_][a-z0-9_-]{{0,31}}:{_ARGUMENT}(?:{_QUOTE})? \| chpasswd"),
+    ((": psk",), rf": PSK (?={_QUOTE}){_ARGUMENT}"),
+    # The manuals of htpasswd and of MinIO's client
+    (("passwd", "htpasswd -"), rf"htpasswd -[A-Za-z]{{0,6}}b[A-Za-z]{{0,6}} [^\s-]\S{{0,200}} \S{{1,64}} {_ARGUMENT}"),
+    (("mc alias set",), rf"\bmc alias set \S{{1,64}} \S{{1,256}} \S{{1,128}} {_ARGUMENT}"),
+    # MySQL's CREATE USER; WordPress's wp-config.php; PHP's PDO and mysqli, Perl's DBI, Java's DriverManager
+    (("identified by",), rf"(?i:user [^\n;]{{1,120}}? identified by) (?={_QUOTE}){_ARGUMENT}"),
+    (("define(",), rf"define\(\s{{0,4}}{_QUOTE}{_CONSTANT}{_QUOTE},\s{{0,4}}{_SAMPLE}"),
+    (("pdo(",), rf"PDO{_LOGIN}"),
+    (("mysqli(",), rf"mysqli{_LOGIN}"),
+    (("connect", "mysqli_connect("), rf"mysqli_connect{_LOGIN}"),
+    (("connect", "dbi->connect("), rf"DBI->connect{_LOGIN}"),
+    (("connect", "getconnection("), rf"DriverManager\.getConnection{_LOGIN}"),
+    # Go's MySQL driver, Oracle's thin and OCI drivers, SQL*Plus
+    (("@", "@tcp("), r"[A-Za-z0-9_.-]{1,64}:([^\s@:\"'\\]{1,256})@tcp\("),
+    (("@", "@unix("), r"[A-Za-z0-9_.-]{1,64}:([^\s@:\"'\\]{1,256})@unix\("),
+    (("@", "oracle:"), r"oracle:(?:thin|oci8?):[^\s/@\"']{1,64}/([^\s@\"']{1,256})@"),
+    (("@", "sqlplus "), r"sqlplus (?:-\w+ ){0,3}[^\s/@\"']{1,64}/([^\s@\"']{1,256})@"),
+    # The manual of crypt, after a name as in htpasswd and shadow; RFC 2307
+    ((":$",), rf"(?<=[A-Za-z0-9_.-]):({_CRYPT})"),
+    (("{ssha",), r"\{SSHA(?:256|384|512)?\}([A-Za-z0-9+/]{16,}={0,2})"),
+    # Rails's config/master.key; RFC 7518 section 6 (private parts of a JWK); Kaggle's kaggle.json
+    *(
+        ((".key", f"{name}.key"), rf"{name}\.key{_GAP}([0-9a-f]{{32,128}})(?![0-9A-Za-z])")
+        for name in ("master", "secret", "production", "staging")
     ),
+    (("kty",), rf"{_QUOTE}(?:d|p|q|dp|dq|qi|k){_QUOTE}\s{{0,4}}:\s{{0,4}}{_QUOTE}([A-Za-z0-9_-]{{22,1400}})"),
+    (("username", "key"), rf"{_KAGGLE}([0-9a-f]{{32}})(?![0-9a-f])"),
+)
+
+# The same where the value could be the next word of a sentence: it must look like a password.
+_WORD = rf"(?:{_QUOTE})?([!#-&(-\[\]-~]{{1,256}})"
+_WEAK_PLACES = (
+    # The manuals of MongoDB's tools, cqlsh, sqlcmd, bcp, mosquitto, OpenLDAP's clients, "az login", zip, 7-Zip,
+    # openssl, lftp, erl, nmcli, "net use", rabbitmqctl; IMAP's LOGIN (RFC 9051 section 6.2.3)
+    ((" -p", "mongo"), rf"mongo[a-z]{{0,8}} {_OPTIONS}-p[ =]{_WORD}"),
+    ((" -p", "cqlsh "), rf"cqlsh {_OPTIONS}-p[ =]{_WORD}"),
+    ((" -p", "sqlcmd "), rf"sqlcmd {_OPTIONS}-P ?{_WORD}"),
+    ((" -p", "bcp "), rf"bcp {_OPTIONS}-P ?{_WORD}"),
+    ((" -p", "mosquitto_"), rf"mosquitto_[a-z]{{2,3}} {_OPTIONS}-P ?{_WORD}"),
+    (("ldap", " -w "), rf"ldap[a-z]{{3,8}} {_OPTIONS}-w {_WORD}"),
+    ((" -p", "login"), rf"az login {_OPTIONS}-p[ =]{_WORD}"),
+    ((" -p", "zip "), rf"zip {_OPTIONS}-P {_WORD}"),
+    ((" -p", "7z"), rf"\b7z[az]? {_OPTIONS}-p{_WORD}"),
+    (("openssl ", " -k "), rf"openssl {_OPTIONS}-k {_WORD}"),
+    ((" -u", "lftp "), rf"lftp {_OPTIONS}-u [^\s,]{{1,64}},{_WORD}"),
+    (("-setcookie ",), rf"-setcookie {_WORD}"),
+    (("password", "nmcli "), rf"nmcli {_OPTIONS}password {_WORD}"),
+    (("/user:",), rf"net use [^\n|;]{{0,200}}?/user:\S{{1,64}} {_WORD}"),
+    (("rabbitmqctl ",), rf"rabbitmqctl (?:add_user|change_password|authenticate_user) \S{{1,64}} {_WORD}"),
+    (("login", " login "), rf"(?<=[A-Za-z0-9]) LOGIN \S{{1,128}} {_WORD}"),
+    # redis.conf, ldap.conf, slapd.conf, ngrok, settings of mail and of rclone, libpq's .pgpass
+    (("auth", "masterauth"), rf"masterauth[ \t]{{1,4}}{_WORD}"),
+    (("auth", "auth-pass"), rf"auth-pass \S{{1,64}} {_WORD}"),
+    (("pass ", "requirepass"), rf"requirepass[ \t]{{1,4}}{_WORD}"),
+    (("bindpw",), rf"bindpw[ \t]{{1,8}}{_WORD}"),
+    (("rootpw",), rf"rootpw[ \t]{{1,8}}{_WORD}"),
+    (("auth", "authtoken "), r"authtoken[ ]{1,4}([A-Za-z0-9_-]{20,256})"),
+    (("pass ", "pass ="), rf"(?<![A-Za-z0-9])pass = {_WORD}"),
+    (("pass=",), rf"(?<![A-Za-z0-9])pass={_WORD}"),
+    ((":543",), r":543[0-9]:(?:\*|[A-Za-z][^\s:]{0,62}):[A-Za-z*][^\s:]{0,62}:([^\s:\"'\\]{6,256})"),
 )
 
 
-def _url_passwords(text: str) -> Iterator[Span]:
-    return _passwords(text, _URL)
+def _of_headers(text: str, lowered: str) -> Iterator[Span]:
+    for word, pattern in _SCHEMES:
+        if word in lowered:
+            yield from _credentials(text, pattern)
+    if "cookie" in lowered:
+        for header in compiled(_COOKIES).finditer(text):
+            yield from _credentials(text, _COOKIE, *header.span())
+    for word, pattern in _BASIC:
+        if word in lowered:
+            yield from _basic_credentials(text, pattern)
 
 
-def _passwords(text: str, pattern: str) -> Iterator[Span]:
+def _is_no_stand_in(value: str) -> bool:
+    return not stands_in(value)
+
+
+def _is_password(value: str) -> bool:
+    return is_loose_secret(value, "password")
+
+
+def _passwords(text: str, pattern: str, is_secret: Callable[[str], bool] = _is_no_stand_in) -> Iterator[Span]:
     for match in compiled(pattern).finditer(text):
-        if not stands_in(match[1]):
+        if is_secret(match[1]):
             yield Span(*match.span(1), "password")
 
 
-def _bearer_tokens(text: str) -> Iterator[Span]:
-    for match in compiled(_BEARER).finditer(text):
+def _credentials(text: str, pattern: str, start: int = 0, end: int | None = None) -> Iterator[Span]:
+    for match in compiled(pattern).finditer(text, start, len(text) if end is None else end):
         if looks_random(match[1][:MAX_VALUE]):
             yield Span(*match.span(1), "bearer-token")
 

@@ -31,6 +31,7 @@ LEAST = 20
 _WORD = "[A-Za-z0-9_-]"
 _MIXED = "(?=[A-Za-z_-]{0,37}[0-9])(?=[a-z0-9_-]{0,37}[A-Z])"
 _UUID = "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+_PEM_KINDS = "BQUklWQVRF|BSU0EgUFJJVkFU|BFQyBQUklWQVRF|BEU0EgUFJJVkFU|BPUEVOU1NIIFBSSVZBVE|BFTkNSWVBURUQgUFJJVkFU"
 AWS_SECRET = r"(?:[A-Za-z0-9+]|\\?/){40}(?![A-Za-z0-9/+=])"  # noqa: S105 - a pattern; JSON may escape a slash
 
 
@@ -156,6 +157,8 @@ _ROWS = (
      "https://learn.microsoft.com/azure/storage/common/storage-configure-connection-string"),
     ("azure-sas", "sig=", r"sig=([A-Za-z0-9%+/]{42,100}(?:%3[Dd]|=))",
      "https://learn.microsoft.com/rest/api/storageservices/create-service-sas"),
+    ("signed-url", "-Signature=", r"X-(?:Amz|Goog)-Signature=([0-9a-f]{64,512})",
+     "https://docs.aws.amazon.com/AmazonS3/latest/API/sigv4-query-string-auth.html; Google Cloud Storage, signed URLs"),
     ("azure-client-secret", "Q~", r"[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}(?![A-Za-z0-9_~-])",
      "https://learn.microsoft.com/purview/sit-defn-client-secret-api-key"),
     ("heroku-key", "HRKU-", rf"HRKU-(?:AA{_WORD}{{58}}|{_UUID})",
@@ -262,6 +265,9 @@ _ROWS = (
      "https://developer.flutterwave.com/v3.0.0/docs/authentication"),
     ("maxmind-key", "_mmk", r"[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk",
      "https://dev.maxmind.com/geoip/release-notes (license keys)"),
+    # "-----BEGIN " and the kind of a key in base64, as kubeconfig has it (client-key-data)
+    ("private-key", "LS0tLS1CRUdJTi", rf"LS0tLS1CRUdJTi(?:{_PEM_KINDS})[A-Za-z0-9+/]{{20,}}={{0,2}}",
+     "RFC 7468 section 2; https://kubernetes.io/docs/reference/config-api/kubeconfig.v1"),
     ("jwt", "eyJ", rf"eyJ{_WORD}{{8,800}}\.eyJ{_WORD}{{8,16000}}\.{_WORD}{{16,}}(?:\.{_WORD}+){{0,2}}",
      "RFC 7519 section 3.1, RFC 7515 section 3 (base64url of a JSON object begins with eyJ)"),
 )

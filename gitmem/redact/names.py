@@ -31,7 +31,9 @@ _NAMES = (
     ("access", ("secret_access_key", "secretaccesskey", "secret access key"), "aws-secret-key"),
     ("pass", ("password", "passwd", "passphrase", "passcode", "_pass"), "password"),
     ("pw", ("pwd", "pw"), "password"),
-    ("secret", ("secret",), "secret"),
+    ("psk", ("psk",), "password"),
+    ("secret", ("secret_id", "secretid", "secret"), "secret"),
+    ("shared", ("presharedkey", "preshared_key", "pre_shared_key", "pre-shared-key"), "secret"),
     ("credential", ("credential",), "secret"),
     ("private", ("private_key", "private-key", "privatekey", "private key"), "secret"),
     ("token", ("token",), "token"),
@@ -39,9 +41,28 @@ _NAMES = (
     ("api", ("api_key", "api-key", "api key", "apikey"), "api-key"),
     ("app", ("app_key", "app-key", "appkey", "application_key", "application-key"), "api-key"),
     ("access", ("access_key", "access-key", "accesskey", "access key"), "api-key"),
-    ("key", ("auth_key", "authkey", "signing_key", "encryption_key", "master_key"), "api-key"),
+    (
+        "key",
+        (
+            "auth_key",
+            "authkey",
+            "signing_key",
+            "signingkey",
+            "encryption_key",
+            "encryptionkey",
+            "master_key",
+            "masterkey",
+        ),
+        "api-key",
+    ),
+    ("-api", ("art-api",), "api-key"),
     ("_key", ("_key",), "api-key"),
+    ("-key", ("-key",), "api-key"),
 )
+
+
+_WORDS = frozenset({"pw", "psk"})
+"""Names so short that they must be whole words."""
 
 
 def _written(*names: str) -> tuple[str, ...]:
@@ -105,7 +126,12 @@ _TAG = r"<[A-Za-z0-9_.:-]{0,40}$"
 _SET = r"(?i)\b(?:set|change|reset|update|rotate)d?\b[^.\n]{0,30}$"
 _OTHER_NAME = r"(?i)(?:next|continuation|page|pagination|cursor|sync|change|request|public)[_-]?(?:key)?[_-]?$"
 """Tokens that keep no secret: of pages, of idempotent requests, of public keys."""
-_OTHER_KEY = r"(?i)(?:public|publishable|cache|idempotency|primary|foreign|partition|sort|object|registry|host|row|s3)$"
+_HEADER = r"(?:^|[^A-Za-z0-9_-])(?:[Xx]|[A-Z][A-Za-z0-9]{0,20})(?:-[A-Za-z][A-Za-z0-9]{0,20}){0,4}$"
+"""The start of a header's name: words with capitals, or behind `x-`."""
+_OTHER_KEY = (
+    r"(?i)(?:public|publishable|cache|idempotency|primary|foreign|partition|sort|object|registry|host|row|s3"
+    r"|websocket|surrogate|group|routing|dedup|deduplication)$"
+)
 """Keys of rows, caches and objects."""
 
 
@@ -125,22 +151,23 @@ def _values_of(text: str, lowered: str, name: str, kind: str, to_value: str) -> 
         after = at + len(name)
         span = _value_after(text, at, after, kind, to_value)
         if span:
-            if name != "_key" or _is_secret_key(text, at, span):
+            if name not in {"_key", "-key"} or _is_secret_key(text, at, span):
                 yield span
             after = span.end
         at = lowered.find(name, after)
 
 
 def _is_secret_key(text: str, at: int, value: Span) -> bool:
-    """Return whether the value of a name that only ends in `_key` is secret."""
-    other = compiled(_OTHER_KEY).search(text[max(0, at - _BEFORE) : at])
-    return other is None and is_key(text[value.start : value.end], shouted=text[at : at + 4].isupper())
+    """Return whether the value of a name that only ends in `_key`, or of a header that ends in `-Key`, is secret."""
+    before = text[max(0, at - _BEFORE) : at]
+    shouted = text[at : at + 4].isupper() or (text[at] == "-" and compiled(_HEADER).search(before) is not None)
+    return not compiled(_OTHER_KEY).search(before) and is_key(text[value.start : value.end], shouted=shouted)
 
 
 def _value_after(text: str, at: int, after: int, kind: str, to_value: str) -> Span | None:
     """Find the value of the name in `[at, after)` if it is a secret."""
     before = text[max(0, at - _BEFORE) : at]
-    if text[at:after] in {"pw", "PW", "Pw"} and before[-1:].isalpha():  # so short a name must be a whole word
+    if text[at:after].lower() in _WORDS and (before[-1:].isalpha() or text[after : after + 1].isalpha()):
         return None
     way = compiled(to_value).match(text, after)
     if (way is None or way["next"] is not None) and text[after : after + 1] == " " and compiled(_FLAG).search(before):

@@ -8,7 +8,7 @@ touched.
 Secrets are found by the providers' documented formats (gitmem.redact.formats), by their names (gitmem.redact.names)
 and by where they stand (gitmem.redact.context): in the text as it is, without the invisible characters in it, and
 percent-decoded (gitmem.redact.views). What is not found: a password in a sentence that does not say "password" right
-before it, a machine's secret of letters only under a name in lower case, a phrase of several words, a cookie, whatever
+before it, a machine's secret of letters only under a name in lower case, a phrase of several words, whatever
 is split over several lines (but keys in PEM), encoded in another way (base64 of a file of settings), or has no prefix
 and no name. The hash of a password counts as one after a name that says "password", and as none elsewhere.
 
@@ -20,7 +20,9 @@ redact-secret 0.1.0b15, a beta in Rust, is light (4 and 0.5 ms) and exact, but m
 `ya29.` tokens and Slack's webhooks among them; Kingfisher 1.5 misses 24 and takes 3,900 ms to start, Betterleaks 2.0
 misses 26 (both ask for a boundary that Korean does not give); redact-transcripts 0.1, fastscrub 0.1,
 scrubbers 0.1, dlp-patterns 0.4 and Microsoft's secret masker 1.0b miss 11 to 32. This module misses none;
-`bench/redact.py` measures its time and its false alarms.
+`bench/redact.py` measures its time and its false alarms. Of sixty more forms (headers, flags, settings)
+and 135 harmless lines in six contexts (`tests/redact/test_forms.py`), detect-secrets finds 21 and takes 128 lines for
+secrets; this module finds 59 or 60, and takes none.
 """
 
 from __future__ import annotations

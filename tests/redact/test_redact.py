@@ -398,6 +398,38 @@ print(values.compiled.cache_info().currsize)
 
 
 HOSTILE = [
+    *(
+        "cookie: a",
+        "cookie: sid=a1b2c3; ",
+        "cookie:;",
+        "authorization: a ",
+        "x-a-key: ",
+        "-a-key:A1",
+        "psk=",
+        "{ssha}a",
+    ),
+    *(
+        "mongosh -p ",
+        "a -p b 7z ",
+        "curl -u ",
+        "ldapx -w ",
+        ":5432:a:b:",
+        ":5432:a",
+        "a:$6$",
+        "a@tcp(",
+        "a:b@tcp(",
+        "htpasswd -b a ",
+    ),
+    *(
+        "new PDO('a','b',",
+        "PDO('",
+        'getConnection("a",',
+        "master.key 1",
+        'kty"d":"a',
+        "/user:a net use ",
+        "a LOGIN b ",
+        "echo a:b | chpasswd",
+    ),
     *("\\u003cprivate ", "\uff1cprivate ", "a1B2c3_key=", "API_KEY A1b2C3d4E5f6G7h8", "/bot1234567890:"),
     *("%41", "%41password=", "\u200b", "g\u200bh", "\\u200b", "token to ", "api_key ", "api_key, ", "API_KEY 값은 "),
     *(
