@@ -11,9 +11,10 @@ import json
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from typing import TextIO
 
+    from gitmem.errors import GitmemError
     from gitmem.store.spool.hooks import HookSpool
     from gitmem.store.store import Store
 
@@ -52,3 +53,16 @@ def _text(store: Store, name: str, payload: dict[str, object]) -> str:
         command = given.get("command") if isinstance(given, dict) else ""
         return tell_error(store, session, text, command if isinstance(command, str) else "")
     return ""
+
+
+def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
+    """Tell a session that starts that its store is refused, so that nothing of it is recorded, and what to run."""
+    from gitmem.hosts.all import find_host
+    from gitmem.text.fence import FENCE, cannot_close
+    from gitmem.text.terminal import plain
+
+    agent = find_host(host)
+    if not agent.tells_later("SessionStart"):
+        said = cannot_close(plain(f"gitmem records nothing of this session. {error.message} {error.remedy}"))
+        answer = agent.answer(str(payload.get("hook_event_name")), f"<{FENCE}>\n{said}\n</{FENCE}>")
+        print(json.dumps(answer, ensure_ascii=False), file=out)

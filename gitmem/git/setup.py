@@ -10,10 +10,10 @@ import tempfile
 from collections.abc import Mapping
 
 from gitmem.errors import BusyError, GitFailedError, GitmemError, RefusedError
-from gitmem.git.layout import being_added, find_layout
+from gitmem.git.layout import being_added, find_layout, linked_git_dir
 from gitmem.git.process.run import Git, git_version, git_without_repository
 from gitmem.git.repository import MEMORY_BRANCH, clear_left_behind, lock_in_the_way
-from gitmem.git.trust import is_at_its_place, is_copy, is_linked, recorded_link
+from gitmem.git.trust import check_owner, is_at_its_place, is_copy, is_linked, recorded_link
 from gitmem.machine.beneath import read_text
 
 BRANCH = MEMORY_BRANCH
@@ -183,6 +183,29 @@ def check_out(git: Git, commit: str) -> None:
     """
     safe = ("-c", "core.protectHFS=true", "-c", "core.protectNTFS=true", "-c", "core.symlinks=false")
     git.unfiltered.run(*safe, "read-tree", "--reset", "-u", commit, timeout=600.0)
+
+
+def reconnect(path: str, environ: Mapping[str, str]) -> bool:
+    """Connect a linked work tree whose project was moved as a whole with the repository beside it; False otherwise.
+
+    Both still lead to one place, where nothing is any more. A copy beside its original leads to that, and is left.
+
+    Raises:
+        RefusedError: the repository belongs to another user.
+
+    """
+    old = linked_git_dir(path) or ""
+    common_dir = os.path.join(os.path.dirname(path), os.path.basename(os.path.dirname(os.path.dirname(old))))
+    record = os.path.join(common_dir, "worktrees", os.path.basename(old))
+    link = recorded_link(record)
+    if os.path.lexists(old) or os.path.lexists(link) or os.path.islink(common_dir):
+        return False
+    together = os.path.dirname(os.path.dirname(link)) == os.path.dirname(os.path.dirname(os.path.dirname(old)))
+    if not together or read_text(os.path.join(record, "HEAD")).strip() != f"ref: {_MEMORY}":
+        return False
+    check_owner(environ, common_dir, os.path.dirname(path))
+    _connect(common_dir, path, environ)
+    return True
 
 
 def _connect(common_dir: str, path: str, environ: Mapping[str, str]) -> None:

@@ -35,7 +35,7 @@ def check_layout(layout: Layout, environ: Mapping[str, str]) -> None:
     if not is_at_its_place(layout):
         raise RefusedError(
             f"The store at {layout.work_tree} was copied or moved: its file .git leads to {layout.git_dir}, which is "
-            "not its own.",
+            "not its own. So nothing is recorded in it.",
             f"'gitmem init' in {os.path.dirname(layout.work_tree)} connects it with its project again.",
         )
     check_owner(environ, layout.git_dir, layout.work_tree)

@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterator
 from functools import cached_property
 
-from gitmem.errors import GitmemError, NotSavedError, StoreFormatError, StoreNotFoundError
+from gitmem.errors import GitmemError, NotSavedError, RefusedError, StoreFormatError, StoreNotFoundError
 from gitmem.git.layout import find_layout
 from gitmem.git.repository import Repository, is_object_id
-from gitmem.git.trust import check_layout
+from gitmem.git.trust import check_layout, is_linked
 from gitmem.machine.beneath import read_text
 from gitmem.model.paths import FORMAT, TEMPORARY
 from gitmem.store.config.locate import is_store, user_store
@@ -57,7 +57,7 @@ def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
 
     Raises:
         StoreNotFoundError: there is no store.
-        RefusedError: it is another user's, or it is linked to a repository that is not its own.
+        RefusedError: it is another user's, or it is linked to a repository that is gone or not its own.
 
     """
     return os.path.join(_checked_layout(work_tree, environ).common_dir, PRIVATE_FOLDER)
@@ -65,6 +65,16 @@ def private_folder(work_tree: str, environ: Mapping[str, str]) -> str:
 
 def _checked_layout(work_tree: str, environ: Mapping[str, str]) -> Layout:
     layout = find_layout(work_tree)
+    if layout is None and is_linked(work_tree):
+        from gitmem.git.setup import reconnect
+
+        layout = find_layout(work_tree) if reconnect(work_tree, environ) else None
+        if layout is None:
+            raise RefusedError(
+                f"The store at {work_tree} is cut off from its repository, so nothing is recorded in it: its file .git "
+                "leads to a place that is gone.",
+                f"'gitmem init' in {os.path.dirname(work_tree)} connects it with its project again.",
+            )
     if layout is None:
         raise StoreNotFoundError(f"There is no store at {work_tree}.", "'gitmem init' makes one.")
     check_layout(layout, environ)

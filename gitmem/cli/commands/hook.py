@@ -138,10 +138,15 @@ def _take(door: Door, call: Call) -> None:
     owner = os.getppid() if os.name == "posix" else 0
     try:
         spool = _spool(door, root)
-    except RefusedError:
+    except RefusedError as error:
         from gitmem.store.spool.held import hold
 
         hold(door.home(), root, name, owner, data)
+        if name == _ANSWERED:
+            from gitmem.cli.need import tell_refused
+            from gitmem.hosts.all import caller
+
+            tell_refused(door.out, caller(payload, call.host), payload, error)
         return
     if not call.delivered:
         spool.accept(name, owner, data, call.host)

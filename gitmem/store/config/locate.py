@@ -54,6 +54,8 @@ def find_project(start: str, home: str) -> Project:
 def find_store(start: str, home: str) -> str | None:
     """Return the work tree of the store for the folder `start`, None if there is none.
 
+    It may be cut off from its repository, after its project was moved or copied; `gitmem.store.store` looks at that.
+
     Raises:
         RefusedError: as `find_project`.
 
@@ -65,7 +67,7 @@ def find_store(start: str, home: str) -> str | None:
     # `.gitmem` in the home folder is the person's own store, not a project's.
     if project.root != os.path.realpath(home):
         inside = os.path.join(project.root, STORE_FOLDER)
-        if is_store(inside):
+        if is_store(inside) or (is_linked(inside) and not os.path.islink(inside)):
             return inside
     at_home = home_store(project, home)
     return at_home if is_store(at_home) else None

@@ -740,7 +740,7 @@ def test_another_users_store_is_left_alone_and_its_events_are_kept(host, home):
     for path in (host.project, *host.project.rglob("*")):
         os.lchown(path, 65534, 65534)
     before = tree(host.project)
-    assert host.deliver("SessionStart", source="startup") == ""
+    assert "belongs to another user. If you trust it: git config" in host.deliver("SessionStart", source="startup")
     host.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
     host.drain()
     assert tree(host.project) == before
@@ -759,6 +759,38 @@ def test_another_users_store_is_left_alone_and_its_events_are_kept(host, home):
     assert not (home / ".gitmem").exists()
 
 
+@pytest.fixture
+def moved(host, tmp_path, bare_git):
+    """Give a project whose memory is on a branch, with a decision, after it was moved."""
+    bare_git(tmp_path, "init", "-q", "branchy")
+    bare_git(tmp_path / "branchy", "commit", "-q", "--allow-empty", "-m", "first")
+    host.run("init", "--branch", cwd=tmp_path / "branchy")
+    host.run("save", "Use uv, not pnpm", "--type", "decision", cwd=tmp_path / "branchy")
+    (tmp_path / "branchy").rename(tmp_path / "moved")
+    host.project, host.store = tmp_path / "moved", tmp_path / "moved" / ".gitmem"
+    return host
+
+
+def test_a_moved_project_goes_on_unasked(moved):
+    assert "Use uv, not pnpm" in moved.deliver("SessionStart", source="startup")
+    moved.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
+    moved.drain()
+    assert "reader" in moved.memory()
+    assert moved.git("fsck", "--strict", "--no-dangling") == ""
+
+
+def test_a_moved_project_that_cannot_be_connected_says_so_and_keeps_its_events(moved, bare_git):
+    bare_git(moved.project, "worktree", "prune", "--expire=now")
+    said = moved.deliver("SessionStart", source="startup")
+    assert "gitmem records nothing of this session." in said
+    assert f"'gitmem init' in {moved.project} connects it" in said
+    moved.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
+    moved.drain()
+    moved.run("init")
+    moved.drain()
+    assert "reader" in moved.memory()
+
+
 def test_a_copys_events_reach_no_other_store_and_wait_for_init(host, tmp_path, bare_git):
     bare_git(tmp_path, "init", "-q", "branchy")
     bare_git(tmp_path / "branchy", "commit", "-q", "--allow-empty", "-m", "first")
@@ -766,7 +798,9 @@ def test_a_copys_events_reach_no_other_store_and_wait_for_init(host, tmp_path, b
     shutil.copytree(tmp_path / "branchy", tmp_path / "copy", symlinks=True)
     before = tree(tmp_path / "branchy")
     host.project, host.store = tmp_path / "copy", tmp_path / "copy" / ".gitmem"
-    assert host.deliver("SessionStart", source="startup") == ""
+    said = host.deliver("SessionStart", source="startup")
+    assert "gitmem records nothing of this session." in said
+    assert f"'gitmem init' in {tmp_path / 'copy'} connects it" in said
     host.turn("one", "Rename the parser, please.", "I renamed the parser to reader.")
     host.drain()
     assert tree(tmp_path / "branchy") == before

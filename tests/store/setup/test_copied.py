@@ -117,6 +117,41 @@ def test_init_connects_a_moved_project_again(original, project, bare_git, init, 
     assert bare_git(moved, "status", "--porcelain") == ""
 
 
+def test_a_store_is_connected_again_where_its_project_was_moved_as_a_whole(
+    original, project, bare_git, context, *, boxes
+):
+    moved = project.parent / "moved"
+    project.rename(moved)
+    box = boxes(Store(find_store(str(moved), context.home), context).root)
+    box.append("memory.md", b"moved\n", scan=True)
+    assert box.files()["memory.md"] == b"first\nmoved\n"
+    assert waiting(box) == ["waits"]
+    box.sound()
+    assert bare_git(moved, "status", "--porcelain") == ""
+
+
+@pytest.mark.parametrize("there", ["pruned", "back", "alone", "another branch"])
+def test_else_it_says_what_to_run_and_changes_nothing(original, project, bare_git, context, there):
+    moved = project.parent / "moved"
+    project.rename(moved)
+    [record] = (moved / ".git" / "worktrees").iterdir()
+    if there == "pruned":
+        bare_git(moved, "worktree", "prune", "--expire=now")
+    elif there == "back":
+        (project / ".gitmem").mkdir(parents=True)
+        (project / ".gitmem" / ".git").write_text("another\n")
+    elif there == "alone":
+        (moved / ".git").rename(project.parent / "elsewhere.git")
+    else:
+        (record / "HEAD").write_text("ref: refs/heads/main\n")
+    before = {path: path.read_bytes() for path in project.parent.rglob("*") if path.is_file()}
+    found = find_store(str(moved), context.home)
+    with pytest.raises(RefusedError, match="nothing is recorded") as caught:
+        Store(found, context)
+    assert f"'gitmem init' in {moved}" in caught.value.remedy
+    assert {path: path.read_bytes() for path in project.parent.rglob("*") if path.is_file()} == before
+
+
 @pytest.mark.parametrize("again", ["copy", "clone", "nothing", "file"])
 def test_a_moved_project_with_another_one_in_its_old_place(
     original, project, tmp_path, bare_git, init, *, boxes, again
