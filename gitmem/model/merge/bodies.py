@@ -12,7 +12,7 @@ import hashlib
 from collections import deque
 from collections.abc import Sequence
 
-from gitmem.model.entry.entry import find_entries
+from gitmem.model.entry.entry import find_entries, render_entry
 from gitmem.model.entry.log import sections
 from gitmem.model.ids import is_fact_id, is_timed, make_id, milliseconds_of, tail_of
 from gitmem.text.linemerge import Token, ended, lines, merge_tokens, union
@@ -59,10 +59,13 @@ class _Settled(Value):
     copies: dict[str, str]
 
 
-def merge_bodies(base: str, older: str, newer: str) -> MergedBody:
-    """Return three bodies merged; where both sides have something of their own, `older` comes first."""
+def merge_bodies(base: str, older: str, newer: str, *, with_facts: bool = True) -> MergedBody:
+    """Return three bodies merged; where both sides have something of their own, `older` comes first.
+
+    The caller merges the facts as well, which decide what their lines say; not so without `with_facts`.
+    """
     before, *sides = (_take_apart(text) for text in (base, older, newer))
-    settled = _settle(before, sides)
+    settled = _settle(before, sides, with_facts=with_facts)
     parts: dict[_Key, _Part] = {}
     review = []
     done: set[str] = set()
@@ -146,7 +149,7 @@ def _entry_of(token: Token) -> str:
     return token.key[1:] if token.order else ""
 
 
-def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
+def _settle(base: _Body, sides: Sequence[_Body], *, with_facts: bool) -> _Settled:
     """Decide for every entry whether it stays, with which text, and where."""
     older, newer = sides
     settled = _Settled({}, {}, set(), {})
@@ -154,7 +157,8 @@ def _settle(base: _Body, sides: Sequence[_Body]) -> _Settled:
         texts = [body.entries.get(entry) for body in (base, older, newer)]
         text = _settled(texts)
         if text is None and texts[1] and texts[2] and is_fact_id(entry):
-            text = texts[2]  # as the merged fact's line
+            text = texts[2] if with_facts else _both(texts[1], texts[2])
+            settled.clashes.update(() if with_facts else (entry,))
         elif text is None and texts[1] and texts[2]:
             text = texts[2]
             copy, copied = _copy(entry, texts[1])
@@ -186,6 +190,12 @@ def _settled(texts: Sequence[str | None]) -> str | None:
     found = find_entries(text)
     whole = len(found) == 1 and (found[0].start, found[0].end) == (0, len(text))
     return None if joined.conflicts or base is None or not whole else _like(texts[2], text)
+
+
+def _both(older: str, newer: str) -> str:
+    """Return the line of a fact with the words of two versions."""
+    first, second = (find_entries(text)[0].entry for text in (older, newer))
+    return _like(newer, _plain(render_entry(first._replace(text=f"{first.text}\n{second.text}"))) or "")
 
 
 def _like(model: str | None, text: str) -> str:

@@ -72,8 +72,13 @@ class Merged(Value):
     beside: bytes | None = None
 
 
-def merge(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None) -> Merged:
-    """Return three versions of the file at `path` merged; None stands for a version without it. Never raises."""
+def merge(
+    path: str, base: bytes | None, ours: bytes | None, theirs: bytes | None, *, with_facts: bool = True
+) -> Merged:
+    """Return three versions of the file at `path` merged; None stands for a version without it. Never raises.
+
+    For `with_facts` see `gitmem.model.merge.bodies.merge_bodies`.
+    """
     if ours == theirs:
         return Merged(ours, MergeStatus.SAME)
     if base in (ours, theirs):
@@ -83,7 +88,7 @@ def merge(path: str, base: bytes | None, ours: bytes | None, theirs: bytes | Non
         return _changed_and_removed(path, base or b"", ours if theirs is None else theirs)
     if not path.endswith(".md") or b"\0" in ours + theirs:
         return _merge_unknown(base, ours, theirs)
-    return _merge_documents(path, base, ours, theirs)
+    return _merge_documents(path, base, ours, theirs, with_facts=with_facts)
 
 
 def has_markers(data: bytes) -> bool:
@@ -94,7 +99,7 @@ def has_markers(data: bytes) -> bool:
 def without_markers(path: str, data: bytes) -> bytes:
     """Return a file with git's conflict markers, with both sides merged by gitmem."""
     versions = _versions(data)
-    return data if versions is None else merge(path, *versions).data or b""
+    return data if versions is None else merge(path, *versions, with_facts=False).data or b""
 
 
 def beside_path(path: str, data: bytes) -> str:
@@ -135,10 +140,10 @@ def _merge_unknown(base: bytes | None, ours: bytes, theirs: bytes, *, both_add: 
     return Merged(second, MergeStatus.REVIEW, first)
 
 
-def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
+def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes, *, with_facts: bool) -> Merged:
     if has_markers(ours) or has_markers(theirs):
         clean = [without_markers(path, data) for data in (ours, theirs)]
-        return merge(path, None if base is None else without_markers(path, base), *clean)
+        return merge(path, None if base is None else without_markers(path, base), *clean, with_facts=with_facts)
     before = Document.parse(base or b"")
     older, newer = sorted((Document.parse(data) for data in (ours, theirs)), key=_age)
     if path.startswith(f"{SUMMARIES}/"):  # derived files: either will do
@@ -147,7 +152,7 @@ def _merge_documents(path: str, base: bytes | None, ours: bytes, theirs: bytes) 
         return _merge_unknown(base, ours, theirs, both_add=True)
     try:
         header, frame = _merged_header(before, older, newer)
-        body = merge_bodies(before.body, older.body, newer.body)
+        body = merge_bodies(before.body, older.body, newer.body, with_facts=with_facts)
         if body.review and path.startswith(_REWRITTEN):
             return Merged(
                 Document(header, "", frame.opening, frame.closing).with_body(newer.body).render(), MergeStatus.MERGED

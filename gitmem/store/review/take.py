@@ -13,8 +13,10 @@ from gitmem.model.document.document import Document
 from gitmem.model.merge.choose import taken, without_mark
 from gitmem.model.merge.documents import REVIEW, beside_path, is_beside
 from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.paths import MEMORY
 from gitmem.store.review.waiting import contradicted, to_review
 from gitmem.store.transaction.transact import transact
+from gitmem.store.transaction.views import with_facts
 from gitmem.text.linemerge import merge_lines
 
 if TYPE_CHECKING:
@@ -75,7 +77,8 @@ def resolve_review(store: Store, path: str, take: Take) -> str:
         if is_beside(path):
             changes = _choose_file(store, transaction, path, take, sides)
         else:
-            changes = {path: _choose(store, transaction.read(path) or b"", path, take, sides)}
+            data = _choose(store, transaction.read(path) or b"", path, take, sides)
+            changes = with_facts(transaction, data) if path == MEMORY else {path: data}
         return transaction.commit(message, changes)
 
     outcome = transact(store, plan, purpose="review")

@@ -68,5 +68,5 @@ def drive(path: str, base: bytes, ours: bytes, theirs: bytes) -> bytes | None:
 
     Git passes an empty base if there is none.
     """
-    merged = merge(path, base or None, ours, theirs)
+    merged = merge(path, base or None, ours, theirs, with_facts=False)
     return None if merged.beside is not None or (merged.status is MergeStatus.REMOVED) else merged.data or b""

@@ -7,11 +7,11 @@ compare-and-swap, never forced. No lock is held during network access.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError
-from gitmem.git.history.commits import Fork, count_commits, fork
+from gitmem.git.history.commits import Fork, commits, count_commits, fork
 from gitmem.git.refs import move_refs
 from gitmem.git.remote import Connection, PushRacedError, Remote
 from gitmem.git.repository import MEMORY_BRANCH
@@ -24,6 +24,7 @@ from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_
 from gitmem.store.sync.retry import Options, SyncStep, in_rounds
 from gitmem.store.transaction.fast_forward import fast_forward
 from gitmem.store.transaction.merge import merge_commits
+from gitmem.store.transaction.moved import follow_arrived
 from gitmem.store.transaction.transact import transact
 
 if TYPE_CHECKING:
@@ -194,6 +195,11 @@ class _Sync:
 
     def _merged(self, both: Fork) -> tuple[str, tuple[str, ...]]:
         local, theirs = both.tips
+        if both.bases and (done := follow_arrived(self._store, both)):  # edits that were committed with plain git
+            theirs = done.oid
+            self._held.update(done.held)
+            tips = (next(one for one in both.commits if one.oid == local), commits(self._git, [theirs])[theirs])
+            both = replace(both, tips=(local, theirs), commits=tips)
         if local in both.bases:
             return theirs, ()
         self._options.progress(SyncStep.MERGE)

@@ -17,8 +17,11 @@ from gitmem.git.commit.fast_import import EXECUTABLE, REGULAR, NewCommit, Signat
 from gitmem.git.history.commits import commits, empty_tree
 from gitmem.git.identity import GITMEM
 from gitmem.git.objects.treediff import Tree, read_tree
+from gitmem.model.document.document import Document
 from gitmem.model.entry.log import entry_ids
 from gitmem.model.fact.fact import is_fact_path
+from gitmem.model.fact.file import parse_fact
+from gitmem.model.fact.views.lines import fact_entries
 from gitmem.model.ids import is_fact_id
 from gitmem.model.merge.trees import merge_trees
 from gitmem.model.message import Message, Op, Trailer
@@ -78,6 +81,13 @@ def merge_commits(store: Store, fork: Fork) -> MergeCommit:
     return MergeCommit(oid, planned.review, held)
 
 
+def write_on(store: Store, parent: Commit, message: Message, contents: dict[str, bytes | None]) -> MergeCommit:
+    """Write a commit of these files that is the same on every machine."""
+    with _writer(store, ref := new_pending_ref(store), parent.oid) as writer:
+        oid = _write(writer, [parent], message, _Planned((), contents, {}, ()))
+    return MergeCommit(oid, (), {ref: (oid, None)})
+
+
 def merge_bases(git: Git, one: str, other: str) -> list[str]:
     """Return the merge bases of two commits, sorted; criss-cross histories have several."""
     return sorted(git.run("merge-base", "--all", one, other, ok=(0, 1)).decode().split())[:_MAX_BASES]
@@ -121,6 +131,7 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
         for tree, commit in zip(trees, (base, first, second), strict=True):
             tree.update({path: entry for path, entry in read_tree(git, commit).items() if path in unsettled})
     sides = [_read(repository, {path: tree[path] for path in sorted(unsettled) if path in tree}) for tree in trees]
+    _lift_base(repository, base, *sides)
     merged = merge_trees(*sides, around=names - unsettled if unsettled & _new(trees) else ())
     modes = {path: _mode(path, *trees) for path in merged.files}
     contents |= {
@@ -130,6 +141,26 @@ def _plan(repository: Repository, base: str, first: str, second: str) -> _Planne
     }
     _follow(repository, (base, first, second), {path: oid for path, _, oid in entries}, contents)
     return _Planned(tuple(entries), contents, {MEMORY: REGULAR, **modes}, merged.review)
+
+
+def _lift_base(
+    repository: Repository, base: str, before: dict[str, bytes], ours: dict[str, bytes], theirs: dict[str, bytes]
+) -> None:
+    """Give facts of the merge base that lag behind their lines in `memory.md` the words that one side gave them.
+
+    A plain `git commit` changed the line; that side only followed, and what the other side says came after it.
+    """
+    both = [path for path in before.keys() & ours.keys() & theirs.keys() if is_fact_path(path)]
+    if not both:
+        return
+    with repository.reading() as objects:
+        lines = fact_entries(Document.parse(next(objects.contents([f"{base}:{MEMORY}"])) or b"").body)
+    for path in both:
+        for side in (ours, theirs):
+            fact, old = parse_fact(side[path], path), parse_fact(before[path], path)
+            if fact and old and fact.id in lines and old.text != fact.text == lines[fact.id].text:
+                before[path] = side[path]
+                break
 
 
 def _follow(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gitmem.model.fact.fact import Fact
+    from gitmem.model.fact.views.lines import LineEdits
 
     Read = Callable[[str], bytes | None]
     Names = Callable[[str], Iterable[str]]
@@ -46,10 +47,21 @@ COUNTED = ": `gitmem facts list`."  # ends a line that counts facts without a li
 
 
 class Shelf:
-    """The facts of one tree, found by id; `read` and `names` read its files and list its folders."""
+    """The facts of one tree, found by id; `read` and `names` read its files and list its folders.
 
-    def __init__(self, read: Read, names: Names, known: Mapping[str, Fact | None] | None = None) -> None:
+    `paths` are some of its files, for which no folder is listed.
+    """
+
+    def __init__(
+        self,
+        read: Read,
+        names: Names,
+        known: Mapping[str, Fact | None] | None = None,
+        *,
+        paths: Iterable[str] = (),
+    ) -> None:
         self._read, self._names = read, names
+        self._near = _by_id(paths)
         self._paths: dict[str, str] | None = None
         self.facts: dict[str, Fact | None] = dict(known or {})
 
@@ -75,11 +87,16 @@ class Shelf:
         return found
 
     def _path(self, identifier: str) -> str:
+        if identifier in self._near:
+            return self._near[identifier]
         if self._paths is None:
             folders = [f"{FOLDER}/{kind.value}" for kind in FactKind]
-            paths = [f"{folder}/{name}" for folder in folders for name in sorted(self._names(folder))]
-            self._paths = {match["id"]: path for path in paths if (match := PATH.fullmatch(path))}
+            self._paths = _by_id(f"{folder}/{name}" for folder in folders for name in sorted(self._names(folder)))
         return self._paths.get(identifier, "")
+
+
+def _by_id(paths: Iterable[str]) -> dict[str, str]:
+    return {match["id"]: path for path in paths if (match := PATH.fullmatch(path))}
 
 
 def with_views(transaction: _Files, changes: Mapping[str, bytes | None]) -> dict[str, bytes | None]:
@@ -100,23 +117,41 @@ def follow_lines(transaction: _Files) -> None:
     if before is None or after is None:
         return
     document = Document.parse(after)
-    edits = line_edits(Document.parse(before).body, document.body)
+    edits = line_edits(fact_entries(Document.parse(before).body), document.body)
     shelf = Shelf(transaction.read, transaction.names)
-    facts = {one: fact for one in (*edits.ended, *edits.reworded, *edits.revived) if (fact := shelf.get(one))}
-    for identifier, fact in facts.items():
-        changed = fact
-        if identifier in edits.ended and fact.binds:
-            changed = ended(fact, transaction.now)
-        elif identifier in edits.reworded:
-            changed = reworded(fact, edits.reworded[identifier], transaction.now)
-        elif identifier in edits.revived:
-            changed = revived(fact, transaction.now)
-        if changed != fact:
-            with contextlib.suppress(BrokenHeaderError):
-                _amend_fact(transaction, changed)
-                shelf.facts[identifier] = changed
-    body = follow(edits.body, shelf.with_successors(facts), document.newline)
+    for fact in facts_as_edited(edits, shelf, transaction.now).values():
+        with contextlib.suppress(BrokenHeaderError):
+            _amend_fact(transaction, fact)
+            shelf.facts[fact.id] = fact
+    facts = shelf.with_successors([*edits.ended, *edits.reworded, *edits.revived])
+    body = follow(edits.body, facts, document.newline)
     transaction.amend(MEMORY, lambda _: document.with_body(body).render())
+
+
+def facts_as_edited(edits: LineEdits, shelf: Shelf, now: datetime) -> dict[str, Fact]:
+    """Return the facts that edits of their lines change, by id."""
+    changed = {}
+    for one in (*edits.ended, *edits.reworded, *edits.revived):
+        fact = new = shelf.get(one)
+        if fact is None or new is None:
+            continue
+        if one in edits.reworded:
+            new = reworded(fact, edits.reworded[one], now) if edits.reworded[one] != fact.text else fact
+        elif one in edits.revived:
+            new = revived(fact, now)
+        elif fact.binds:
+            new = ended(fact, now)
+        if new != fact:
+            changed[one] = new
+    return changed
+
+
+def with_facts(transaction: _Files, memory: bytes) -> dict[str, bytes | None]:
+    """Return a change of `memory.md` with those of the facts whose lines it changes."""
+    before, after = (Document.parse(data).body for data in (transaction.read(MEMORY) or b"", memory))
+    shelf = Shelf(transaction.read, transaction.names)
+    facts = facts_as_edited(line_edits(fact_entries(before), after), shelf, transaction.now)
+    return {MEMORY: memory, **{fact.path: render_fact(fact) for fact in facts.values()}}
 
 
 def follow_files(transaction: _Files, paths: Iterable[str]) -> None:
@@ -143,11 +178,12 @@ def _amend_fact(transaction: _Files, fact: Fact) -> None:
 
 
 def followed(
-    transaction: _Files, memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None]
+    memory: bytes, olds: Mapping[str, bytes | None], news: Mapping[str, bytes | None], shelf: Shelf, now: datetime
 ) -> bytes:
-    """Return `memory.md` after changes of facts' files."""
+    """Return `memory.md` after changes of facts' files; `shelf` holds the other facts."""
     before, after = _facts(olds), _facts(news)
-    return _followed(memory, before, after, Shelf(transaction.read, transaction.names, after), transaction.now)
+    shelf.facts |= after
+    return _followed(memory, before, after, shelf, now)
 
 
 def _followed(

@@ -110,12 +110,12 @@ def _turn_of(state: Entry, entries: Sequence[FoundEntry]) -> str:
     return next((one.id for one in of_turn if one.label != STATE and not is_fact_id(one.id)), "")
 
 
-def line_edits(before: str, after: str) -> LineEdits:
-    """Return the changes of facts that follow from a person's edit of their lines in `memory.md`.
+def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
+    """Return the changes of facts that follow from a person's edit of their lines in `memory.md`; `old` are the lines.
 
     A body without any text says nothing: somebody emptied the file.
     """
-    old, new = fact_entries(before), fact_entries(after)
+    new = fact_entries(after)
     if not after.strip():
         return LineEdits((), {}, (), after)
     ended: list[str] = []

@@ -7,7 +7,7 @@ import pytest
 from gitmem.model.entry.entry import Entry, render_entry
 from gitmem.model.fact.acts import ended, reworded
 from gitmem.model.fact.fact import FactKind, make_fact
-from gitmem.model.fact.views.lines import follow, is_ended, line_edits, line_of
+from gitmem.model.fact.views.lines import fact_entries, follow, is_ended, line_edits, line_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 TIME = "2026-11-21 14:03:22"
@@ -53,25 +53,25 @@ def test_what_ends_a_line(line, over):
 
 
 def test_an_edit_of_other_lines_means_nothing():
-    edits = line_edits(BODY, BODY.replace("a person's line", "another line"))
+    edits = line_edits(fact_entries(BODY), BODY.replace("a person's line", "another line"))
     assert (edits.ended, edits.reworded, edits.revived) == ((), {}, ())
     assert "another line" in edits.body
 
 
 def test_a_line_that_was_taken_out_with_its_further_lines_ends_the_fact():
-    edits = line_edits(BODY, BODY.replace(LINE, ""))
+    edits = line_edits(fact_entries(BODY), BODY.replace(LINE, ""))
     assert (edits.ended, edits.body) == ((USE_UV.id,), BODY.replace(LINE, ""))
     struck = BODY.replace("[2026-11-21 14:03:22] **Decision** #build: Use uv.", "~~Use uv.~~")
-    edits = line_edits(BODY, struck)
+    edits = line_edits(fact_entries(BODY), struck)
     assert (edits.ended, edits.body) == ((USE_UV.id,), BODY.replace(LINE, ""))
 
 
 def test_a_line_that_comes_back_brings_its_fact_back():
-    assert line_edits(BODY.replace(LINE, ""), BODY).revived == (USE_UV.id,)
+    assert line_edits(fact_entries(BODY.replace(LINE, "")), BODY).revived == (USE_UV.id,)
 
 
 def test_a_reworded_line_keeps_its_further_lines():
-    edits = line_edits(BODY, BODY.replace("Use uv.", "Use pixi."))
+    edits = line_edits(fact_entries(BODY), BODY.replace("Use uv.", "Use pixi."))
     assert edits.reworded == {USE_UV.id: "Use pixi.\n\n**Why:** its lock file."}
 
 
