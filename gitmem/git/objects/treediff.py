@@ -73,7 +73,7 @@ def read_trees(objects: Objects, oids: Collection[str]) -> dict[str, Entries] | 
     """Return the entries of trees, with the modes git shows; None if one is missing or malformed."""
     found = {}
     for oid, data in zip(oids, objects.contents(list(oids)), strict=True):
-        entries = None if data is None else _parsed(data, _DIGITS[len(oid)])
+        entries = None if data is None else parse_tree(data, oid)
         if entries is None:
             return None
         found[oid] = entries
@@ -85,7 +85,9 @@ def is_folder(entry: tuple[str, str] | None) -> bool:
     return entry is not None and entry[0] == _FOLDER
 
 
-def _parsed(data: bytes, size: int) -> Entries | None:
+def parse_tree(data: bytes, oid: str) -> Entries | None:
+    """Return the entries of the tree `oid`, None if it is malformed."""
+    size = _DIGITS[len(oid)]
     found = _ENTRY[size].findall(data)
     entries = {name: (_mode(mode), oid.hex()) for mode, name, oid in found}
     whole = sum(len(mode) + len(name) for mode, name, _ in found) + (size + 2) * len(found) == len(data)

@@ -34,7 +34,7 @@ def check_extent(repository: Repository, source: str, commit: str, known: Collec
     with repository.reading() as objects:
         [info] = objects.infos([commit])
         is_commit = info is not None and info.kind == "commit"
-        files = most_files(objects, commit, without=known) if is_commit else None
+        files = most_files(repository.git, objects, commit, without=known, limit=MOST_FILES) if is_commit else None
     if files is not None and files <= MOST_FILES:
         return
     content = f"a commit with {files:,} files" if files is not None else "folders that cannot be read to their end"
