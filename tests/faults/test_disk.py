@@ -174,6 +174,25 @@ def test_a_disk_that_is_read_only(disk: Disk, projects: Callable[..., Project]):
     mend(project)
 
 
+def test_a_hook_on_a_read_only_disk_tells_what_start_tells_and_records_nothing(
+    disk: Disk, projects: Callable[..., Project]
+):
+    project = projects(disk.folder / "project")
+    project.gitmem("save", "--type", "decision", "We cache tokens in memory, since the disk is slow.")
+    prompt = "Why do we cache tokens in memory, is the disk slow?"
+    payload = {"session_id": "s-1", "cwd": str(project.root), "prompt": prompt}
+    disk.remount("ro")
+    told = []
+    for event in ("SessionStart", "UserPromptSubmit"):
+        done = project.gitmem("hook", "claude", stdin=json.dumps(payload | {"hook_event_name": event}).encode())
+        told.append(done.said["hookSpecificOutput"]["additionalContext"])
+    assert "We cache tokens in memory" in told[0]
+    assert told[0].strip() == project.gitmem("start").out.strip()
+    assert "We cache tokens in memory" in told[1]
+    disk.remount("rw")
+    project.check_repository()
+
+
 needs_modes = pytest.mark.skipif(
     not hasattr(os, "geteuid") or (is_root and sys.platform != "linux"),
     reason="permissions are kept in another way here, or nothing keeps root from what they forbid",

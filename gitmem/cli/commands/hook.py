@@ -149,7 +149,10 @@ def _take(door: Door, call: Call) -> None:
             tell_refused(door.out, caller(payload, call.host), payload, error)
         return
     if not call.delivered:
-        spool.accept(name, owner, data, call.host)
+        try:
+            spool.accept(name, owner, data, call.host)
+        except OSError as error:  # a full or read-only disk: what memory holds can still be told
+            _log(door, f"{name} was not recorded: {error}")
     _respond(door, call, root, spool, Event(name, owner, data, payload, read, started))
 
 

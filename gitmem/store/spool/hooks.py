@@ -92,7 +92,7 @@ class HookSpool(Spool):
 
     def pay(self, owner: int) -> None:
         """Note that the host of this process was told its memory."""
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(OSError):
             os.unlink(self._mark(owner))
 
     def silence(self, event: str, *, silent: bool) -> None:
