@@ -302,3 +302,19 @@ with Store(sys.argv[1], real_door().context()).lock("a test").acquire(10):
     print("held", flush=True)
     sys.stdin.read()
 """
+
+
+@slow
+@pytest.mark.timeout(600)
+def test_a_storm_of_single_saves_ends_well_and_saves_nothing_twice(project: Project):
+    """What another process committed while a save waited in vain for the lock is saved."""
+
+    def save(number: int) -> tuple[int, str]:
+        done = project.gitmem("save", f"Number {number} of the storm.")
+        return done.code, str(done.err)
+
+    with ThreadPoolExecutor(32) as pool:
+        ends = list(pool.map(save, range(96)))
+    assert {code for code, _ in ends} == {0}, [said for code, said in ends if code]
+    text = (project.store / "memory.md").read_text(encoding="utf-8")
+    assert [text.count(f": Number {number} of the storm.") for number in range(96)] == [1] * 96

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from gitmem.errors import DoesNotFitError, GitmemError, RefusedError
+from gitmem.errors import BusyError, DoesNotFitError, GitmemError, RefusedError
 from gitmem.model.entry.save import UnknownEventError, parse_event
 from gitmem.model.paths import MEMORY
 from gitmem.model.tiers.limits import Limits, needs_rotation
@@ -64,19 +64,22 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         OSError: it could not be written into the spool.
 
     """
-    spool = store.spool
+    spool, held = store.spool, store.marked()
     name = spool.deliver(event.to_event())
     try:
         drained = drain(store, scan=scan)
         if name in drained.refused:
             raise drained.refused[name]
     except GitmemError as error:
-        if name in spool.names():
+        commit = _committed_since(store, held, event)  # before the spool, which loses an event after its commit
+        if commit is None and name in spool.names():
             error.message = f"Not committed yet: {error.message}"
-            error.remedy = (
-                f"{error.remedy} What you saved is kept on the disk; the next gitmem command commits it.".strip()
-            )
-        raise
+            first = "Do not save it again." if isinstance(error, BusyError) else error.remedy
+            error.remedy = f"{first} What you saved is kept on the disk; the next gitmem command commits it.".strip()
+            raise
+        if commit is None and name in spool.aside():
+            raise
+        drained = Drained({name: commit} if commit else {}, (), (), 0, {}, {}, {})
     archive = drained.archives[-1] if drained.archives else None
     redacted = drained.redacted.get(name)
     identifier = drained.ids.get(name, "")
@@ -87,6 +90,21 @@ def save(store: Store, event: Save, *, scan: bool = False) -> Saved:
         redacted, identifier = kinds_of(found.findings), _id_of(event, found.text)
     notices = (*drained.notices, _notice(redacted)) if redacted else drained.notices
     return Saved(identifier, drained.commits.get(name), archive, notices, redacted)
+
+
+def _committed_since(store: Store, held: str | None, event: Save) -> str | None:
+    """Return the commit of an event that another process committed since the tip was `held`, None if there is none."""
+    from gitmem.git.history.commits import log
+    from gitmem.model.message import Trailer
+    from gitmem.redact.redact import redact
+
+    identifier = _id_of(event, redact(event.text, allow=store.config.redaction.allow).text)
+    try:
+        found = log(store.repository.git, f"{held}..HEAD" if held else "HEAD", trailers={Trailer.ENTRY: identifier})
+    except GitmemError:  # a purge rewrote history
+        return None
+    at = event.at.replace(microsecond=0)
+    return next((commit.oid for commit in found if commit.authored == at), None)
 
 
 def _id_of(event: Save, text: str) -> str:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import contextlib
 import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta, timezone
 from pathlib import Path
 
 import pytest
 
-from gitmem.errors import RefusedError, UnfinishedError
+from gitmem.errors import BusyError, RefusedError, UnfinishedError
 from gitmem.memory.save.entries import new_daily
-from gitmem.memory.save.save import drain, save
+from gitmem.memory.save.save import _Batch, drain, save
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.log import entry_ids, find_section
+from gitmem.store.transaction.attempt import attempt
 from tests.own_settings import own_settings
 
 TODAY = "daily/2026/11/2026-11-21.md"
@@ -127,6 +132,57 @@ def test_what_cannot_be_committed_waits_and_is_saved_later(desk, bare_git):
     bare_git(root, "switch", "-q", "gitmem")
     drain(desk.store)
     assert desk.text(TODAY).count(what.id) == 1
+
+
+@pytest.mark.parametrize("kind", [MemoryType.NOTE, MemoryType.DECISION])
+@pytest.mark.parametrize("left", [False, True])
+def test_what_the_holder_of_the_lock_committed_is_saved(desk, kind, left):
+    """Also if the holder was killed before it took the event out of the spool."""
+    own_settings(desk.store.context, "lock:\n  wait_seconds: 0\n")
+    holder = type(desk.store)(desk.store.root, desk.store.context)
+    what, spool = desk.save("only once", kind), desk.store.spool
+
+    def hold() -> list[str]:
+        with holder.lock("save").acquire(5) as lock:
+            batch = _Batch(holder)
+            while not spool.names():
+                time.sleep(0.001)
+            commits = attempt(holder, batch.plan, lock, holder.identity(), [], scan=False, meanwhile=None).commits
+            if not left:
+                spool.remove(batch.done)
+            committed.set()
+            over.wait(5)
+            return list(commits)
+
+    committed, over = threading.Event(), threading.Event()
+    with ThreadPoolExecutor() as pool:
+        holding = pool.submit(hold)
+        store = type(desk.store)(desk.store.root, desk.store.context)
+        store.saving = lambda: _once(committed)  # waits for the lock until the holder has committed
+        saved = save(store, what)
+        over.set()
+        [commit] = holding.result()
+    assert saved.commit == commit
+    assert f"^{saved.id}" in desk.text("memory.md")
+    drain(desk.store)
+    assert desk.text("memory.md").count("only once") == 1
+
+
+@contextlib.contextmanager
+def _once(event: threading.Event):
+    event.wait(5)
+    yield
+
+
+def test_who_waited_in_vain_for_the_lock_is_told_not_to_save_it_again(desk):
+    own_settings(desk.store.context, "lock:\n  wait_seconds: 0\n")
+    store = type(desk.store)(desk.store.root, desk.store.context)
+    with desk.store.lock("long work").acquire(5), pytest.raises(BusyError, match="Not committed yet") as caught:
+        save(store, desk.save("only once"))
+    assert "Do not save it again" in caught.value.remedy
+    assert "Try again" not in caught.value.remedy
+    drain(desk.store)
+    assert desk.text("memory.md").count("only once") == 1
 
 
 @pytest.mark.parametrize(
