@@ -22,7 +22,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.machine.context import Context
 from gitmem.model.message import Message
 from gitmem.store.setup.init import Place, init_store

@@ -12,7 +12,7 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.machine.context import Context
 from gitmem.memory.learned.bugs import learn_bugs
 from gitmem.memory.learned.counts import add_told

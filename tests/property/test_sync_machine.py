@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from gitmem.errors import GitmemError
-from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.remote.connection import Connection, PushRacedError
 from gitmem.git.worktree.files import WorkTree
 from gitmem.git.worktree.index import IndexUpdate
 from gitmem.machine.context import Context

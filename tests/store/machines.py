@@ -6,7 +6,7 @@ import hashlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.memory.save.save import save
 from gitmem.model.entry.kinds import MemoryType
 from gitmem.model.entry.save import Save

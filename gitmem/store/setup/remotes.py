@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import NotFoundError, RefusedError, UsageError
 from gitmem.git.refs import move_ref, read_refs
-from gitmem.git.remote import Remote, check_url, is_ssh
+from gitmem.git.remote.address import Remote, check_url, is_ssh
 from gitmem.git.setup import run_past_lock
 from gitmem.store.store import REMOTES_FILE
 

@@ -10,7 +10,7 @@ from gitmem.errors import BusyError, GitmemError, UnreachableError
 from gitmem.git.history.commits import count_commits
 from gitmem.git.locks.choose import open_lock
 from gitmem.git.refs import read_refs
-from gitmem.git.remote import SECONDS, Connection
+from gitmem.git.remote.connection import SECONDS, Connection
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.setup.remotes import REFS, remotes
 from gitmem.store.sync.attempts import SyncRecord, read_records, write_record
@@ -18,7 +18,7 @@ from gitmem.store.sync.attempts import SyncRecord, read_records, write_record
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from gitmem.git.remote import Remote
+    from gitmem.git.remote.address import Remote
     from gitmem.store.store import Store
     from gitmem.store.sync.memory import Synced
     from gitmem.store.sync.retry import Options
@@ -50,9 +50,7 @@ class RemoteState:
         return {**value, **behind}
 
 
-def sync_remote(
-    store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float = SECONDS, unattended: bool = False
-) -> Synced:
+def sync_remote(store: Store, remote: Remote, options: Options, *, asks: bool, seconds: float = SECONDS) -> Synced:
     """Sync with one remote, also transcripts if configured, and record the result. Raises as `sync`."""
     from gitmem.store.sync.memory import sync  # `states` needs none of it
     from gitmem.store.sync.transcripts import sync_transcripts
@@ -63,7 +61,6 @@ def sync_remote(
         store.context.environ,
         own=store.own_repository,
         asks=asks,
-        unattended=unattended,
         seconds=seconds,
     )
     now = store.context.clock()
@@ -93,7 +90,7 @@ def sync_in_background(store: Store, options: Options) -> Iterator[GitmemError]:
     with lock:
         for remote in remotes(store):
             try:
-                sync_remote(store, remote, options, asks=False, seconds=BACKGROUND_SECONDS, unattended=True)
+                sync_remote(store, remote, options, asks=False, seconds=BACKGROUND_SECONDS)
             except GitmemError as error:
                 yield error
 

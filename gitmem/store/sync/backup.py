@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitFailedError, GitmemError, NotFoundError, NotSavedError, UsageError
 from gitmem.git.objects.treediff import read_tree
 from gitmem.git.refs import read_refs
-from gitmem.git.remote import Connection, Remote
+from gitmem.git.remote.address import Remote
+from gitmem.git.remote.connection import Connection
 from gitmem.git.upkeep.bundle import is_bundle, write_bundle
 from gitmem.model.paths import CONFIG
 from gitmem.store.config.personal import personal_folder

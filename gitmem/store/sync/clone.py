@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
 from gitmem.git.refs import move_ref
-from gitmem.git.remote import Connection, Remote, check_url
+from gitmem.git.remote.address import Remote, check_url
+from gitmem.git.remote.connection import Connection
 from gitmem.git.setup import check_out, make_root
 from gitmem.store.rewrite.apply import clean_incoming, sweep
 from gitmem.store.setup.init import Place, complete_store, make_store

@@ -18,7 +18,7 @@ from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.sync.losses import losses
 
 if TYPE_CHECKING:
-    from gitmem.git.remote import Remote
+    from gitmem.git.remote.address import Remote
     from gitmem.store.store import Store
 
 BACKUPS = "refs/gitmem/backup"

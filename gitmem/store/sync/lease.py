@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
 from gitmem.git.identity import GITMEM
-from gitmem.git.remote import Connection, PushRacedError
+from gitmem.git.remote.connection import Connection, PushRacedError
 from gitmem.machine.moment import UTC
 from gitmem.store.setup.remotes import FETCHED, remotes
 
 if TYPE_CHECKING:
-    from gitmem.git.remote import Remote
+    from gitmem.git.remote.address import Remote
     from gitmem.store.store import Store
 
 SECONDS = 600  # duration of a lease
@@ -139,7 +139,7 @@ def alone(store: Store, job: str, *, seconds: float = 30.0) -> Iterator[bool]:
         yield True
         return
     layout = store.repository.layout
-    connection = Connection(layout, store.context.environ, own=store.own_repository, unattended=True, seconds=seconds)
+    connection = Connection(layout, store.context.environ, own=store.own_repository, seconds=seconds)
     lease = Lease(store, known[0], connection, job)
     try:
         mine = lease.take()

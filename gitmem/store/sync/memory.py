@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import BusyError, GitmemError
 from gitmem.git.history.commits import Fork, commits, count_commits, fork
 from gitmem.git.refs import move_refs
-from gitmem.git.remote import Connection, PushRacedError, Remote
+from gitmem.git.remote.connection import Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.store.rewrite.apply import clean_incoming, follow, sweep
 from gitmem.store.rewrite.progress import read_state
@@ -30,6 +30,7 @@ from gitmem.store.transaction.transact import transact
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from gitmem.git.remote.address import Remote
     from gitmem.git.worktree.look import Look
     from gitmem.store.store import Store
 
@@ -127,15 +128,10 @@ class _Sync:
             check_incoming(self._store, self._remote, local, theirs, self._options.accept, shared=bool(both.bases))
             target, review = self._merged(both)
             check_losses(self._store, self._remote, local, target, self._options.accept)
-        refused = None
-        if target != held:
-            self._options.progress(SyncStep.PUSH)
-            try:
-                self._connection.push(self._remote, target, _REF, held)
-            except PushRacedError:
-                return None
-            except GitmemError as error:  # still adopt the merge
-                refused = error
+        try:
+            refused = None if target == held else self._push(target, held, purged=held != theirs)
+        except PushRacedError:
+            return None
         self._options.progress(SyncStep.FILES)
         adopted = self._adopt(local, target, {} if refused else _notes(self._store, self._remote, target))
         if refused is not None:
@@ -146,6 +142,17 @@ class _Sync:
         if not adopted:
             return None
         return self._result(number, both, target, review)
+
+    def _push(self, target: str, held: str | None, *, purged: bool) -> GitmemError | None:
+        """Push, and return the remote's refusal, after which the merge is adopted nevertheless."""
+        self._options.progress(SyncStep.PUSH)
+        try:
+            self._connection.push(self._remote, target, _REF, held)
+        except GitmemError as error:
+            if purged:
+                error.message += " What was purged here can still be read there."
+            return error
+        return None
 
     def _fetch(self) -> tuple[str | None, str]:
         """Fetch while searching for edits by hand; return the remote's commit, and the branch with the edits."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import RefusedError
 from gitmem.git.history.commits import fork
 from gitmem.git.refs import move_refs, read_refs
-from gitmem.git.remote import PushRacedError
+from gitmem.git.remote.connection import PushRacedError
 from gitmem.store.rewrite.apply import clean_incoming, sweep
 from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.sync.guard import check_extent, check_losses
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gitmem.git.history.commits import Fork
-    from gitmem.git.remote import Connection, Remote
+    from gitmem.git.remote.address import Remote
+    from gitmem.git.remote.connection import Connection
     from gitmem.store.store import Store
 
 REMOTE_REF = "refs/heads/gitmem-l1"  # a branch, since some remotes reject other refs

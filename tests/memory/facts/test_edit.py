@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.machine.context import Context
 from gitmem.memory.facts.edit import confirm, edit, find_fact, retire, supersede_fact
 from gitmem.memory.facts.learn import learn

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.store.health.attributes import check_attributes
 from gitmem.store.health.examine import examine
 from gitmem.store.history.origin import blame

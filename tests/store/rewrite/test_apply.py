@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.store.setup.init import Place
 from gitmem.store.setup.remotes import find_remote
 from gitmem.store.sync.clone import clone_store

@@ -257,7 +257,7 @@ def test_records_of_the_transcripts_branch_count_for_nothing(rich: tuple[Machine
     tree = eve.git("mktree", stdin=f"040000 tree {tree}\tpurged\n".encode())
     commit = eve.git("-c", "user.name=E", "-c", "user.email=e@x.y", "commit-tree", tree, "-m", "x")
     eve.git("push", "-q", "origin", f"{commit}:{REMOTE_REF}")
-    from gitmem.git.remote import Connection
+    from gitmem.git.remote.connection import Connection
     from gitmem.store.setup.remotes import find_remote
     from gitmem.store.sync.transcripts import sync_transcripts
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.store.setup.remotes import find_remote
 from gitmem.store.sync.lease import SKEW_SECONDS, Lease, alone
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import RefusedError
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.memory.tiers.clear import clear
 from gitmem.memory.tiers.consolidate import consolidate_due
 from gitmem.memory.tiers.rotate import check

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.errors import GitmemError, UnreachableError
-from gitmem.git.remote import Connection
+from gitmem.git.remote.connection import Connection
 from gitmem.machine.context import Context
 from gitmem.model.document.document import Document
 from gitmem.model.entry.kinds import MemoryType

@@ -1,0 +1,69 @@
+"""Addresses of remotes: which ones gitmem goes to.
+
+Tested through `tests/store/sync/test_memory.py`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gitmem.errors import RefusedError
+from gitmem.text.urls import mask_urls
+
+# Allowed schemes: not `ext::`, which starts any program.
+_SCHEMES = ("https://", "http://", "ssh://", "git://", "file://", "git+ssh://")
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """A remote: its name, and its URLs for fetch and push; `backup`: a file that is read once."""
+
+    name: str
+    url: str
+    push_url: str
+    backup: bool = False
+
+    @property
+    def called(self) -> str:
+        """The name that a person knows the remote by."""
+        return self.shown if self.backup else self.name
+
+    @property
+    def described(self) -> str:
+        """The name and the address."""
+        return self.shown if self.backup else f"{self.name} ({self.shown})"
+
+    def to_accept(self, what: str) -> str:
+        """Return the command that accepts a refused change; `what` names the kind of refusal."""
+        return f"'gitmem restore FILE --accept {what}'" if self.backup else f"'gitmem sync --accept {what}'"
+
+    @property
+    def shown(self) -> str:
+        """The URL without a password."""
+        return mask_urls(self.url)
+
+
+def is_ssh(url: str) -> bool:
+    """Return whether git reaches a URL by ssh: `ssh://…`, or `host:path` that is no Windows drive."""
+    if "://" in url:
+        return url.startswith(("ssh://", "git+ssh://"))
+    return bool(re.match(r"[^/\\:]{2,}:(?!:)", url))
+
+
+def check_url(url: str) -> str:
+    """Return a URL or path that is safe to pass to git.
+
+    Raises:
+        RefusedError: it is an option, would start a program, or holds control characters.
+
+    """
+    bad = not url.strip() or url.startswith("-") or any(ord(character) < 32 for character in url)  # noqa: PLR2004
+    helper = re.match(r"[A-Za-z0-9+.-]+::", url)
+    scheme = "://" in url and not url.lower().startswith(_SCHEMES)
+    if bad or helper or scheme:
+        raise RefusedError(
+            f"{mask_urls(ascii(url))} is no address of a repository that gitmem goes to.",
+            "Use an https, ssh, git or file URL, host:path, or a path.",
+        )
+    return url

@@ -1,0 +1,154 @@
+"""Real git servers on loopback: sshd with git-shell or gitolite, nginx with git's http-backend."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import shlex
+import shutil
+import socket
+import subprocess
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_PATH = f"{os.environ.get('PATH', '')}{os.pathsep}/usr/sbin{os.pathsep}/usr/share/gitolite3"
+
+
+def program(name: str) -> str:
+    """Return the path of a server's program, or skip the test where it is missing."""
+    found = shutil.which(name, path=_PATH)
+    if found is None:
+        pytest.skip(f"there is no {name} here")
+    return found
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextlib.contextmanager
+def running(command: list[str], port: int, log: Path, env: dict[str, str] | None = None) -> Iterator[None]:
+    """Run a server until the block ends; it listens when the block begins."""
+    with log.open("wb") as file:
+        process = subprocess.Popen(command, stderr=file, stdout=file, env=env)
+    try:
+        for _ in range(200):
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+                break
+            time.sleep(0.05)
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+class Ssh(NamedTuple):
+    """An sshd: the beginning of its URLs, and the command of a client that knows it."""
+
+    address: str
+    command: list[str]
+
+    def url(self, path: Path | str) -> str:
+        return f"{self.address}{path}".replace(" ", "%20")
+
+    def enter(self, environ: dict[str, str]) -> None:
+        environ["GIT_SSH_COMMAND"] = shlex.join(self.command)
+
+
+@contextlib.contextmanager
+def sshd(folder: Path, forced: str = "") -> Iterator[Ssh]:
+    """Start an sshd that lets one key in; `forced` is the command that this key runs, whatever is asked."""
+    daemon = program("sshd")
+    for name in ("host", "user", "stranger"):
+        subprocess.run([program("ssh-keygen"), "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name)], check=True)
+    quoted = forced.replace('"', '\\"')
+    options = f'command="{quoted}" ' if forced else ""
+    (folder / "authorized").write_text(options + (folder / "user.pub").read_text())
+    port, settings = free_port(), folder / "sshd_config"
+    settings.write_text(
+        f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/authorized\n"
+        "PidFile none\nStrictModes no\nUsePAM no\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+        "PermitRootLogin prohibit-password\n"
+    )
+    tried = subprocess.run([daemon, "-t", "-f", str(settings)], capture_output=True, text=True, check=False)
+    if tried.returncode:  # its folder in /run is not there, for one
+        pytest.skip(f"sshd does not start here: {tried.stderr.strip()}")
+    (folder / "known").write_text(f"[127.0.0.1]:{port} {(folder / 'host.pub').read_text()}")
+    command = ["ssh", "-F", "none", "-i", f"{folder}/user", "-o", f"UserKnownHostsFile={folder}/known"]
+    with running([daemon, "-D", "-e", "-f", str(settings)], port, folder / "sshd.log"):
+        yield Ssh(f"ssh://{getpass.getuser()}@127.0.0.1:{port}", command)
+
+
+_NGINX = """
+{user} daemon off; pid {folder}/nginx.pid; error_log {folder}/nginx.log;
+events {{}}
+http {{
+  access_log off; client_body_temp_path {folder}/body; fastcgi_temp_path {folder}/fastcgi;
+  proxy_temp_path {folder}/proxy; uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
+  server {{
+    listen 127.0.0.1:{port};
+    location / {{
+      {rules}
+      fastcgi_pass unix:{folder}/socket;
+      fastcgi_param SCRIPT_FILENAME {backend}; fastcgi_param GIT_HTTP_EXPORT_ALL 1;
+      fastcgi_param GIT_PROJECT_ROOT "{root}"; fastcgi_param PATH_INFO $uri;
+      fastcgi_param REQUEST_METHOD $request_method; fastcgi_param QUERY_STRING $query_string;
+      fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length;
+      fastcgi_param HTTP_CONTENT_ENCODING $http_content_encoding;
+    }}
+  }}
+}}
+"""
+
+
+@contextlib.contextmanager
+def nginx(folder: Path, root: Path, rules: str = "") -> Iterator[str]:
+    """Serve the repositories in a folder by nginx and git's http-backend; yield the beginning of their URLs."""
+    daemon, port = program("nginx"), free_port()
+    execs = subprocess.run(["git", "--exec-path"], capture_output=True, text=True, check=True).stdout.strip()
+    backend = program(os.path.join(execs, "git-http-backend"))
+    settings, user = folder / "nginx.conf", "user root;" if os.geteuid() == 0 else ""
+    settings.write_text(_NGINX.format(folder=folder, port=port, root=root, backend=backend, rules=rules, user=user))
+    with (folder / "fcgi.log").open("wb") as log:
+        relay = subprocess.Popen([program("fcgiwrap"), "-s", f"unix:{folder}/socket"], stderr=log, stdout=log)
+    try:
+        for _ in range(200):
+            if (folder / "socket").exists():
+                (folder / "socket").chmod(0o777)
+                break
+            time.sleep(0.05)
+        with running([daemon, "-c", str(settings), "-e", f"{folder}/nginx.log"], port, folder / "nginx.out"):
+            yield f"http://127.0.0.1:{port}/"
+    finally:
+        relay.terminate()
+        relay.wait()
+
+
+@contextlib.contextmanager
+def gitolite(folder: Path) -> Iterator[Ssh]:
+    """Start an sshd in front of gitolite, whose repository `memory` the user may read and not write."""
+    command, shell = program("gitolite"), program("gitolite-shell")
+    home = folder / "gitolite"
+    home.mkdir()
+    with sshd(folder, f"env HOME={home} PATH={_PATH} {shell} ada") as server:
+        env = {**os.environ, "HOME": str(home), "PATH": _PATH, "USER": getpass.getuser()}
+        shutil.copyfile(folder / "stranger.pub", folder / "admin.pub")
+        setup = [command, "setup", "-pk", str(folder / "admin.pub")]
+        tried = subprocess.run(setup, env=env, capture_output=True, text=True, check=False)
+        if tried.returncode:
+            pytest.skip(f"gitolite does not start here: {tried.stderr.strip()[-200:]}")
+        configuration = home / ".gitolite" / "conf" / "gitolite.conf"
+        configuration.write_text("repo memory\n    RW+ = admin\n    R = ada\n")
+        for step in ("compile", "trigger"):
+            words = [command, step, *["POST_COMPILE"] * (step == "trigger")]
+            subprocess.run(words, env=env, capture_output=True, check=True)
+        yield server
