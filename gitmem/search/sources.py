@@ -6,12 +6,11 @@ Each source returns the files worth ranking, cut into units, and how large a par
 from __future__ import annotations
 
 from _thread import allocate_lock as Lock  # noqa: N812  # `threading` takes a search a millisecond to import
-from functools import cache
+from itertools import islice
 
 from gitmem.search.files import is_searched, list_paths, read_file, stat_file
-from gitmem.search.order.hits import day_of
+from gitmem.search.order.choose import choose_files
 from gitmem.search.query.query import fold
-from gitmem.search.scan.base import LONGEST_LINE
 from gitmem.search.units.past import PastUnits
 from gitmem.search.units.units import Excerpts, Units
 from gitmem.store.history.kept import FOLDER, kept_days, week_name
@@ -34,9 +33,7 @@ MANY_FILES = 400  # read where a filter needs the text of a unit
 BUDGET = 2_000  # matching lines of one scan
 _SAMPLED_FILES = 24
 _WEIGHED_FILES = 200  # from which the size of all files is estimated
-_NEIGHBOURS = 3  # lines apart that count as one place when files are chosen
 _KEPT_CHARACTERS = 16_000_000  # of the files in the cache of a process
-_UNDATED = "9999"
 _PER_FILE = 200  # lines of one transcript
 
 
@@ -82,12 +79,19 @@ def work_tree(
     else:
         from gitmem.search.scan.choose import make_scanner
 
-        if size > MANY_BYTES and len(literals) > 1:
-            literals, estimated = within_budget(documents, size, terms, literals)
-        scanner = scanner or make_scanner(store, large=size > MANY_BYTES)
-        lines = documents.scan(scanner, literals)
-        lines = {key: lines[key] for key in filter(documents.allowed(allow), lines)}
-        chosen, share = choose_files(lines, terms, literals, most)
+        large = size > MANY_BYTES
+        scanner = scanner or make_scanner(store, large=large)
+        rarity = Rarity(documents, size, terms, literals) if large and len(literals) > 1 else None
+        lines: dict[str, list[Line]] = {}
+        scanned: list[str] = []
+        for part in rarity.parts if rarity else [literals]:
+            if scanned and rarity and rarity.is_enough(lines, most):
+                break
+            scanned += part
+            found = documents.scan(scanner, part)
+            _add_lines(lines, {key: found[key] for key in filter(documents.allowed(allow), found)})
+        estimated = rarity.estimated(scanned) if rarity else {}
+        chosen, share = choose_files(lines, terms, scanned, most)
         complete = len(chosen) == len(lines) and not estimated
         without = {units: chosen[key] for key in chosen for units in documents.load_all([key])}
         read = list(without)
@@ -150,119 +154,68 @@ def _times(whole: float, part: float) -> float:
     return max(whole / part, 1.0) if part else 1.0
 
 
-def within_budget(
-    documents: Documents, size: float, terms: Sequence[Term], literals: Sequence[str]
-) -> tuple[Sequence[str], dict[int, float]]:
-    """Return the rarest literals within the budget, and for each term left out its estimated number of lines.
+class Rarity:
+    """The literals of a query by rarity, as a sample of the files tells it.
 
-    Both are estimated from a sample of the files. Terms left out still count in the files that the others match.
+    The budget bounds the lines that are read and ranked. A literal that is nowhere in the sample takes nothing of it.
     """
-    step = max(len(documents.keys) // _SAMPLED_FILES, 1)
-    sample = documents.load_all(documents.keys[step // 2 :: step])
-    texts = [units.low for units in sample]
-    times = size / max(sum(units.size for units in sample), 1)
 
-    @cache
-    def estimate(literal: str) -> float:
-        return times * sum(text.count(literal) for text in texts)
-
-    kept: list[str] = []
-    spent = 0.0
-    for literal in sorted(literals, key=estimate):
-        if kept and spent + estimate(literal) > BUDGET:
-            break
-        kept.append(literal)
-        spent += estimate(literal)
-    estimated = {
-        number: max(estimate(needle.text) for needle in term.needles)
-        for number, term in enumerate(terms)
-        if not all(any(literal in needle.text for literal in kept) for needle in term.needles)
-    }
-    return kept, estimated
-
-
-def choose_files(
-    lines: Mapping[str, Sequence[Line]], terms: Sequence[Term], literals: Sequence[str], most: int = MOST_FILES
-) -> tuple[dict[str, Collection[str]], float]:
-    """Return the most promising files, sorted, and their share of all matching lines; without terms the newest files.
-
-    With each file come the texts of needles that it has not, as far as its `lines` with `literals` say so.
-    """
-    if not terms:
-        newest = sorted(lines, key=lambda path: day_of(path.rpartition("/")[2]) or _UNDATED, reverse=True)
-        return dict.fromkeys(sorted(newest) if len(newest) <= most else newest[:most], ()), 1.0
-    needles = _Needles(terms, literals)
-    marked = {path: [(line.number, needles.within(line)) for line in found] for path, found in lines.items()}
-    best, share = list(marked), 1.0
-    if len(lines) > most:
-        needles.weigh([mask for found in marked.values() for _, mask in found])
-        best = sorted(marked, key=lambda path: (-_promise(marked[path], needles), path))[:most]
-        share = sum(len(lines[path]) for path in best) / sum(map(len, lines.values()))
-    return {path: needles.missing(lines[path], marked[path]) for path in sorted(best)}, share
-
-
-class _Needles:
-    """The needles of a query; a set of them is an integer with one bit for each needle."""
-
-    def __init__(self, terms: Sequence[Term], literals: Sequence[str]) -> None:
+    def __init__(self, documents: Documents, size: float, terms: Sequence[Term], literals: Sequence[str]) -> None:
+        step = max(len(documents.keys) // _SAMPLED_FILES, 1)
+        sample = documents.load_all(documents.keys[step // 2 :: step])
+        self._texts = [units.low for units in sample]
+        self._times = size / max(sum(units.size for units in sample), 1)
         self._terms = terms
-        texts = dict.fromkeys(needle.text for term in terms for needle in term.needles)
-        self._bits = [(text, 1 << place) for place, text in enumerate(texts)]
-        bits = dict(self._bits)
-        self._masks = [sum({bits[needle.text] for needle in term.needles}) for term in terms]
-        self._scanned = [pair for pair in self._bits if any(literal in pair[0] for literal in literals)]
-        self._says: list[float] = []
-        self._worth: dict[int, float] = {}
+        words = [needle.text for term in terms if not term.aside for needle in term.needles]
+        self._asked = [literal for literal in literals if not terms or any(literal in word for word in words)]
+        self.parts = self._in_parts(literals)
 
-    def within(self, line: Line) -> int:
-        """Return the needles in a line."""
-        low = fold(line.text)
-        mask = 0
-        for text, bit in self._bits:
-            if text in low:
-                mask |= bit
-        return mask
+    def _in_parts(self, literals: Sequence[str]) -> list[list[str]]:
+        """Return the literals to scan for first, then one by one those words of the query that go beyond the budget.
 
-    def missing(self, lines: Sequence[Line], marked: Sequence[tuple[int, int]]) -> Collection[str]:
-        """Return the texts of needles that were scanned for and that are in none of a file's lines."""
-        if any(len(line.text) >= LONGEST_LINE for line in lines):  # the rest of it was not looked at
-            return ()
-        there = 0
-        for _, mask in marked:
-            there |= mask
-        return [text for text, bit in self._scanned if not bit & there]
+        The rarest word of the query that occurs is among the first however many lines have it. Words beyond the
+        budget that only stand for others are in no part, and count in the files that the others match.
+        """
+        first: list[str] = []
+        later: list[list[str]] = []
+        spent, occurs = 0.0, False
+        for literal in sorted(literals, key=self._estimate):
+            lines, asked = self._estimate(literal), literal in self._asked
+            if spent + lines <= BUDGET or (asked and not occurs):
+                first.append(literal)
+                spent += lines
+                occurs = occurs or (asked and lines > 0)
+            elif asked:
+                later.append([literal])
+        return [first, *later]
 
-    def weigh(self, masks: Sequence[int]) -> None:
-        """Weigh the terms by the share of all lines that have them, each line by its needles."""
-        from collections import Counter
-        from math import log
+    def _estimate(self, text: str) -> float:
+        """Return in how many lines of the store a text is, about."""
+        return self._times * sum(low.count(text) for low in self._texts)
 
-        numbers = Counter(masks)
-        counts = [sum(number for mask, number in numbers.items() if mask & own) for own in self._masks]
-        self._says = [
-            term.weight * log(1 + len(masks) / (count + 1)) for term, count in zip(self._terms, counts, strict=True)
-        ]
+    def is_enough(self, lines: Mapping[str, Sequence[Line]], most: int) -> bool:
+        """Return whether words of the query are in as many files as are read."""
+        have = (
+            found for found in lines.values() if any(text in fold(line.text) for line in found for text in self._asked)
+        )
+        return sum(1 for _ in islice(have, most)) == most
 
-    def worth(self, mask: int) -> float:
-        """Return the weight of the different terms that have one of these needles."""
-        known = self._worth.get(mask)
-        if known is None:
-            known = sum(says for says, own in zip(self._says, self._masks, strict=True) if mask & own)
-            self._worth[mask] = known
-        return known
+    def estimated(self, scanned: Sequence[str]) -> dict[int, float]:
+        """Return the estimated number of lines of each term that was not scanned for."""
+        return {
+            number: max(self._estimate(needle.text) for needle in term.needles)
+            for number, term in enumerate(self._terms)
+            if not all(any(literal in needle.text for literal in scanned) for needle in term.needles)
+        }
 
 
-def _promise(found: Sequence[tuple[int, int]], needles: _Needles) -> float:
-    """Return the weight of the different terms in the best group of neighbouring lines of a file."""
-    best, start = 0.0, 0
-    for end, (number, _) in enumerate(found):
-        while found[start][0] < number - _NEIGHBOURS:
-            start += 1
-        window = 0
-        for _, mask in found[start : end + 1]:
-            window |= mask
-        best = max(best, needles.worth(window))
-    return best
+def _add_lines(lines: dict[str, list[Line]], more: Mapping[str, list[Line]]) -> None:
+    """Add the lines of another scan, each once."""
+    for key, found in more.items():
+        known = lines.get(key)
+        lines[key] = (
+            [line for _, line in sorted({line.number: line for line in (*known, *found)}.items())] if known else found
+        )
 
 
 class _Cache:

@@ -96,7 +96,7 @@ def large(shelf, monkeypatch):
     monkeypatch.setattr(sources, "MANY_BYTES", 1000)
     monkeypatch.setattr(sources, "BUDGET", 60)
     for number in range(200):
-        word = "zebra" if number % 50 == 7 else "horse"
+        word = "zebra" if number % 50 == 4 else "horse"
         shelf.put(f"knowledge/part-{number:03}.md", f"# Part {number}\n\ncommon common words of the {word}\n")
     return shelf
 
@@ -104,14 +104,16 @@ def large(shelf, monkeypatch):
 def test_a_large_store_is_searched_for_the_rare_words_first(large):
     found = large.paths("common zebra", limit=4)
 
-    assert sorted(found) == [f"knowledge/part-{number:03}.md" for number in (7, 57, 107, 157)]
+    assert sorted(found) == [f"knowledge/part-{number:03}.md" for number in (4, 54, 104, 154)]
 
 
 def test_a_common_word_alone_is_found_in_a_large_store(large):
     assert len(large.search("common", limit=10)) == 10
 
 
-def test_only_the_rarest_words_are_looked_for(large):
+@pytest.mark.parametrize("read, scanned", [(4, ["zebra"]), (5, ["zebra", "common"])])
+def test_common_words_are_looked_for_where_the_rare_ones_fill_too_few_files(large, monkeypatch, read, scanned):
+    monkeypatch.setattr(sources, "MOST_FILES", read)
     seen = []
 
     class Scanner(PythonScanner):
@@ -121,4 +123,46 @@ def test_only_the_rarest_words_are_looked_for(large):
 
     large.search("common zebra", scanner=Scanner())
 
-    assert seen == ["zebra"]
+    assert seen == scanned
+
+
+def test_words_that_only_stand_for_others_do_not_take_their_place(large):
+    large.put("knowledge/clock.md", "# Clock\n\n타임아웃\n")
+    for number in range(200):
+        large.put(f"sessions/{number:03}.md", f"# Session {number}\n\n" + "the timeout of it\n" * 3)
+
+    assert len(large.paths("timeout", limit=0)) > 50
+
+
+def test_a_filter_by_path_leaves_the_common_word_to_be_found(large):
+    large.put("daily/a.md", "# A\n\na common text\n")
+
+    assert large.paths("common zebra path:daily") == ["daily/a.md"]
+
+
+def test_a_rare_word_is_found_among_many_words_that_only_contain_it(large):
+    large.put("knowledge/z.md", "# Z\n\nthe ring\n")
+    for number in range(200):
+        large.put(f"daily/{number:03}.md", f"# {number}\n\nstring strings restring\n")
+
+    assert large.paths("ring", limit=3)[0] == "knowledge/z.md"
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_a_word_of_a_header_is_found_where_no_text_has_it(shelf, monkeypatch, few):
+    monkeypatch.setattr(sources, "FEW_FILES", 200 if few else 0)
+    shelf.put("episodes/2026/11/e0123456789.md", "---\nid: e0123456789\nfeedback: neutral\n---\n# A task\n\nDone.\n")
+
+    assert shelf.places("neutral") == [("episodes/2026/11/e0123456789.md", 5)]
+    assert shelf.places("e01234") == []
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_letters_of_an_id_are_no_words_and_a_whole_id_is_one(shelf, monkeypatch, few):
+    monkeypatch.setattr(sources, "FEW_FILES", 200 if few else 0)
+    shelf.put("memory.md", "- [2026-11-21 10:00:00] **Exchange**: the zebra ^xrr0fya7zzz\n  as ^dabc0000000 says\n")
+    shelf.put("concepts/k0123456789-a.md", "# A\n\n- 2026-11-21 [The horse](../memory.md) xrr0fya7zz0\n")
+
+    for word in ("zzz", "rr0fya7", "xrr0", "dabc"):
+        assert shelf.paths(word) == [], word
+    assert shelf.paths("xrr0fya7zzz") == shelf.paths("^xrr0fya7zzz") == ["memory.md"]

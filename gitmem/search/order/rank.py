@@ -83,8 +83,9 @@ def find_terms(
     loosely: bool = False,
     without: Collection[str] = frozenset(),
 ) -> dict[int, Found]:
-    """Return the terms in each unit of a file, by its index; with `loosely` inside words, too. See `needles_of`.
+    """Return the terms in each unit of a file, by its index; see `needles_of`. Letters of an id are no words.
 
+    With `loosely` terms count inside words, too, and words of a header that is no unit count for the first unit.
     The file has none of the texts `without`: looking for them would take longer than everything else. Nor has it a
     needle with a part that it has not, such as two words joined.
     """
@@ -101,6 +102,8 @@ def find_terms(
         for position, weight in _places(units, needle, first, loosely=loosely):
             if position >= end:
                 index, end = units.around(position)
+                if index < 0 and loosely:
+                    index, end = units.below(position, len(needle.text)), position
                 if index < 0:
                     continue
                 unit = found.get(index)
@@ -129,7 +132,7 @@ def _places(units: Units, needle: Needle, first: int, *, loosely: bool) -> Itera
                 weight = weight if ends_word(text, position + size) else 0.0
             elif key:
                 weight *= _likeness(text, position, needle, known)
-        if weight or loosely:
+        if (weight or loosely) and not units.in_id(position, size):
             yield position, weight or PARTIAL
         position = low.find(sought, position + size)
 

@@ -40,12 +40,8 @@ _TEXT = frozenset({"title", "tags", "aliases", "keywords", "summary", "reason"})
 def cut(path: str, text: str) -> list[Span]:
     """Return start, end and kind of each unit of a file, in order; `kind_of` tells bare headings from sections."""
     spans: list[Span] = []
-    body = 0
-    if text.startswith(("---", "\ufeff---")) and (opening := re.match(_OPENING, text)):
-        closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
-        if closing:
-            body = closing.end()
-            spans += _fields(text, opening.end(), closing.start(), summary=is_summary(path))
+    closing, body = header_of(text)
+    spans += _fields(text, 0, closing, summary=is_summary(path))
     starts = [match.start() + 1 for match in re.compile(_START).finditer(text, max(body - 1, 0))]
     if not body and re.match(_START, f"\n{text[:100]}"):
         starts.insert(0, 0)
@@ -59,6 +55,14 @@ def cut(path: str, text: str) -> list[Span]:
                 _add(spans, text, previous, start)
         previous = start
     return _whole_turns(text, spans) if _REQUEST in text else spans
+
+
+def header_of(text: str) -> tuple[int, int]:
+    """Return where the closing line of a file's header begins and ends; zeros without a header."""
+    if not text.startswith(("---", "\ufeff---")) or not (opening := re.match(_OPENING, text)):
+        return 0, 0
+    closing = re.compile(_CLOSING).search(text, opening.end(), _MAX_HEADER)
+    return closing.span() if closing else (0, 0)
 
 
 def _whole_turns(text: str, spans: list[Span]) -> list[Span]:

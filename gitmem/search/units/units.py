@@ -16,7 +16,7 @@ from itertools import accumulate
 from gitmem.model.ids import LENGTH, TIME_LENGTH, is_id
 from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query.query import fold
-from gitmem.search.units.cut import ENTRY, FIELD, HEADING, SECTION, cut, kind_of
+from gitmem.search.units.cut import ENTRY, FIELD, HEADING, SECTION, cut, header_of, kind_of
 from gitmem.search.units.parts import Parts, parts_of
 from gitmem.values import Value
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
     from gitmem.search.units.cut import Span
 
+ID_MARK = "^"  # before the id of a memory
+_WORD = re.compile(r"[^\W_]*")
 _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
@@ -110,6 +112,25 @@ class Units:
         if index < 0 or position >= self._spans[index][1]:
             return -1, position
         return self._owner(index), self._spans[index][1]
+
+    def below(self, position: int, size: int) -> int:
+        """Return the index of the first text below a place in the header, or -1; ids in a header are no words."""
+        if position >= header_of(self.text)[0] or self._is_part_of_id(position, size):
+            return -1
+        index = bisect_right(self.starts, position)
+        return self._owner(index) if index < len(self._spans) else -1
+
+    def in_id(self, position: int, size: int) -> bool:
+        """Return whether a text of `size` at a position is a part of a memory's id: behind its mark, or in a link."""
+        mark = self.text.rfind(ID_MARK, max(position - LENGTH, 0), position)
+        return (mark >= 0 or self.is_links) and self._is_part_of_id(position, size)
+
+    def _is_part_of_id(self, position: int, size: int) -> bool:
+        start = position
+        while start and self.text[start - 1].isalnum():
+            start -= 1
+        word = _WORD.match(self.text, start)
+        return word is not None and size < len(word[0]) and is_id(word[0])
 
     def _owner(self, index: int) -> int:
         """Return the unit that a unit's words count for; a header field or bare title counts for the unit below it."""
