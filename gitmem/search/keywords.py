@@ -1,5 +1,7 @@
 """The keywords of a store: the words of most entries, counted on each call (docs/spec.md P5, V5).
 
+In a store of many files the numbers are estimated from some of them, spread over all folders and times.
+
 Tested through `tests/cli/commands/test_keywords.py`.
 """
 
@@ -8,12 +10,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from gitmem.model.entry.entry import without_ids
+from gitmem.model.ids import ID_FORM
 from gitmem.model.paths import ARCHIVE, FACTS, summary_path
-from gitmem.search.files import list_files
+from gitmem.search.files import list_paths, stat_file
 from gitmem.search.sources import load
 from gitmem.search.units.cut import FIELD, HEADING
-from gitmem.search.units.units import first_line
+from gitmem.search.units.units import LINKED, first_line
 from gitmem.text.keywords import keywords as words_of
 from gitmem.values import Value
 
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 LIMIT = 50
-_LISTS = "concepts/"  # lists of links to exchanges, in words of theirs
+MOST_FILES = 500  # read
 _DECLARED = "keywords"  # the field of a fact's header
 # What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
 _LABELS = re.compile(
@@ -34,6 +36,7 @@ _LABELS = re.compile(
 )
 _COMMON = 0.5  # of all units: a word in more of them is no keyword
 _FEW = 8  # units below which no word is too common
+_ID = rf"\^{ID_FORM}\b"
 
 
 class Keyword(Value):
@@ -43,35 +46,46 @@ class Keyword(Value):
     count: int
 
 
-def keywords(store: Store, limit: int = LIMIT) -> list[Keyword]:
-    """Return at most `limit` words of entries and sections, the most frequent first; all with 0."""
+def keywords(store: Store, limit: int = LIMIT) -> tuple[list[Keyword], bool]:
+    """Return at most `limit` words of entries and sections, the most frequent first, and whether they are estimated.
+
+    The limit 0 stands for all.
+    """
+    files = sorted(_files(store), key=lambda path: not path.startswith(f"{FACTS}/"))
+    step = max(len(files) / MOST_FILES, 1.0)
+    read = [files[int(place * step)] for place in range(int(len(files) / step))]
     counts: Counter[str] = Counter()
     written: dict[str, Counter[str]] = {}
     total = 0
-    for text in _memories(store):
+    for text in _memories(store, read):
         total += 1
         for key, word in dict(_keys(text)).items():
             counts[key] += 1
             written.setdefault(key, Counter())[word] += 1
     most = total * _COMMON if total > _FEW else total
     ranked = sorted(counts, key=lambda key: (-counts[key], key))
-    kept = [Keyword(written[key].most_common(1)[0][0], counts[key]) for key in ranked if counts[key] <= most]
-    return kept[: limit or None]
+    kept = [
+        Keyword(written[key].most_common(1)[0][0], round(counts[key] * step)) for key in ranked if counts[key] <= most
+    ]
+    return kept[: limit or None], step > 1
 
 
-def _memories(store: Store) -> Iterator[str]:
-    """Yield the text of each memory once, facts first; copies in later files are skipped.
+def _files(store: Store) -> list[str]:
+    """Return the documents without those that only repeat others: concepts, episodes, summaries of archives."""
+    paths = list_paths(store.root)
+    again = {summary_path(path) for path in paths if path.startswith(f"{ARCHIVE}/")}
+    return [path for path in paths if not path.startswith(LINKED) and path not in again]
 
-    Concepts, and summaries of archives in the tree, only repeat other memories and are skipped.
-    """
+
+def _memories(store: Store, paths: Sequence[str]) -> Iterator[str]:
+    """Yield the text of each memory of some files once; copies in later files are skipped."""
     seen: set[str] = set()
-    files = sorted(list_files(store.root), key=lambda file: not file.path.startswith(f"{FACTS}/"))
-    again = {summary_path(file.path) for file in files if file.path.startswith(f"{ARCHIVE}/")}
-    for file in files:
-        if file.path.startswith(_LISTS) or file.path in again:
+    for path in paths:
+        file = stat_file(store.root, path)
+        if file is None:
             continue
         units = load(store.root, file)
-        if file.path.startswith(f"{FACTS}/"):
+        if path.startswith(f"{FACTS}/"):
             seen.update({units.named} - {""})
             yield "\n".join(_texts(units, fields=(_DECLARED,)))
             continue
@@ -96,7 +110,7 @@ def _text(units: Units, index: int) -> str:
     """Return the text of a unit, without its frame and the labels of its lines."""
     unit = units.unit(index)
     head = first_line().match(units.text, unit.start, unit.end)
-    return re.sub(_LABELS, "", without_ids(units.text[head.end("tags") if head else unit.start : unit.end]))
+    return re.sub(_LABELS, "", re.sub(_ID, "", units.text[head.end("tags") if head else unit.start : unit.end]))
 
 
 def _keys(text: str) -> Iterator[tuple[str, str]]:

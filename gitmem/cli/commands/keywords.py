@@ -25,7 +25,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, door: Door) -> int:
     """List the keywords of the store with the number of entries that have each, or the entries with one keyword.
 
-    They are derived from the files each time, so they are never out of date.
+    They are derived from the files each time, so they are never out of date. In a store of more than 500 files the
+    numbers are estimated.
 
     With --json: a list of {word, count}; with a WORD, hits as 'gitmem search --json' prints them.
 
@@ -45,7 +46,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     from gitmem.search.keywords import LIMIT as MOST
     from gitmem.search.keywords import keywords
 
-    found = keywords(store, MOST if args.limit is None else args.limit)
+    found, estimated = keywords(store, MOST if args.limit is None else args.limit)
     value = [{"word": keyword.word, "count": keyword.count} for keyword in found]
     door.answer(args, value, "\n".join(f"{keyword.count:>6}  {plain(keyword.word)}" for keyword in found))
+    if estimated and not args.json:
+        door.notices(("The numbers are estimated from a sample of the files.",))
     return ExitCode.OK

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 
+from gitmem.search import keywords
 from tests.cli.commands.project import ROOT
 
 
@@ -21,8 +22,24 @@ def test_keywords_are_derived_from_what_there_is_now(filled):
 def test_the_ids_of_entries_are_no_keywords(gitmem):
     gitmem("save", "Argon for passwords")
     gitmem("save", "Argon for all of them")
+    gitmem("save", "As ^xrr0fya7zzz has it")
     words = [word["word"] for word in json.loads(gitmem("keywords", "--json", "--limit", "0")[1])]
     assert sorted(words) == ["argon", "passwords"]
+    assert gitmem.json("keywords", "zzz") == []
+
+
+def test_of_many_files_some_of_each_folder_are_read(gitmem, monkeypatch):
+    monkeypatch.setattr(keywords, "MOST_FILES", 20)
+    for number in range(300):
+        word = ("zebra", "horse", "camel")[number // 100]
+        path = gitmem.root / "daily" / word / f"{number:03}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# {number}\n\n{word}\n", encoding="utf-8")
+    code, out, notice = gitmem("keywords")
+    counts = {word: int(number) for number, word in map(str.split, out.splitlines())}
+    assert (code, counts.keys()) == (0, {"zebra", "horse", "camel"})
+    assert all(85 <= number <= 115 for number in counts.values())
+    assert "estimated" in notice
 
 
 def test_a_word_with_digits_in_it_is_one_keyword(gitmem):
