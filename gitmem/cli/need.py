@@ -8,6 +8,7 @@ Tested through `tests/cli/commands/test_hook.py` and `tests/memory/guide/test_fe
 from __future__ import annotations
 
 import json
+from functools import partial
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -21,38 +22,36 @@ if TYPE_CHECKING:
 PROMPT, ERROR = "UserPromptSubmit", "PostToolUseFailure"
 
 
-def tell(
-    store: Store, out: TextIO, name: str, payload: dict[str, object], answer: Callable[[str], dict[str, object]]
-) -> None:
-    """Print memory's answer to an event, if any; `name` is gitmem's name of it, `answer` makes the host's form."""
-    text = _text(store, name, payload)
-    reply = answer(text) if text else {}
-    if reply:
-        print(json.dumps(reply, ensure_ascii=False), file=out, flush=True)
-
-
 def follow_settings(store: Store, spool: HookSpool) -> None:
     """Tell hooks/hook.sh which events need no answer."""
     spool.silence(PROMPT, silent=not store.config.recall.prompt)
     spool.silence(ERROR, silent=not store.config.recall.error)
 
 
-def _text(store: Store, name: str, payload: dict[str, object]) -> str:
-    session = payload.get("session_id")
-    text = payload.get("prompt" if name == PROMPT else "error")
-    if not isinstance(text, str) or not isinstance(session, str) or payload.get("is_interrupt") is True:
+def help_for(store: Store, name: str, payload: dict[str, object]) -> str:
+    """Return memories of the prompt of an event and what fixed its error before; `name` is gitmem's name of it."""
+    session, prompt, error = (payload.get(key) for key in ("session_id", "prompt", "error"))
+    if not isinstance(session, str) or payload.get("is_interrupt") is True:
         return ""
-    if name == PROMPT and store.config.recall.prompt:
+    texts = []
+    if isinstance(prompt, str) and prompt and store.config.recall.prompt:
         from gitmem.memory.guide.prompt import tell_prompt
 
-        return tell_prompt(store, session, text)
-    if name == ERROR and store.config.recall.error:
+        texts.append(tell_prompt(store, session, prompt))
+    if name == ERROR and isinstance(error, str) and store.config.recall.error:
         from gitmem.memory.guide.mend import tell_error
 
         given = payload.get("tool_input")
         command = given.get("command") if isinstance(given, dict) else ""
-        return tell_error(store, session, text, command if isinstance(command, str) else "")
-    return ""
+        texts.append(tell_error(store, session, error, command if isinstance(command, str) else ""))
+    return "\n\n".join(filter(None, texts))
+
+
+def tell(out: TextIO, answer: Callable[[str], dict[str, object]], text: str) -> None:
+    """Print a text in the host's form, which `answer` makes, if there is any."""
+    reply = answer(text) if text else {}
+    if reply:
+        print(json.dumps(reply, ensure_ascii=False), file=out, flush=True)
 
 
 def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: GitmemError) -> None:
@@ -64,5 +63,5 @@ def tell_refused(out: TextIO, host: str, payload: Mapping[str, object], error: G
     agent = find_host(host)
     if not agent.tells_later("SessionStart"):
         said = cannot_close(plain(f"gitmem records nothing of this session. {error.message} {error.remedy}"))
-        answer = agent.answer(str(payload.get("hook_event_name")), f"<{FENCE}>\n{said}\n</{FENCE}>")
-        print(json.dumps(answer, ensure_ascii=False), file=out)
+        event = str(payload.get("hook_event_name"))
+        tell(out, partial(agent.answer, event), f"<{FENCE}>\n{said}\n</{FENCE}>")

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 
 from gitmem.hosts.shim import DUE, LATE, command
+from gitmem.text.fence import FENCE
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -64,8 +65,9 @@ class Host(Value):
     host's events that it is asked for; `SessionStart` is answered at once, and `SessionStart` with `shim.LATE` with the
     next prompt, or with the next event that has `shim.DUE`. `folder`, below the home, shows that the host is there.
     `edits` is what `gitmem install` writes.
-    `read` turns a payload into Claude Code's keys, or into None where memory needs nothing of it. `records` reads the
-    lines of a transcript, which `lines` makes of a path where it is no text file; `sessions` are the paths of a
+    `read` turns a payload into Claude Code's keys, or into None where memory needs nothing of it; `recorded` adds to a
+    payload that is answered what the session's record says and no event does. `records` reads the lines of a
+    transcript, which `lines` makes of a path where it is no text file; `sessions` are the paths of a
     project's transcripts, and `transcript` makes the path of one, of the environment, the home and
     the session's id, for hosts whose payloads name none. `trust` gives the tables by which the host trusts the hooks in
     a file with this path and text, where it asks for that; `note` is what a person has to do once after installing.
@@ -80,6 +82,7 @@ class Host(Value):
     edits: Callable[[Place], Sequence[Edit | Shipped]]
     scopes: tuple[Scope, ...] = (Scope.PROJECT, Scope.USER)
     read: Callable[[Payload], Payload | None] = as_it_is
+    recorded: Callable[[Payload], Payload] = dict
     answer: Callable[[str, str], Payload] = nested_answer
     records: Callable[[Iterable[str], Unread | None], Iterator[Record]] | None = None
     lines: Callable[[str], Iterator[str]] | None = None
@@ -116,6 +119,12 @@ def text_of(payload: Mapping[str, object], *keys: str) -> str:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, str) else ""
+
+
+def without_help(text: str) -> str:
+    """Return what a tool printed, without what gitmem had a plugin add to it at an error."""
+    before, mark, told = text.rpartition(f'<{FENCE} at="error">')
+    return before.rstrip() if mark and told.endswith(f"</{FENCE}>") else text
 
 
 def named_as_claude(payload: Payload, tools: Mapping[str, str]) -> Payload:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import partial
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of
+from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, text_of, without_help
 from gitmem.model.session.transcript import Record, Role, Unread, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -135,7 +135,7 @@ def _call(part: Payload, base: Record) -> Iterator[Record]:
     given, metadata = state.get("input"), state.get("metadata")
     known = _input(given) if isinstance(given, dict) else {}
     failed = state.get("status") == "error" or bool(isinstance(metadata, dict) and metadata.get("exit"))
-    text = text_of(state, "error") or text_of(state, "output")
+    text = without_help(text_of(state, "error") or text_of(state, "output"))
     yield base._replace(role=Role.CALL, tool=_TOOLS.get(tool, tool), tool_id=key, input=known)
     yield base._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
 

@@ -211,3 +211,27 @@ def read_text(path: str) -> str:
         return (read_regular(path, _MOST_TEXT) or b"").decode("utf-8", "surrogateescape").replace("\r\n", "\n")
     except OSError:
         return ""
+
+
+def open_regular(path: str) -> BinaryIO | None:
+    """Open a file that a host names, without blocking; None if it is no regular file, such as a pipe."""
+    try:
+        descriptor = os.open(path, READ & ~getattr(os, "O_NOFOLLOW", 0))
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        return None
+    return open(descriptor, "rb")
+
+
+def read_end(path: str, size: int) -> tuple[bytes, bool]:
+    """Return the last bytes of a regular file, and whether they are all of it; no bytes if it cannot be read."""
+    file = open_regular(path)
+    if file is None:
+        return b"", True
+    with file, contextlib.suppress(OSError):
+        length = os.fstat(file.fileno()).st_size
+        file.seek(max(0, length - size))
+        return file.read(size), length <= size
+    return b"", True

@@ -71,7 +71,10 @@ export const Gitmem = async ({ directory }) => {
       const output = text(result?.output ?? result?.content?.map?.((part) => part.text || "").join("\n")).slice(-4_000)
       const failed = Boolean(result?.isError || result?.metadata?.exit)
       const event = failed ? "PostToolUseFailure" : "PostToolUse"
-      call(event, sessionID, { tool_name: tool, tool_use_id: callID, tool_input: args, ...(failed && { error: output }) })
+      const more = { tool_name: tool, tool_use_id: callID, tool_input: args, ...(failed && { error: output }) }
+      const told = call(event, sessionID, more)
+      if (told && typeof result.output === "string") result.output += `\n\n${told}`
+      else if (told) result.content?.push?.({ type: "text", text: told })
     },
     "experimental.text.complete": async ({ sessionID }, { text: spoken }) => {
       if (!compacting.has(sessionID)) said.set(sessionID, text(spoken))

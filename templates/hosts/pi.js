@@ -1,5 +1,5 @@
 // Written by `gitmem install`, for pi. It hands each event of a session to gitmem's hook script, as JSON on standard
-// input, and gives the agent what gitmem answers, with the first prompt and after a compaction. It needs nothing but
+// input, and gives the agent what gitmem answers, with a prompt, at an error and after a compaction. It needs nothing but
 // Node's own modules, and without gitmem on the machine it does nothing. `gitmem uninstall` removes it.
 import { spawnSync } from "node:child_process"
 
@@ -59,7 +59,8 @@ export default function (pi) {
   pi.on("tool_result", async (event, ctx) => {
     const name = event.isError ? "PostToolUseFailure" : "PostToolUse"
     const more = { tool_name: event.toolName, tool_use_id: event.toolCallId, tool_input: event.input }
-    call(name, ctx, event.isError ? { ...more, error: text(event.content).slice(-4_000) } : more)
+    const told = call(name, ctx, event.isError ? { ...more, error: text(event.content).slice(-4_000) } : more)
+    return told ? { content: [...(event.content || []), { type: "text", text: told }] } : undefined
   })
   pi.on("agent_settled", async (_event, ctx) => {
     call("Stop", ctx, { last_assistant_message: said })

@@ -44,7 +44,7 @@ class Host:
         self.home.mkdir()
         self.bin = folder / "bin"
         self.bin.mkdir()
-        for tool in ("cat", "grep", "rm"):
+        for tool in ("cat", "grep", "head", "rm", "sed", "tail"):
             (self.bin / tool).symlink_to(shutil.which(tool))
         self.script = Path(script_path(str(self.home)))
         self.script.parent.mkdir(parents=True)
@@ -507,11 +507,19 @@ def test_a_tool_that_failed_is_answered_where_only_the_result_says_so(host, proj
         assert told(agent, b"xit code: 0 Exit") == b""
     assert told("gemini", b"x" * 2_000_000 + b"\xff\\nExit Code: 2") == b"answered\n"  # at the end of a large one
     assert told("opencode", b"Exit code: 1") == b""  # its plugin says which event it is
-    assert host.run(project, "PostToolUseFailure", host="opencode") == b""  # and passes no answer on
+    assert host.run(project, "PostToolUseFailure", host="opencode") == b"answered\n"
+    assert host.run(project, "PostToolUseFailure", host="amp") == b""  # its plugin passes no answer on
+    rollout = project.parent / "it's a 롤아웃.jsonl"
+    line = b'{"session_id":"s","transcript_path":"%s","tool_response":"\\"transcript_path\\":\\"/x\\""}'
+    for status, answer in ((b"completed", b""), (b"failed", b"answered\n")):
+        rollout.write_bytes(b'{"status":"failed"}' + b" " * 9_000 + b'"status":"%s","exit_code":2\n{}' % status)
+        assert told("codex", line % bytes(rollout)) == answer
     (spool / "off-PostToolUseFailure").touch()
     assert told("gemini", b"Exit Code: 2") == b""
     assert [call.split("|")[4:6] for call in host.called()] == [
-        [agent, "PostToolUse"] for agent in (*FAILURES, "gemini")
+        *([agent, "PostToolUse"] for agent in (*FAILURES, "gemini")),
+        ["opencode", "PostToolUseFailure"],
+        ["codex", "PostToolUse"],
     ]
 
 

@@ -7,7 +7,6 @@ only the answer, and the failure is in the log that `gitmem doctor` shows.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import time
 from functools import partial
@@ -171,7 +170,9 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
     """Answer an event if the host is to be told something now, else see whether the spool is to be committed."""
     from gitmem.hosts.all import caller, find_host
 
-    host, name, owner = find_host(caller(event.payload, call.host)), event.name, event.owner
+    host, owner = find_host(caller(event.payload, call.host)), event.owner
+    read = host.recorded(event.read)
+    name = str(read["hook_event_name"])
     if host.tells_later(name):
         spool.owe(owner)
     if name == _ANSWERED and host.tells_later(name):
@@ -193,12 +194,12 @@ def _respond(door: Door, call: Call, root: str, spool: HookSpool, event: Event) 
     seconds = LONGEST_SECONDS if starts else TOLD_SECONDS
     with _time_limit(seconds, lambda: _log(door, f"{name} was ended after {seconds:g} s")):
         if starts:
-            _answer_start(door, root, event.read, answer, lambda: time.monotonic() - event.started > SECONDS)
+            _answer_start(door, root, read, answer, lambda: time.monotonic() - event.started > SECONDS)
         else:
-            from gitmem.cli.need import follow_settings, tell
+            from gitmem.cli.need import follow_settings, help_for, tell
 
             store = _open(door, root)
-            tell(store, door.out, name, event.read, answer)
+            tell(door.out, answer, help_for(store, name, read))
             follow_settings(store, spool)
 
 
@@ -239,11 +240,25 @@ def _answer_start(
                     f"{_ANSWERED} took longer than {SECONDS:g} s; the agent may have got a part of the memory only",
                 )
         if text:
-            print(json.dumps(answer(text), ensure_ascii=False), file=door.out, flush=True)
             _note_start(store, payload, text, ids)
+        _tell_with_help(door, store, answer, text, payload)
     if not found or found.turns or len(found.sessions) > 1 or found.useless or found.unreadable:
         _settle_later(store)  # which mirrors the agent's own memory, too
     door.sync_later(store, session=True)
+
+
+def _tell_with_help(
+    door: Door, store: Store, answer: Callable[[str], dict[str, object]], text: str, payload: dict[str, object]
+) -> None:
+    """Print the memory for a session, and help with the prompt or the error of the event unless it takes long."""
+    from gitmem.cli.need import help_for, tell
+
+    more = ""
+    try:
+        with _time_limit(TOLD_SECONDS, lambda: tell(door.out, answer, text)):
+            more = help_for(store, str(payload["hook_event_name"]), payload)
+    finally:
+        tell(door.out, answer, "\n\n".join(filter(None, (text, more))))
 
 
 def _note_start(store: Store, payload: dict[str, object], text: str, ids: tuple[str, ...]) -> None:

@@ -1,8 +1,8 @@
 """Cline CLI: an executable file an event, memory told with a tool's result, sessions in one JSON file each.
 
-Seen with Cline CLI 3.0.65. It hears answers at tools only, so its memory is told with the first one. No event has the
-prompt, and none says that a session has ended: prompts are read from its record of the session. Each run of the agent
-begins with `TaskStart`, also at a session's second prompt.
+Seen with Cline CLI 3.0.65. It hears answers at tools only, so its memory is told with the first one of each prompt. No
+event has the prompt, and none says that a session has ended: prompts are read from its record of the session. Each run
+of the agent begins with `TaskStart`, also at a session's second prompt.
 """
 
 from __future__ import annotations
@@ -75,6 +75,13 @@ def _read(payload: Payload) -> Payload | None:
     return None if inner and event in {"SessionStart", "Stop"} else known
 
 
+def _recorded(payload: Payload) -> Payload:
+    """Return a payload with the prompt, which is the last one of the session."""
+    records = _records(_lines(text_of(payload, "transcript_path")))
+    typed = [part.text for part in records if part.role is Role.USER and not part.injected]
+    return payload | {"prompt": typed[-1] if typed else ""}
+
+
 def _input(given: object) -> Payload:
     """Return the arguments of a tool, by Claude Code's names; a patch may be a text of its own."""
     known = {"patch": given} if isinstance(given, str) else given if isinstance(given, dict) else {}
@@ -131,6 +138,7 @@ def _sessions(place: Place) -> list[str]:
     return [path for path in paths if is_below(text_of(about(path, _MESSAGES), "cwd"), place.project)]
 
 
+_lines = partial(session_lines, ending=_MESSAGES)
 HOST = Host(
     name="cline",
     title="Cline CLI",
@@ -139,9 +147,10 @@ HOST = Host(
     events={"TaskStart": f"SessionStart{LATE}", "PostToolUse": f"PostToolUse{DUE}", "TaskComplete": "Stop"},
     edits=_edits,
     read=_read,
+    recorded=_recorded,
     answer=lambda _event, text: {"contextModification": text},
     records=_records,
-    lines=partial(session_lines, ending=_MESSAGES),
+    lines=_lines,
     transcript=_transcript,
     sessions=_sessions,
 )

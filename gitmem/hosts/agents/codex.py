@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gitmem.hosts.host import Host, Payload, Place, Scope, command_hooks, is_below, text_of
+from gitmem.machine.beneath import read_end
 from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -25,6 +26,7 @@ _END_SECONDS = 3  # the most that Codex gives to the end of a session; a longer 
 _INJECTED = ("# AGENTS.md instructions", "<environment_context>", "<user_instructions>", "<skills_instructions>")
 _MOST_CHARACTERS = 4_000_000  # of the first line of a rollout, which holds the instructions
 _FAILED = "Process exited with code "
+_END_BYTES = 262_144  # of a rollout, in which the command that just ended stands
 _EVENTS = "SessionStart UserPromptSubmit PostToolUse Stop SubagentStop PreCompact PostCompact SessionEnd"
 
 
@@ -61,6 +63,21 @@ def _read(payload: Payload) -> Payload | None:
     output = text_of(payload, "tool_response")
     if payload.get("hook_event_name") == "PostToolUse" and output.startswith("Exit code: ") and output[11:12] != "0":
         return payload | {"hook_event_name": "PostToolUseFailure", "error": output}
+    return payload
+
+
+def _recorded(payload: Payload) -> Payload:
+    """Return a payload; that of a command which failed, as only the rollout tells, as a failure."""
+    if payload.get("hook_event_name") != "PostToolUse":
+        return payload
+    key = text_of(payload, "tool_use_id")
+    end, _ = read_end(text_of(payload, "transcript_path"), _END_BYTES)
+    for line in reversed(end.decode("utf-8", "replace").splitlines()):
+        item = next(objects(line), {}).get("payload") if key and key in line else None
+        item = item.get("item") if isinstance(item, dict) else None
+        if isinstance(item, dict) and item.get("id") == key and item.get("status") == "failed":
+            error = text_of(payload, "tool_response")
+            return payload | {"hook_event_name": "PostToolUseFailure", "error": error}
     return payload
 
 
@@ -136,6 +153,7 @@ HOST = Host(
     events={event: event for event in _EVENTS.split()},
     edits=_edits,
     read=_read,
+    recorded=_recorded,
     records=_records,
     sessions=_sessions,
     trust=trust,

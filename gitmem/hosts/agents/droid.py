@@ -1,7 +1,9 @@
 """Factory's droid: Claude Code's events, tools with names of its own, prompts and answers in the transcript.
 
 Seen with droid 0.225.2. `droid exec` has no event for a prompt, and no event has the answer: both are read from the
-transcript. A tool that fails has no event either. In the interactive screen a session ends twice.
+transcript, which begins with the prompt as its title. The model has to load the tools of an MCP server, and is not
+told their names if the server is slower than the first question: it is told them at the start. A tool that fails has no
+event either. In the interactive screen a session ends twice.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from gitmem.hosts.host import (
     command_hooks,
     folder_name,
     named_as_claude,
+    nested_answer,
     text_of,
     transcripts_in,
 )
-from gitmem.model.session.transcript import Record, Role, Unread, blocks, records
+from gitmem.machine.beneath import open_regular
+from gitmem.model.session.transcript import Record, Role, Unread, blocks, objects, records
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -34,6 +38,10 @@ _TOOLS = {"Execute": "Bash", "Create": "Write", "ApplyPatch": "apply_patch"}
 _INJECTED = ("<system-reminder>", "<system_reminder>")
 _EXIT = re.compile(r"\n*\[Process exited with code (?P<code>-?[0-9]+)\]\s*$")
 _FAILED = re.compile(r"\AError: Command failed \(exit code: [0-9]+\)\n")  # before what the command printed
+_UNTITLED = "New Session"  # in the interactive screen, where each prompt has an event
+_MOST_BYTES = 10_000  # of the first line of a transcript
+_NAMES = ",".join(f"gitmem___memory_{name}" for name in ("search", "get", "guide", "save", "update"))
+_TOOLS_HINT = f'The tools of this memory come seconds after the start: load them by ToolSearch with "select:{_NAMES}".'
 _EVENTS = ("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "PreCompact", "SessionEnd")
 
 
@@ -53,6 +61,21 @@ def _edits(place: Place) -> Sequence[Edit | Shipped]:
 
 def _read(payload: Payload) -> Payload | None:
     return named_as_claude(payload, _TOOLS)
+
+
+def _recorded(payload: Payload) -> Payload:
+    """Return a payload, at a session's start with its prompt."""
+    file = open_regular(text_of(payload, "transcript_path")) if payload.get("source") == "startup" else None
+    if file is None:
+        return payload
+    with file:
+        first = next(objects(file.readline(_MOST_BYTES).decode("utf-8", "replace")), {})
+    title = text_of(first, "title")
+    return payload if title == _UNTITLED else payload | {"prompt": title}
+
+
+def _answer(event: str, text: str) -> Payload:
+    return nested_answer(event, f"{text}\n{_TOOLS_HINT}" if event == "SessionStart" else text)
 
 
 def _records(lines: Iterable[str], unread: Unread | None = None) -> Iterator[Record]:
@@ -98,6 +121,8 @@ HOST = Host(
     events={event: event for event in _EVENTS},
     edits=_edits,
     read=_read,
+    recorded=_recorded,
+    answer=_answer,
     records=_records,
     sessions=_sessions,
     slash="/gitmem-",

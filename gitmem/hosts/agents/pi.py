@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, named_as_claude, text_of
+from gitmem.hosts.host import Host, Payload, Place, Scope, is_below, named_as_claude, text_of, without_help
 from gitmem.model.session.transcript import Record, Role, Unread, content_text, objects, records
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -66,7 +66,8 @@ def _parts(message: Payload, base: Record) -> Iterator[Record]:
         yield base._replace(role=Role.USER, text=content_text(content).strip())
     elif role == "toolResult":
         key, failed = text_of(message, "toolCallId"), message.get("isError") is True
-        text = _EXIT.sub("", content_text(content)) if failed else content_text(content)
+        text = without_help(content_text(content))
+        text = _EXIT.sub("", text) if failed else text
         yield base._replace(role=Role.RESULT, text=text, tool_id=key, failed=failed)
     elif role == "assistant":
         if text := content_text(content):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gitmem.errors import UnreadableError
 from gitmem.hosts.all import read_transcript
+from gitmem.machine.beneath import open_regular
 from gitmem.machine.moment import local
 from gitmem.memory.capture.clean import boot_lines
-from gitmem.memory.capture.tail import open_regular
 from gitmem.memory.capture.turns import save_entries
 from gitmem.memory.lasting import with_fact_id
 from gitmem.memory.save.save import rotate_if_full

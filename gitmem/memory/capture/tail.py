@@ -5,11 +5,8 @@ Tested through `tests/memory/capture/test_session_end.py`.
 
 from __future__ import annotations
 
-import contextlib
-import os
-import stat
-
 from gitmem.hosts.all import find_host, name_of, read_records
+from gitmem.machine.beneath import read_end
 from gitmem.model.session.replay import hook_events
 from gitmem.model.session.transcript import Role, records
 from gitmem.model.session.turns import fold
@@ -17,7 +14,6 @@ from gitmem.model.session.turns import fold
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from datetime import datetime
-    from typing import BinaryIO
 
     from gitmem.model.session.turns import Turn
 
@@ -35,7 +31,7 @@ def context_used(path: str) -> float:
 
 def context_tokens(path: str) -> tuple[int, int]:
     """Return the tokens of the context that the last message used, 0 if unknown, and the size of the window."""
-    lines = _end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
+    lines = read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n") if path else []
     used = [part for part in records(lines) if part.tokens and not part.sidechain]
     if not used:
         return 0, _WINDOW
@@ -48,7 +44,7 @@ def in_context(path: str, marker: str) -> bool:
 
     Only the end of a large transcript is read; without marker and compaction in it, the marker is assumed before it.
     """
-    data, whole = _end(path, _MARKER_BYTES)
+    data, whole = read_end(path, _MARKER_BYTES)
     marked, compacted = data.rfind(marker.encode()), data.rfind(b'"compact_boundary"')
     return marked > compacted or (not whole and compacted < 0)
 
@@ -56,7 +52,7 @@ def in_context(path: str, marker: str) -> bool:
 def last_words(path: str, since: datetime) -> tuple[str, bool]:
     """Return the agent's last text since a time, and whether it ends the transcript: an answer, no word in mid-turn."""
     text, ends = "", False
-    for part in records(_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")):
+    for part in records(read_end(path, _USAGE_BYTES)[0].decode("utf-8", "replace").split("\n")):
         if part.sidechain or part.injected or part.at < since:
             continue
         ends = part.role is Role.ASSISTANT and bool(part.text.strip())
@@ -68,31 +64,7 @@ def recorded_turn(path: str, turn: Turn) -> Turn | None:
     """Return a turn as the end of its host's transcript tells it; the last one for a turn without a prompt."""
     name = name_of(turn.host)
     own = find_host(name).lines  # of a host whose transcript is no file of lines, all are read
-    data = b"" if own else _end(path, _USAGE_BYTES)[0]
+    data = b"" if own else read_end(path, _USAGE_BYTES)[0]
     lines = own(path) if own else data.decode("utf-8", "replace").splitlines(keepends=True)
     found = fold(hook_events(read_records(lines, name=name), None, turn.host))
     return next((one for one in reversed(found) if one.prompt and (not turn.prompt or one.key == turn.key)), None)
-
-
-def _end(path: str, size: int) -> tuple[bytes, bool]:
-    """Return the last bytes of a regular file, and whether they are all of it; no bytes if it cannot be read."""
-    file = open_regular(path)
-    if file is None:
-        return b"", True
-    with file, contextlib.suppress(OSError):
-        length = os.fstat(file.fileno()).st_size
-        file.seek(max(0, length - size))
-        return file.read(size), length <= size
-    return b"", True
-
-
-def open_regular(path: str) -> BinaryIO | None:
-    """Open a file that a host names, without blocking; None if it is no regular file, such as a pipe."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    except (OSError, ValueError):
-        return None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        return None
-    return open(descriptor, "rb")

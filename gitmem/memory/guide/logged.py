@@ -23,6 +23,7 @@ _MAX_WORDS = 6  # of an error that are searched for
 _LOGS = "daily/"  # exchanges stand there with their errors, also those of days that history holds
 _WORD = re.compile(r"\w[\w./-]*\w|\w")
 _COMMAND = re.compile(r"^`(?P<code>[^`\n]{1,400})`: ")  # before the error in an exchange's line
+_LED = re.compile(r"^[^:`]{1,30}: (?=`[^`\n]{1,400}`$)")  # before the command or action that mended an error
 _WORKED = re.compile(r": `(?P<code>[^`\n]{1,400})`$")  # ends an error that a command mended
 _TOOL = re.compile(r"[A-Z][a-z]\w* ")  # begins the call of an agent's tool, such as `Read a.py`
 NAMES_A_FILE = re.compile(r": `[^\s`]*[/.][^\s`]*`$")  # a mend that names the changed file alone
@@ -85,4 +86,4 @@ def _mend(line: str, mend: str) -> str:
     """Return the mend of an error; "" if only the same command worked again, or only a file is named."""
     command = _COMMAND.match(line)
     same = command is not None and mend.endswith(f": `{command['code']}`")
-    return "" if same or NAMES_A_FILE.search(mend) else " ".join(mend.split())
+    return "" if same or NAMES_A_FILE.search(mend) else _LED.sub("", " ".join(mend.split()))

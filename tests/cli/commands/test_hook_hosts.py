@@ -74,6 +74,46 @@ def test_copilot_is_told_again_after_a_compaction(run):
     assert not run(payload("UserPromptSubmit", prompt="go on", **COPILOT), "copilot", "UserPromptSubmit")
 
 
+ASKS = "Which port of bastion7 does the nightly export to the warehouse use?"
+
+
+def gemini_asks(home):
+    return ("SessionStart", {}), ("UserPromptSubmit", {"prompt": ASKS, "hook_event_name": "BeforeAgent"})
+
+
+def droid_asks(home):
+    record = home / "s.jsonl"
+    record.write_text(json.dumps({"type": "session_start", "id": "s", "title": ASKS}) + "\n")
+    return (("SessionStart", {"source": "startup", "transcript_path": str(record)}),)
+
+
+def cline_asks(home):
+    record = home / ".cline" / "data" / "sessions" / "s" / "s.messages.json"
+    record.parent.mkdir(parents=True)
+    said = {"role": "user", "content": [{"type": "text", "text": f"<user_input>{ASKS}</user_input>"}]}
+    record.write_text(json.dumps({"messages": [said]}))
+    result = {"id": "a", "name": "run_commands", "input": {}, "output": [{"success": True}]}
+    return ("SessionStart", {"taskId": "s"}), ("PostToolUse", {"taskId": "s", "tool_result": result})
+
+
+@pytest.mark.parametrize("asks", [gemini_asks, droid_asks, cline_asks])
+def test_what_the_first_prompt_speaks_of_is_told_with_the_start_where_no_other_event_tells_it(run, home, asks):
+    run(b"", "gitmem", "save", "The nightly export to the warehouse runs on port 5439 of bastion7.")
+    for number in range(12):
+        run(b"", "gitmem", "save", f"Module m{number} is n{number} now. " + "The loader reads its table once. " * 12)
+    run(b"", "gitmem", "config", "session.budget_tokens", "500")
+    name = asks.__name__.removesuffix("_asks")
+    told = [run(payload(event, **more), name, event) for event, more in asks(home)]
+    assert not any(told[:-1])
+    answer = json.loads(told[-1])
+    text = answer.get("contextModification") or answer["hookSpecificOutput"]["additionalContext"]
+    start, _, rest = text.partition("</gitmem-memory>")
+    assert "uv instead of pip" in start
+    assert "5439" not in start
+    assert rest.startswith('\n\n<gitmem-memory at="prompt">')
+    assert "port 5439 of bastion7" in rest
+
+
 @pytest.mark.parametrize("success", [True, False])
 def test_cline_is_told_with_the_first_tool_after_a_start_as_it_hears_no_answer_before(run, project, success):
     def called(tool: str) -> str:

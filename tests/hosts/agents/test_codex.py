@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 from gitmem.hosts.agents.codex import HOST, trust
 from gitmem.hosts.host import Place, Scope
 from gitmem.hosts.settings.edits import HOOKS, TRUST, tables_edit
 
+ENDED = {"type": "CommandExecution", "id": "call_2", "status": "failed", "exit_code": 2}
 THEIRS = '{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "lint"}]}]}}'
 
 
@@ -31,6 +33,24 @@ def test_trust_goes_by_the_position_among_other_hooks():
     assert 'hooks.state."/h/hooks.json:stop:1:0"' in tables
     assert 'hooks.state."/h/hooks.json:session_start:0:0"' in tables
     assert len(tables) == len(HOST.events)
+
+
+def test_a_command_failed_if_the_rollout_says_so_at_its_end(tmp_path):
+    rollout = tmp_path / "rollout.jsonl"
+    lines = [{"payload": {"item": ENDED}}, {"payload": {"item": ENDED | {"id": "call_1", "status": "completed"}}}, {}]
+    rollout.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    payload = {"hook_event_name": "PostToolUse", "transcript_path": str(rollout), "tool_response": "No such file"}
+    told = {key: HOST.recorded(payload | {"tool_use_id": key}) for key in ("call_1", "call_2", "")}
+    assert {key: one["hook_event_name"] for key, one in told.items()} == {
+        "call_1": "PostToolUse",
+        "call_2": "PostToolUseFailure",
+        "": "PostToolUse",
+    }
+    assert told["call_2"]["error"] == "No such file"
+    assert HOST.recorded(payload | {"tool_use_id": "call_2", "transcript_path": str(tmp_path)}) == payload | {
+        "tool_use_id": "call_2",
+        "transcript_path": str(tmp_path),
+    }
 
 
 def test_tables_of_trust_come_change_and_go():

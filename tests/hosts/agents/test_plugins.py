@@ -22,9 +22,14 @@ AT = datetime(2026, 11, 22, 16, 42, tzinfo=UTC)
 NODE = shutil.which("node")
 MEMORY = '{"hookSpecificOutput": {"additionalContext": "THE MEMORY"}}'
 RECALLED = MEMORY.replace("THE MEMORY", "RECALLED")
+MENDED = MEMORY.replace("THE MEMORY", "MENDED")
 HOOK = f"""
 cat >"$HOME/out/$(ls "$HOME/out" | wc -l)-$gitmem"
-case $gitmem in SessionStart*) echo '{MEMORY}' ;; UserPromptSubmit*) echo '{RECALLED}' ;; esac
+case $gitmem in
+SessionStart*) echo '{MEMORY}' ;;
+UserPromptSubmit*) echo '{RECALLED}' ;;
+PostToolUseFailure*) echo '{MENDED}' ;;
+esac
 """
 DRIVER = """
 import { readdirSync, readFileSync } from "node:fs"
@@ -40,7 +45,8 @@ for (const name of events) {
   let event = name.slice(4, -5)
   if (host === "pi") {
     const answer = await handlers[event.split("-")[0]]?.(read(name), ctx)
-    if (answer) told.push(answer.message.content)
+    if (answer?.message) told.push(answer.message.content)
+    if (answer?.content) told.push(answer.content.at(-1).text)
   } else if (event.startsWith("event.")) {
     await plugin.event({ event: { type: event.slice(6), properties: read(name)[0] } })
   } else if (event === "system.transform") {
@@ -51,6 +57,7 @@ for (const name of events) {
     event = event.split("-")[0].replace("session.compacting", "experimental.session.compacting")
     const given = read(name)
     await plugin[event]?.(...given)
+    if (given[1]?.output?.endsWith("\\n\\nMENDED")) told.push("MENDED")
     if (event === "chat.message") told.push(...given[1].parts.filter((part) => part.synthetic).map((part) => part.text))
   }
 }
@@ -139,7 +146,7 @@ def test_recorded_events_become_the_turn_that_was(played, host):
     assert [Path(name).name for name in turn.files] == ["notes.md"]
     assert [failure.command for failure in turn.failures] == ["ls /no/such/dir"]
     assert (turn.tools, turn.closed) == (4, True)
-    assert set("\n\n".join(told).split("\n\n")) == {"THE MEMORY", "RECALLED"}
+    assert set("\n\n".join(told).split("\n\n")) == {"THE MEMORY", "RECALLED", "MENDED"}
     assert [payload["hook_event_name"] for payload in sent].count("SessionStart") == 1
     assert sent[-1]["hook_event_name"] == "SessionEnd"
 
