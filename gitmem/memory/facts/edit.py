@@ -62,7 +62,7 @@ def read_fact(store: Store, known: Fact) -> Fact:
     fact = parse_fact(data, known.path) if data is not None else None
     if fact is None:
         raise NotFoundError(f"{known.path} cannot be read as a fact.")
-    return fact
+    return known._replace(source=fact.source) if known.text else fact  # it has a text where a line was edited by hand
 
 
 def confirm(store: Store, known: Fact, project: str) -> tuple[str, ...]:

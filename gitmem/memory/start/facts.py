@@ -10,7 +10,7 @@ from gitmem.model.fact.fact import BINDING, Fact, FactKind, adopted_from
 from gitmem.model.fact.views.marks import Marks, marks_of, normalized
 from gitmem.model.ids import is_id, tail_of
 from gitmem.store.headers.cache import Bounds, never
-from gitmem.store.headers.facts import fact_headers, fact_of
+from gitmem.store.headers.facts import fact_headers, facts_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -84,7 +84,7 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
         candidates = _candidates(fact_headers(store, bounds))
     if not candidates:
         return ChosenFacts(frozenset(), frozenset(), frozenset(), marks_of(()))
-    facts = [fact_of(header) for header in candidates]
+    facts = facts_of(store, candidates)
     marks = marks_of(facts)
     current = [fact for fact in marks.facts.values() if not marks.has_ended(fact.id)]
     words = {word.casefold() for word in _WORD.findall(recent)}

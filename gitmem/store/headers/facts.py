@@ -10,6 +10,7 @@ from functools import lru_cache
 from gitmem.machine.moment import datetime
 from gitmem.model.fact.fact import FOLDER, Fact, FactKind, FactStatus
 from gitmem.store.headers.cache import Header, read_headers
+from gitmem.store.headers.edits import as_edited
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -25,8 +26,16 @@ _last: list[tuple[list[Fact], Marks]] = []  # the facts that were asked about la
 
 
 def known_facts(store: Store) -> list[Fact]:
-    """Return the facts of the work tree, sorted by path, without their texts."""
-    return [fact_of(header) for header in fact_headers(store)]
+    """Return the facts of the work tree, sorted by path, without their texts.
+
+    Edits by hand count; a fact that one changes has its text (`gitmem.store.headers.edits`).
+    """
+    return facts_of(store, fact_headers(store))
+
+
+def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
+    """Return the facts of these headers, in order, as `known_facts` does."""
+    return as_edited(store, headers, [fact_of(header) for header in headers])
 
 
 def known_marks(store: Store) -> Marks:

@@ -14,12 +14,12 @@ from gitmem.git.history.commits import log
 from gitmem.model.document.document import BrokenHeaderError, Document
 from gitmem.model.fact.fact import FOLDER, PATH
 from gitmem.model.fact.file import parse_fact, render_fact
-from gitmem.model.fact.views.lines import TOLD, fact_entries, line_edits
+from gitmem.model.fact.views.lines import TOLD, fact_entries, facts_as_edited, line_edits
 from gitmem.model.merge.documents import merge, without_markers
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY
 from gitmem.store.transaction.merge import write_on
-from gitmem.store.transaction.views import Shelf, facts_as_edited, followed
+from gitmem.store.transaction.views import Shelf, followed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,7 +65,7 @@ class _Span:
         edits = line_edits(self._old_lines(shelf), document.body)
         self.memory = document.with_body(edits.body).render()
         found = {}
-        for one, fact in facts_as_edited(edits, shelf, now).items():
+        for one, fact in facts_as_edited(edits, shelf.get, now).items():
             change = self._changed.get(one)
             if change is None:
                 found[fact.path] = self._merged(fact, None, None)

@@ -14,10 +14,10 @@ from gitmem.errors import RefusedError
 from gitmem.model.document.document import BrokenHeaderError, Document
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES
 from gitmem.model.entry.log import find_section
-from gitmem.model.fact.acts import ended, revived, reworded
+from gitmem.model.fact.acts import reworded
 from gitmem.model.fact.fact import FOLDER, PATH, FactKind
 from gitmem.model.fact.file import parse_fact, render_fact
-from gitmem.model.fact.views.lines import SECTIONS, TOLD, fact_entries, follow, line_edits
+from gitmem.model.fact.views.lines import SECTIONS, TOLD, fact_entries, facts_as_edited, follow, line_edits
 from gitmem.model.paths import MEMORY
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from gitmem.model.fact.fact import Fact
-    from gitmem.model.fact.views.lines import LineEdits
 
     Read = Callable[[str], bytes | None]
     Names = Callable[[str], Iterable[str]]
@@ -119,7 +118,7 @@ def follow_lines(transaction: _Files) -> None:
     document = Document.parse(after)
     edits = line_edits(fact_entries(Document.parse(before).body), document.body)
     shelf = Shelf(transaction.read, transaction.names)
-    for fact in facts_as_edited(edits, shelf, transaction.now).values():
+    for fact in facts_as_edited(edits, shelf.get, transaction.now).values():
         with contextlib.suppress(BrokenHeaderError):
             _amend_fact(transaction, fact)
             shelf.facts[fact.id] = fact
@@ -128,29 +127,11 @@ def follow_lines(transaction: _Files) -> None:
     transaction.amend(MEMORY, lambda _: document.with_body(body).render())
 
 
-def facts_as_edited(edits: LineEdits, shelf: Shelf, now: datetime) -> dict[str, Fact]:
-    """Return the facts that edits of their lines change, by id."""
-    changed = {}
-    for one in (*edits.ended, *edits.reworded, *edits.revived):
-        fact = new = shelf.get(one)
-        if fact is None or new is None:
-            continue
-        if one in edits.reworded:
-            new = reworded(fact, edits.reworded[one], now) if edits.reworded[one] != fact.text else fact
-        elif one in edits.revived:
-            new = revived(fact, now)
-        elif fact.binds:
-            new = ended(fact, now)
-        if new != fact:
-            changed[one] = new
-    return changed
-
-
 def with_facts(transaction: _Files, memory: bytes) -> dict[str, bytes | None]:
     """Return a change of `memory.md` with those of the facts whose lines it changes."""
     before, after = (Document.parse(data).body for data in (transaction.read(MEMORY) or b"", memory))
     shelf = Shelf(transaction.read, transaction.names)
-    facts = facts_as_edited(line_edits(fact_entries(before), after), shelf, transaction.now)
+    facts = facts_as_edited(line_edits(fact_entries(before), after), shelf.get, transaction.now)
     return {MEMORY: memory, **{fact.path: render_fact(fact) for fact in facts.values()}}
 
 

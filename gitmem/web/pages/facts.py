@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Any
 
+from gitmem.errors import NotFoundError
 from gitmem.memory.facts.edit import find_fact, read_fact
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.fact.fact import FactKind
@@ -60,7 +61,10 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     facts = {one.id: one for one in view.facts}
     status, code = view.statuses[known.id], view.code()
     stale = code.changed_since([known]).get(known.id, ()) if code else ()
-    found = records(store, path=known.path, limit=STEPS) if store.tip else []
+    try:
+        found = records(store, path=known.path, limit=STEPS) if store.tip else []
+    except NotFoundError:  # made in an editor, and not committed yet
+        found = []
     steps = [
         {"act": step["act"], "changes": step["changes"], **commit_value(step["record"])}
         for step in life(store, known, found)

@@ -11,6 +11,7 @@ import re
 from gitmem.model.entry.entry import CONTINUED, Entry, find_entries, render_entry
 from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, RECENT_CONTEXT, STATE
 from gitmem.model.entry.log import replace_entry, restore_entries
+from gitmem.model.fact import acts
 from gitmem.model.fact.fact import FactKind
 from gitmem.model.fact.views.marks import marks_of
 from gitmem.model.ids import ID_FORM, is_fact_id
@@ -18,7 +19,8 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from datetime import datetime
 
     from gitmem.model.entry.entry import FoundEntry
     from gitmem.model.fact.fact import Fact
@@ -138,6 +140,24 @@ def line_edits(old: Mapping[str, Entry], after: str) -> LineEdits:
         elif changed.text != entry.text:
             reworded[identifier] = changed.text
     return LineEdits(tuple(ended), reworded, tuple(new.keys() - old.keys()), after)
+
+
+def facts_as_edited(edits: LineEdits, get: Callable[[str], Fact | None], now: datetime) -> dict[str, Fact]:
+    """Return the facts that edits of their lines change, by id; `get` finds them."""
+    changed = {}
+    for one in (*edits.ended, *edits.reworded, *edits.revived):
+        fact = new = get(one)
+        if fact is None or new is None:
+            continue
+        if one in edits.reworded:
+            new = acts.reworded(fact, edits.reworded[one], now) if edits.reworded[one] != fact.text else fact
+        elif one in edits.revived:
+            new = acts.revived(fact, now)
+        elif fact.binds:
+            new = acts.ended(fact, now)
+        if new != fact:
+            changed[one] = new
+    return changed
 
 
 def is_ended(line: str) -> bool:
