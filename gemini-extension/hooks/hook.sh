@@ -72,7 +72,8 @@ for p in . "${CLAUDE_PROJECT_DIR:-.}"; do
         case $c in /* | ?:*) ;; *) c=$p/$c ;; esac
         [ -f "$c/HEAD" ] || c=
         # Git's record of the work tree leads back to it; in a copy it leads to the original, whose spool is not ours.
-        IFS= read -r r <"$c/gitdir"
+        r=
+        [ -f "$c/gitdir" ] && IFS= read -r r <"$c/gitdir" # a pipe would be waited for
         r=${r%[[:cntrl:]]}
         case $r in /* | ?:*) ;; *) r=$c/$r ;; esac
         [ "$r" -ef "$p/.git" ] || c=

@@ -38,7 +38,9 @@ def main() -> None:
         tour.gitmem("summary", "show")
         tour.next_session()
         print(f"\nThat was in {project}, which is gone now. In a project of yours: gitmem init; gitmem install claude")
-        print("To see a memory in the browser, and to correct it: pip install 'gitmem-store[web]'; gitmem web --open")
+        from gitmem.machine.installed import install_command
+
+        print(f"To see a memory in the browser, and to correct it: {install_command('web')}; gitmem web --open")
 
 
 def _line_of(path: Path, text: str) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 from gitmem.errors import UsageError
+from gitmem.model.ids import short_session
 from gitmem.text.terminal import plain
 from gitmem.values import Value
 
@@ -156,7 +157,7 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
                 (
                     hit.date,
                     hit.label or hit.field or hit.heading,
-                    hit.session[:8],
+                    short_session(hit.session),
                     only_then,
                     hit.standing,
                     "weak" * hit.weak,

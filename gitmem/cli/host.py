@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import StoreNotFoundError, UsageError
 from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.found import content, is_there
 from gitmem.hosts.host import Host, Place, Scope
-from gitmem.hosts.install import Manifest, is_present, plan_edits
-from gitmem.hosts.settings.edits import HOOKS, Edit
+from gitmem.hosts.install import Manifest, plan_edits
+from gitmem.hosts.settings.edits import Edit
 from gitmem.machine.programs import SCRIPTS_TOO, find_program
 from gitmem.text.terminal import plain
 
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from gitmem.cli.door import Door
     from gitmem.hosts.install import Change
     from gitmem.hosts.settings.edits import Shipped
-
-
-_MOST_BYTES = 100_000  # of a file that is looked into
 
 
 def add_host_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,30 +100,11 @@ def by_path(items: Iterable[Edit | Shipped]) -> dict[str, list[Edit]]:
     return found
 
 
-def hooked_file(host: Host, place: Place) -> str:
-    """Return the path of the settings with gitmem's hooks, "" if they have none."""
-    items = [item for item in host.edits(place) if item.part == HOOKS]
-    return next((item.path for item in items if _is_there(item)), "")
-
-
 def is_of_other_version(item: Edit | Shipped) -> bool:
     """Return whether this version of gitmem would write the hooks otherwise."""
     if isinstance(item, Edit):
         return plan_edits(item.path, [item], None).changes
-    return _is_there(item) and _content(item.path) != item.data
-
-
-def _is_there(item: Edit | Shipped) -> bool:
-    # Another's hook may have the name of a file.
-    return is_present(item) if isinstance(item, Edit) else b"gitmem" in _content(item.path)
-
-
-def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read(_MOST_BYTES)
-    except OSError:
-        return b""
+    return is_there(item) and content(item.path) != item.data
 
 
 def project_top(start: str) -> str:

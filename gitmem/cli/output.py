@@ -12,6 +12,7 @@ import os
 from datetime import UTC
 from typing import TYPE_CHECKING
 
+from gitmem.model.ids import short_session
 from gitmem.model.paths import MEMORY
 from gitmem.text.terminal import plain
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from gitmem.store.history.records import CommitRecord, Difference, RotatedFile
 
 SHORT = 10  # characters of an object id
-_SHORT_SESSION = 8  # characters of a session's id
 _MINUTES = "%Y-%m-%d %H:%M"
 # The longest prefix first; ANSI colours as git has them.
 _COLOURS = (("+++", 1), ("---", 1), ("diff ", 1), ("commit ", 33), ("@@", 36), ("+", 32), ("-", 31))
@@ -205,4 +205,4 @@ def index_table(found: Sequence[RotatedFile]) -> str:
 
 def _who(record: CommitRecord) -> str:
     """Return the host and the start of the session's id, or the author if both are unknown."""
-    return "/".join(filter(None, (record.host, (record.session or "")[:_SHORT_SESSION]))) or record.author
+    return "/".join(filter(None, (record.host, short_session(record.session or "")))) or record.author

@@ -5,8 +5,12 @@ Tested through `tests/cli/commands/test_mcp.py`.
 
 from __future__ import annotations
 
-EXTRA = "pip install 'gitmem-store[mcp]'"
-NEEDS_EXTRA = f"The MCP server needs the official SDK, which is not installed. Run: {EXTRA}"
+
+def needs_sdk() -> str:
+    """Return the sentences that say what the MCP server needs, and how to install it."""
+    from gitmem.machine.installed import install_command
+
+    return f"The MCP server needs the official SDK, which is not installed. Run: {install_command('mcp')}"
 
 
 def has_sdk() -> bool:

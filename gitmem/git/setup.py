@@ -295,6 +295,8 @@ def exclude(common_dir: str, pattern: str) -> None:
     os.makedirs(os.path.dirname(path), exist_ok=True)
     if os.path.islink(path):
         raise RefusedError(f"{path} is a link, to {os.path.realpath(path)}; gitmem follows none.", "Remove it.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise RefusedError(f"{path} is no file.", "Remove it.")
     with open(path, "a+b") as file:
         file.seek(0)
         text = file.read()

@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING
 from gitmem.errors import NotSavedError, RefusedError
 from gitmem.hosts.settings.emptied import Emptied, SettingsError
 from gitmem.hosts.settings.hooks import installed_events
+from gitmem.machine.beneath import read_regular
 
 if TYPE_CHECKING:
     from gitmem.hosts.settings.edits import Edit
@@ -268,12 +270,12 @@ def _usual_mode(*, executable: bool) -> int:
 
 def _read(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
+        data = read_regular(path, sys.maxsize)  # a pipe would be waited for
     except OSError as error:
         raise RefusedError(f"{path} cannot be read: {error.strerror}.") from error
+    if data is None and os.path.exists(path):
+        raise RefusedError(f"{path} is no file that settings can be in.", "Move it away, then try again.")
+    return data
 
 
 def _missing_folders(path: str) -> tuple[str, ...]:

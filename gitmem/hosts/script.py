@@ -13,6 +13,7 @@ import os
 from dataclasses import replace
 
 from gitmem.errors import RefusedError
+from gitmem.hosts.found import content
 from gitmem.hosts.install import Change, carry_out, plan_whole
 from gitmem.hosts.shim import is_current, script, script_path
 
@@ -82,11 +83,7 @@ def has_current_script(home: str) -> bool:
 
 
 def _needs(path: str) -> bool:
-    try:
-        with open(path, "rb") as file:
-            return b"gitmem" in file.read()
-    except OSError:
-        return False
+    return b"gitmem" in content(path)
 
 
 def _users_path(home: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.model.ids import short_session
 from gitmem.search.order.hits import BEFORE
 from gitmem.search.units.bare import bare_text
 from gitmem.search.units.units import LINKED
@@ -122,7 +123,7 @@ def hit_head(hit: Hit) -> str:
     attributes = (
         date_of(hit.date),
         hit.label or hit.field or hit.heading,
-        hit.session[:8],
+        short_session(hit.session),
         handle,
         hit.standing,
         "weak" * hit.weak,

@@ -228,9 +228,11 @@ class Store:
         """Raise StoreFormatError if this `FORMAT.md` names a version that this gitmem does not know."""
         version = format_version(document)
         if version is not None and not 1 <= version <= FORMAT_VERSION:
+            from gitmem.machine.installed import install_command
+
             raise StoreFormatError(
                 f"The store at {self.root} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
-                "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
+                f"Nothing was touched. Upgrade gitmem: {install_command()}",
             )
 
 

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from gitmem.errors import NotFoundError
 from gitmem.machine.moment import local
 from gitmem.machine.resources import resource
+from gitmem.model.ids import short_session
 from gitmem.text.quantities import bytes_of, count
 from gitmem.web.pages.concepts import show_concept, show_concepts
 from gitmem.web.pages.facts import KINDS, show_fact, show_facts
@@ -92,7 +93,14 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         finalize=_shown,
     )
-    made.filters |= {"md": markdown, "inline": inline, "raw_text": _raw, "number": count, "size": bytes_of}
+    made.filters |= {
+        "short_session": short_session,
+        "md": markdown,
+        "inline": inline,
+        "raw_text": _raw,
+        "number": count,
+        "size": bytes_of,
+    }
     made.filters |= {"time": _time, "day": lambda text: _time(text, "%Y-%m-%d")}
     return made
 

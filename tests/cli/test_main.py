@@ -109,6 +109,24 @@ def test_the_help_of_every_command_says_what_it_does_and_gives_examples(name, ca
     assert all(len(line) <= 120 for line in written)
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_names_only_options_that_exist(name, capsys, gitmem):
+    """Each `gitmem COMMAND … --option` of prose and examples is one of that command's options."""
+
+    def help_of(*words: str) -> str:
+        with pytest.raises(SystemExit):
+            gitmem(*words, "--help")
+        return capsys.readouterr().out
+
+    for called, rest in re.findall(r"gitmem ([a-z]+)((?: [^\s'();,]+)*)", help_of(name).partition("\n\n")[2]):
+        words = rest.split()
+        if called not in COMMANDS:
+            continue
+        listed = help_of(called) + help_of(called, *(word for word in words[:1] if word.isalpha()))
+        known = re.findall(r"(?m)^  (?:-\w(?: \S+)?, )?(--[a-z-]+)", listed)
+        assert {word.split("=")[0] for word in words if word.startswith("--")} <= {*known, "--help"}, (called, rest)
+
+
 @pytest.mark.parametrize(
     "words, near",
     [("sav", "save"), ("doctr", "doctor"), ("configure", "config"), ("completions", "completion")],

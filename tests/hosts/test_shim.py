@@ -200,6 +200,19 @@ def test_a_copy_of_a_linked_work_tree_delivers_nothing_into_the_originals_spool(
     assert len(host.called()) == 1
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+@pytest.mark.parametrize("name", ["gitdir", "HEAD", "commondir"])
+def test_a_pipe_where_a_linked_work_tree_leads_to_holds_nothing_up(host, project, tmp_path, bare_git, *, name):
+    bare_git(project, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    spool = own_store(project)
+    [record] = (project / ".git" / "worktrees").iterdir()
+    (record / name).unlink()
+    os.mkfifo(record / name)
+    host.install_gitmem()
+    host.run(tmp_path / "linked")
+    assert delivered(spool) == ([PAYLOAD] if name == "commondir" else [])
+
+
 @pytest.mark.skipif(os.geteuid() != 0 if hasattr(os, "geteuid") else True, reason="only root can give a folder away")
 @pytest.mark.parametrize("foreign", [".gitmem", ".gitmem/.git/gitmem/spool/hooks"])
 def test_another_users_store_is_not_written_to(host, project, spool, foreign):

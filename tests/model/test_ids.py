@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gitmem.model.ids import ALPHABET, LENGTH, TAIL_BYTES, is_id, make_id, milliseconds_of
+from gitmem.model.ids import ALPHABET, LENGTH, TAIL_BYTES, is_id, make_id, milliseconds_of, short_session
 
 _LATEST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()) * 1000
 TIMES = st.integers(0, _LATEST)
@@ -72,3 +72,12 @@ def test_the_rest_of_a_digest_does_not_count(milliseconds, tail):
 )
 def test_what_is_no_id(text):
     assert not is_id(text)
+
+
+def test_the_beginning_of_a_session_tells_it_from_those_of_the_same_minute():
+    assert short_session("b0d3a1f2-1111-4abc-8def-000000000000") == "b0d3a1f2"
+    one, other = "019a6f21-0a11-7abc-8def-000000000000", "019a6f21-0b12-7abc-8def-000000000000"
+    assert one.startswith(short_session(one))
+    assert short_session(one) != short_session(other)
+    assert short_session("ses_6a1b2c3d4effX") != short_session("ses_6a1b2c3d5effX")
+    assert short_session("s-1") == "s-1"

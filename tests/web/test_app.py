@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from gitmem.git.repository import MEMORY_BRANCH
+from gitmem.hosts.shim import command
 from gitmem.machine.resources import resource
 from gitmem.memory.guide.given import Came, Given, record, record_came
 from gitmem.memory.learned.counts import add_told
@@ -40,6 +41,20 @@ def test_the_first_page_shows_what_the_next_session_is_told(viewer):
     assert (told["pieces"], told["of"]) == (1, 1)
     assert sum(part["tokens"] for part in home["parts"]) + home["frame"] == home["tokens"]
     assert "We deploy on Fridays." in viewer.get("/")
+
+
+def test_it_is_recording_where_an_agent_has_hooks_not_where_somebody_saved_once(viewer, home):
+    viewer.add("We deploy on Fridays.")
+    page = viewer.get("/")
+    assert viewer.json("/home.json")["recording"]["agents"] == []
+    assert ">off</span> <code>gitmem install</code>" in page
+    assert "Last saved" in page
+    settings = viewer.root.parent / ".claude" / "settings.json"
+    settings.parent.mkdir()
+    hook = {"type": "command", "command": command("Stop")}
+    settings.write_text(json.dumps({"hooks": {"Stop": [{"hooks": [hook]}]}}))
+    assert viewer.json("/home.json")["recording"]["agents"] == ["Claude Code"]
+    assert ">yes</span> sessions of Claude Code" in viewer.get("/")
 
 
 def test_facts_are_filtered_and_go_on_behind_the_last_one(viewer, monkeypatch):

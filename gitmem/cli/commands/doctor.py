@@ -6,10 +6,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from gitmem.cli.findings import finding_lines
-from gitmem.cli.host import hooked_file, is_of_other_version, own_program, place_of
+from gitmem.cli.host import is_of_other_version, own_program, place_of
 from gitmem.cli.terminal import Progress
 from gitmem.errors import ExitCode
 from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.found import hooked_file
 from gitmem.hosts.install import is_present
 from gitmem.hosts.script import has_current_script
 from gitmem.hosts.settings.edits import HOOKS, MCP, Edit
@@ -97,7 +98,8 @@ def _examine_host(args: argparse.Namespace, door: Door, host: Host) -> Finding |
 
 def _examine_servers(args: argparse.Namespace, door: Door) -> list[Finding]:
     """Check that the MCP server can run, if a host starts it."""
-    from gitmem.cli.sdk import EXTRA, has_sdk
+    from gitmem.cli.sdk import has_sdk
+    from gitmem.machine.installed import install_command
 
     findings = []
     for host in map(find_host, NAMES):
@@ -106,7 +108,7 @@ def _examine_servers(args: argparse.Namespace, door: Door) -> list[Finding]:
         listings = [edit.path for edit in edits if is_present(edit)]
         if listings and not has_sdk():
             message = f"{host.title} starts gitmem's MCP server, but the official SDK that it needs is missing."
-            remedy = f"Run {EXTRA}, or take the server out with 'gitmem uninstall {host.name}'."
+            remedy = f"Run {install_command('mcp')}, or take the server out with 'gitmem uninstall {host.name}'."
             findings.append(Finding("mcp", Level.WARNING, message, remedy, tuple(listings)))
         elif listings:
             message = f"{host.title} has the tools of the memory, by the MCP server in {listings[0]}."

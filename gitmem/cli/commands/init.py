@@ -43,6 +43,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     branch = store.repository.branch().removeprefix("refs/heads/")
     value = {"store": store.root, "branch": branch, "new": made.new}
     verb = "Made a store" if made.new else "There already is a store"
-    text = f'{verb} at {store.root} (branch {branch}).\nTry: gitmem save "Use uv, not pnpm" --type decision'
+    save = f'gitmem {"--user " * args.user}save "Use uv, not pnpm" --type decision'
+    text = f"{verb} at {store.root} (branch {branch}).\nTry: {save}"
     door.answer(args, value, text if store.own_repository else f"{text}\n{_PUSHED}")
     return ExitCode.OK

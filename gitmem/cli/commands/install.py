@@ -153,19 +153,19 @@ def _with_scope(args: argparse.Namespace, door: Door, hosts: Sequence[Host], sco
 
 def _warn(door: Door, parts: tuple[str, ...]) -> None:
     """Warn if `gitmem` is not on the PATH, or the MCP server's SDK is not installed."""
-    from gitmem.cli.sdk import NEEDS_EXTRA, has_sdk
+    from gitmem.cli.sdk import has_sdk, needs_sdk
 
     if not own_program(door):
         door.notices(
             ("'gitmem' is not on your PATH: the hooks keep events, but only a gitmem that they find saves them.",)
         )
     if not has_sdk() and parts != (HOOKS,):
-        door.notices((NEEDS_EXTRA,))
+        door.notices((needs_sdk(),))
 
 
 def _list(args: argparse.Namespace, door: Door) -> int:
     """List the hosts of this machine."""
-    from gitmem.cli.host import hooked_file
+    from gitmem.hosts.found import hooked_file
 
     lines, values = [], []
     for host in found_hosts(door):
@@ -279,7 +279,8 @@ def _told(plan: _Plan, parts: tuple[str, ...], door: Door) -> str:
         lines.append(f"{title}'s hooks are in {plan.hooks} already.")
         if change.changes:
             lines = [f"{title}'s sessions are remembered from the next one on, by hooks in {plan.hooks}."]
-            lines += [plan.host.note] * bool(plan.host.note)
+            trusted = any(item.part == TRUST for item in plan.items)
+            lines += [plan.host.note] * bool(plan.host.note and not trusted)
     elif HOOKS in parts and not plan.host.events:
         lines.append(plan.host.note)
     lines += [f"It gets the tools of the memory by the MCP server in {path}." for path in _paths_of(plan, MCP)]

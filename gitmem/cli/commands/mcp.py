@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.cli.arguments import count
-from gitmem.cli.sdk import EXTRA
 from gitmem.errors import ExitCode, GitmemError, UsageError
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, door: Door) -> int:
     """Serve the memory to an agent by the Model Context Protocol, over standard input and output.
 
-    'gitmem install claude --mcp' has Claude Code start it. It needs an extra: pip install 'gitmem-store[mcp]'.
+    'gitmem install claude' has Claude Code start it. It needs the extra 'mcp', and says how to install it.
 
     With --http it listens on 127.0.0.1 and answers requests with the header 'Authorization: Bearer TOKEN'. The token
     comes from the variable GITMEM_MCP_TOKEN; without it, one is made for this run and printed.
@@ -46,7 +45,10 @@ def run(args: argparse.Namespace, door: Door) -> int:
         from gitmem.mcp.calls import Memory
         from gitmem.mcp.server import make_server
     except ImportError as error:  # missing, or another version
-        raise GitmemError(f"The MCP server needs the official SDK: {error}.", f"Run {EXTRA}") from error
+        from gitmem.machine.installed import install_command
+
+        remedy = f"Run {install_command('mcp')}"
+        raise GitmemError(f"The MCP server needs the official SDK: {error}.", remedy) from error
 
     session = "" if args.http else door.session()
     server = make_server(Memory(lambda: door.settled(args), door.maintain_later, session))

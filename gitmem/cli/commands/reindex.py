@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """Make missing vectors, so that a search also finds texts with the same meaning in other words.
 
     Searching for words needs no index. Vectors are a cache in the private folder. A model makes them: on this machine
-    (pip install 'gitmem-store[local]'), or at a provider that you name in your own settings, which is then sent the
+    (the extra 'local'), or at a provider that you name in your own settings, which is then sent the
     text of the store without its secrets. After a save, missing vectors are made in the background. An interrupted run
     goes on where it ended.
 

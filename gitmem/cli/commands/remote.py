@@ -45,7 +45,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
         remote = add_remote(store, name, url)
         value = {"name": remote.name, "url": remote.shown}
         text = plain(f"Memory is synced with {remote.name} ({remote.shown}) from now on.")
-        door.answer(args, value, f"{text}\nTry: gitmem sync")
+        door.answer(args, value, f"{text}\nTry: gitmem {'--user ' * args.user}sync")
         return ExitCode.OK
     if args.action == "remove":
         if len(args.words) != 1:

@@ -52,11 +52,14 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem status --json
 
     """
+    from gitmem.cli.host import project_top
+    from gitmem.hosts.found import recorded_agents
     from gitmem.store.health.status import StatusReader
 
     store = door.settled(args)
     with StatusReader(store) as reader:  # git looks meanwhile
-        agents, used = _recorded(args, door), _used(store)
+        agents = recorded_agents(project_top(door.folder(args)), door.home(), door.environ)
+        used = _used(store)
         status = reader.read()
     more = _More(agents, used, _pending(store, status), _vectors(store), _models(store))
     value = {**status._asdict(), **more.as_value()}
@@ -106,17 +109,6 @@ def _finding(finding: Finding) -> dict[str, object]:
     from dataclasses import asdict
 
     return asdict(finding)
-
-
-def _recorded(args: argparse.Namespace, door: Door) -> list[str]:
-    """Return the agents whose settings have gitmem's hooks."""
-    from gitmem.cli.host import hooked_file, place_of
-    from gitmem.hosts.all import NAMES, find_host
-
-    hosts = map(find_host, NAMES)
-    return [
-        host.title for host in hosts if any(hooked_file(host, place_of(args, door, scope)) for scope in host.scopes)
-    ]
 
 
 def _used(store: Store) -> _Used:

@@ -14,13 +14,13 @@ from gitmem.cli.host import (
     chosen_hosts,
     chosen_scope,
     find_manifest,
-    hooked_file,
     place_of,
     project_top,
     report_changes,
 )
 from gitmem.errors import ExitCode, GitmemError, StoreNotFoundError, UsageError
 from gitmem.hosts.all import NAMES, find_host
+from gitmem.hosts.found import hooked_file
 from gitmem.hosts.host import Host, Scope
 from gitmem.hosts.install import Change, Manifest, Record, carry_out, is_present, plan_take, plan_takes, plan_whole
 from gitmem.hosts.script import drop_script, plan_removal, settings_with_hooks

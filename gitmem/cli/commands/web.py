@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
 
-EXTRA = "pip install 'gitmem-store[web]'"
-
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem web`."""
@@ -32,8 +30,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
     """Show the memory in a browser: the next session's start, facts and their lives, sessions, a search.
 
     There a person edits, retires, confirms and settles facts; each act is one commit, which the page can undo. It
-    serves this machine only. The address that it prints is good once, for one browser. It needs an extra: pip install
-    'gitmem-store[web]'.
+    serves this machine only. The address that it prints is good once, for one browser. It needs the extra 'web',
+    and says how to install it.
 
     With --json: {url}; with --export {folder, pages}.
 
@@ -49,7 +47,10 @@ def run(args: argparse.Namespace, door: Door) -> int:
         from gitmem.web.app import serve
         from gitmem.web.export import export
     except ImportError as error:  # missing, or another version
-        raise GitmemError(f"The viewer needs packages that are not installed: {error}.", f"Run {EXTRA}") from error
+        from gitmem.machine.installed import install_command
+
+        remedy = f"Run {install_command('web')}"
+        raise GitmemError(f"The viewer needs packages that are not installed: {error}.", remedy) from error
 
     if args.export is not None:
         folder = os.path.join(door.cwd, args.export)

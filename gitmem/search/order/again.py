@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import re
 
+from gitmem.model.ids import short_session
 from gitmem.search.order.era import Era
 from gitmem.search.order.hits import facts_of
 from gitmem.search.units.units import first_line
@@ -153,7 +154,7 @@ def _told(hit: Ranked, marks: Marks) -> _Told:
     forms = words if units.low.isascii() else frozenset(map(_form, words))
     left = frozenset(_form(word) for span in spans for word in _left(units.low, *span)) - stop_words()
     own = "" if units.path.startswith(_VIEWS) else handle
-    return _Told(words, forms, left, facts.date, session[:8], own, not marks.has_ended(handle))
+    return _Told(words, forms, left, facts.date, short_session(session), own, not marks.has_ended(handle))
 
 
 def _left(text: str, start: int, end: int) -> Iterator[str]:

@@ -143,7 +143,10 @@ class Embedding:
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(vectors):
-            self.problem = f"{vectors.count:,} vectors take too long to compare without numpy: 'pip install numpy'."
+            from gitmem.machine.installed import install_command
+
+            much = f"{vectors.count:,} vectors take too long to compare without numpy"
+            self.problem = f"{much}, which the extra 'local' brings: {install_command('local')}"
             return None
         now = {file.path: file for file in list_files(self._store.root)}
         mapped = {path: one for path, one in cache.read_map(vectors.number).items() if now.get(path) == one.file}

@@ -60,9 +60,11 @@ def check_version(repository: Repository, source: str, changes: Iterable[PathCha
     document = next((change.new for change in changes if change.path == FORMAT), None)
     version = format_version(repository.blob(document)) if document else None
     if version is not None and not 1 <= version <= FORMAT_VERSION:
+        from gitmem.machine.installed import install_command
+
         raise StoreFormatError(
             f"The memory at {source} has format version {version}; this gitmem knows version {FORMAT_VERSION}.",
-            "Upgrade gitmem: 'pip install --upgrade gitmem-store'. Nothing was touched.",
+            f"Nothing was touched. Upgrade gitmem: {install_command()}",
         )
 
 

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gitmem.errors import GitFailedError, GitmemError, NotFoundError, NotSavedError, UsageError
+from gitmem.errors import GitFailedError, NotFoundError, NotSavedError, UnreadableError, UsageError
 from gitmem.git.objects.treediff import read_tree
 from gitmem.git.refs import read_refs
 from gitmem.git.remote.address import Remote
 from gitmem.git.remote.connection import Connection
-from gitmem.git.upkeep.bundle import is_bundle, write_bundle
+from gitmem.git.upkeep.bundle import is_bundle, is_whole, write_bundle
+from gitmem.machine.processes import is_running
 from gitmem.model.paths import CONFIG
 from gitmem.store.config.personal import personal_folder
 from gitmem.store.setup.remotes import ONCE, forget
@@ -87,28 +89,42 @@ def back_up(store: Store, file: str, *, transcripts: bool) -> Backup:
     git, branch = store.repository.git, store.repository.branch()
     refs = [branch, *(read_refs(git, REF) if transcripts else [])]
     unfinished = f"{file}.tmp-{os.getpid()}"
-    made = [unfinished]
+    places = {unfinished: file}
     try:
         os.makedirs(os.path.dirname(file), exist_ok=True)
+        _remove_litter(file)
         held = write_bundle(git, unfinished, refs, store.context.environ)
         if settings:
-            made.append(settings)
-            shutil.copyfile(_own_settings(store), settings)
-        for path in made:
+            places[unfinished + SETTINGS_SUFFIX] = settings
+            shutil.copyfile(_own_settings(store), unfinished + SETTINGS_SUFFIX)
+        for path in places:
             _write_through(path)
-        os.replace(unfinished, file)
-    except (OSError, GitmemError) as error:
-        for path in made:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-        if not isinstance(error, OSError | GitFailedError):
-            raise
+        for path, place in places.items():
+            os.replace(path, place)
+    except (OSError, GitFailedError) as error:
         raise NotSavedError(
             f"{file} could not be written: {_reason(error)}.", "Name a file in a folder with room that can be written."
         ) from error
+    finally:
+        for path in places:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
     paths = read_tree(git, held[branch])
     records = {name: sum(path.startswith(folder) for path in paths) for name, folder in RECORDS.items()}
     return Backup(file, os.path.getsize(file), held[branch], held.get(REF, ""), settings, records)
+
+
+def _remove_litter(file: str) -> None:
+    """Remove what killed backups to this file have left beside it."""
+    folder, name = os.path.split(file)
+    unfinished = re.compile(rf"{re.escape(name)}\.tmp-([0-9]+)([.-].*)?")
+    for other in os.listdir(folder):
+        found, path = unfinished.fullmatch(other), os.path.join(folder, other)
+        if found and not is_running(int(found[1])):
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            else:
+                os.unlink(path)
 
 
 def _write_through(path: str) -> None:
@@ -168,6 +184,11 @@ def _check(file: str) -> None:
     if not is_bundle(file):
         raise UsageError(
             f"{file} is no backup.", "'gitmem backup FILE' makes one; 'gitmem migrate' reads other memories."
+        )
+    if not is_whole(file):
+        raise UnreadableError(
+            f"{file} is cut off or damaged: it does not end with its checksum.",
+            "Nothing was restored. Take another copy of it.",
         )
 
 

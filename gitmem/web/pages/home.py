@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from gitmem.hosts.found import recorded_agents
 from gitmem.memory.capture.pending import glance, with_last_answers
 from gitmem.memory.start.start import start_parts, start_text
 from gitmem.model.message import Op
@@ -19,7 +20,6 @@ from gitmem.web.pages.view import View, moment
 
 if TYPE_CHECKING:
     from gitmem.model.session.briefing import Shown
-    from gitmem.store.store import Store
 
 _SAVES = {Op.SAVE.value, Op.TURN.value, Op.EXTRACT.value}
 _RECENT = 50  # commits in which the last save is looked for
@@ -37,7 +37,7 @@ def show_home(view: View) -> dict[str, Any]:
         "parts": [_part(one) for one in shown],
         "frame": tokens - sum(one.tokens for one in shown),
         "needs": [one for one in _needs(view) if one["count"]],
-        "recording": _recording(store),
+        "recording": _recording(view),
     }
 
 
@@ -76,11 +76,13 @@ def _needs(view: View) -> list[dict[str, Any]]:
     ]
 
 
-def _recording(store: Store) -> dict[str, Any]:
+def _recording(view: View) -> dict[str, Any]:
+    store, context = view.store, view.store.context
     newest = records(store, limit=_RECENT) if store.tip else []
     last = next((record for record in newest if record.op in _SAVES), None)
     log = FailureLog(store.private).failures()[-_FAILURES:]
     return {
+        "agents": recorded_agents(view.project(), context.home, context.environ),
         "last": moment(last.committed) if last else None,
         "subject": last.subject if last else "",
         "host": last.host if last else None,

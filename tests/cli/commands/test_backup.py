@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from typing import TYPE_CHECKING, Any
 
 from gitmem.errors import ExitCode
@@ -97,3 +101,43 @@ def test_a_full_disk_is_named_and_keeps_nothing_of_it(desk: Desk, tmp_path: Path
         assert failed.code == ExitCode.NOT_SAVED
         assert "could not be written" in failed.err
         assert list(disk.iterdir()) == []
+
+
+def test_a_backup_that_was_killed_does_not_stand_in_the_way_of_the_next(desk: Desk, tmp_path: Path):
+    desk.run("config", "--user", "save.interval", "7")
+    to = tmp_path / "to"
+    to.mkdir()
+    for call in range(1, 6):  # at the first, the bundle is being read back; the last has named it
+        killed = subprocess.run(
+            [sys.executable, "-c", _KILLED, str(to / "b"), str(call)], cwd=desk.project, check=False
+        )
+        assert killed.returncode == -signal.SIGKILL
+        assert any(".tmp-" in path.name for path in to.iterdir())
+        assert not (to / "b.settings.yaml").exists()
+    (to / "b").unlink()
+    (to / f"b.tmp-{os.getpid()}.mine").write_text("of a process that runs")
+    desk.run("backup", str(to / "b"))
+    assert sorted(path.name for path in to.iterdir()) == ["b", "b.settings.yaml", f"b.tmp-{os.getpid()}.mine"]
+
+
+_KILLED = """
+import os, signal, sys
+from gitmem.cli.main import run
+from gitmem.git.upkeep import bundle
+from gitmem.store.sync import backup
+calls, last = 0, int(sys.argv.pop())
+def counted(real):
+    def call(*given, **named):
+        global calls
+        calls += "b.tmp-" in str(given)
+        if calls == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*given, **named)
+    return call
+bundle._read_back = counted(bundle._read_back)
+backup._write_through = counted(backup._write_through)
+os.replace = counted(os.replace)
+calls = 0
+sys.argv.insert(1, "backup")
+run()
+"""

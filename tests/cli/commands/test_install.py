@@ -13,6 +13,7 @@ from gitmem.cli.main import main
 from gitmem.errors import ExitCode
 from gitmem.hosts.agents.claude_code import HOST
 from gitmem.hosts.install import hooked_events
+from gitmem.machine.installed import install_command
 
 
 class Terminal(io.TextIOWrapper):
@@ -258,7 +259,7 @@ def test_doctor_says_whether_the_mcp_server_can_run(gitmem, monkeypatch, words):
     monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: False)
     [(level, message, remedy)] = findings()
     assert level == "warning"
-    assert "pip install 'gitmem-store[mcp]'" in remedy
+    assert install_command("mcp") in remedy
     gitmem("uninstall", "claude", *words)
     assert findings() == []
 
@@ -308,7 +309,7 @@ def test_other_servers_stay(gitmem, project):
 
 def test_a_missing_extra_is_said(gitmem, monkeypatch):
     monkeypatch.setattr("gitmem.cli.sdk.has_sdk", lambda: False)
-    assert "pip install 'gitmem-store[mcp]'" in gitmem("install", "claude", "--only", "hooks,mcp")[2]
+    assert install_command("mcp") in gitmem("install", "claude", "--only", "hooks,mcp")[2]
 
 
 def test_the_skill_and_the_agent_that_sum_up_come_and_go(gitmem, project):
@@ -377,3 +378,21 @@ def test_a_record_that_the_persons_store_tracks_is_not_gone_by(gitmem, home, bar
     assert code == ExitCode.REFUSED
     assert "tracks" in err
     assert bystander.read_text() == "{}"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_pipes_where_files_are_expected_hold_nothing_up(gitmem, settings, project):
+    settings.parent.mkdir()
+    os.mkfifo(settings)
+    code, _, err = gitmem("install", "claude")
+    assert (code, "is no file that settings can be in" in err) == (8, True)
+    assert gitmem("status")[0] == 0
+    assert gitmem("uninstall", "claude")[0] == 8
+    os.mkfifo(project / ".mcp.json")
+    assert gitmem("install", "claude", "--only", "mcp")[0] == 8
+
+
+def test_codex_that_trusts_the_hooks_needs_no_advice_to_trust_them(gitmem):
+    assert "--trust" not in gitmem("install", "codex", "--trust")[1]
+    gitmem("uninstall", "codex")
+    assert "install with --trust" in gitmem("install", "codex")[1]

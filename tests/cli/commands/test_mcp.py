@@ -8,6 +8,7 @@ import pytest
 
 from gitmem.cli.door import Door
 from gitmem.cli.main import main
+from gitmem.machine.installed import install_command
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def test_without_the_extra_it_says_how_to_get_it(home, there):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "Run pip install 'gitmem-store[mcp]'" in done.stderr
+    assert f"Run {install_command('mcp')}" in done.stderr
     assert "Traceback" not in done.stderr
 
 

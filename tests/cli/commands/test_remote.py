@@ -34,3 +34,9 @@ def test_an_address_in_the_wrong_place_does_not_show_its_password(run_in, tmp_pa
     done = run_in(tmp_path, *given, *more, ok=False)
     assert done.code != 0
     assert "hunter2secret" not in done.out + done.err
+
+
+def test_the_next_command_is_for_the_same_store(gitmem, remote):
+    assert gitmem("remote", "add", str(remote))[1].endswith("\nTry: gitmem sync\n")
+    assert '\nTry: gitmem --user save "' in gitmem("init", "--user")[1]
+    assert gitmem("--user", "remote", "add", str(remote))[1].endswith("\nTry: gitmem --user sync\n")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import pytest
+
 from gitmem.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -101,7 +103,7 @@ def test_what_is_wrong_with_a_file_is_said_of_the_file(
     bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "part"), "HEAD~1..gitmem")
     bare_git(first / ".gitmem", "bundle", "create", "-q", str(tmp_path / "none"), "HEAD")
     (tmp_path / "새 곳").mkdir()
-    wrong = {"cut": "cannot be read", "part": "builds on commits that are not here", "none": "holds no memory"}
+    wrong = {"cut": "is cut off or damaged", "part": "builds on commits that are not here", "none": "holds no memory"}
     for name, words in wrong.items():
         failed = run_in(tmp_path / "새 곳", "restore", str(tmp_path / name), ok=False)
         assert f"{tmp_path / name} {words}" in failed.err.replace("is a part of a history: it ", "")
@@ -137,3 +139,25 @@ def test_a_backup_is_trusted_no_more_than_a_remote(
     bare_git(store, "commit", "-qm", "link")
     bare_git(store, "bundle", "create", "-q", str(tmp_path / "link.bundle"), "gitmem")
     assert "which is a link" in run_in(first, "restore", str(tmp_path / "link.bundle"), ok=False).err
+
+
+@pytest.mark.parametrize("damage", ["cut off", "no pack", "one bit", "more"])
+def test_a_damaged_file_is_refused_before_anything_is_said(
+    first: Path, tmp_path: Path, run_in: Callable[..., Ran], *, damage: str
+):
+    file = tmp_path / "b"
+    run_in(first, "backup", str(file))
+    data = file.read_bytes()
+    changed = {
+        "cut off": data[:-40],
+        "no pack": data[: data.index(b"PACK")],
+        "one bit": data[:-60] + bytes([data[-60] ^ 1]) + data[-59:],
+        "more": data + b"\0",
+    }
+    file.write_bytes(changed[damage])
+    (tmp_path / "new").mkdir()
+    for folder, command in ((first, "restore"), (tmp_path / "new", "restore"), (tmp_path / "new", "clone")):
+        failed = run_in(folder, command, str(file), ok=False)
+        assert (failed.code, failed.out) == (ExitCode.FAILURE, "")
+        assert "is cut off or damaged" in failed.err
+    assert not (tmp_path / "new" / ".gitmem").exists()
