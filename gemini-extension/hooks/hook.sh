@@ -118,7 +118,7 @@ if [ "$d" ]; then
     t=
     case $gitmem in
     UserPromptSubmit*) [ -e "$d/off-UserPromptSubmit" ] || t=tell ;;
-    PostToolUseFailure.amp | PostToolUseFailure.kilo | PostToolUseFailure.opencode | PostToolUseFailure.pi) ;; # deaf to it
+    PostToolUseFailure.amp) ;; # deaf to it
     PostToolUseFailure*) [ -e "$d/off-PostToolUseFailure" ] || t=tell ;;
     PostToolUse.cline | PostToolUse.codex | PostToolUse.copilot | PostToolUse.gemini)
         [ -e "$d/off-PostToolUseFailure" ] || t=look
@@ -127,6 +127,12 @@ if [ "$d" ]; then
     if [ "$t" = look ]; then
         t=
         LC_ALL=C grep -q -e 'xit [Cc]ode: [1-9]' -e 'xit code [1-9]' -e 'xited with code [1-9]' "$f" && t=tell
+        # Codex says it of a command at the end of its record of the session alone.
+        case $t$gitmem in PostToolUse.codex)
+            r=$(head -c 4000 "$f" | LC_ALL=C sed -n 's/.*"transcript_path":"\([^"]*\)".*/\1/p')
+            [ -f "$r" ] && tail -c 8000 "$r" | LC_ALL=C grep -q '"status":"failed"' && t=tell
+            ;;
+        esac
     fi
     [ -s "$f" ] || rm -f "$f"
     # At a turn's end, and at every fifth event of tools, commit the spool in the background; last, as it takes a core.
