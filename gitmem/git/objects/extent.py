@@ -74,7 +74,7 @@ def _totals(files: dict[str, int], below: dict[str, list[str]], roots: Collectio
     while waiting:
         tree = waiting[-1]
         trees = below.get(tree, [])
-        unknown = {*trees} - totals.keys()
+        unknown = [oid for oid in trees if oid not in totals]
         if unknown:
             waiting += unknown
         else:

@@ -149,6 +149,13 @@ def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], s
         return nothing, None
     if re.search(_CONFLICT, header, re.MULTILINE):
         return nothing, "git conflict markers stand in the header"
+    from gitmem.model.document.plain import plain_mapping
+
+    plain = plain_mapping(header)
+    return _read_yaml(header) if plain is None else (MappingProxyType(plain), None)
+
+
+def _read_yaml(header: str) -> tuple[Mapping[str, object], str | None]:
     from frontmatter.default_handlers import YAMLHandler
 
     from gitmem.model.document.edit import YamlTextError, load_mapping
@@ -156,7 +163,7 @@ def _read_header(header: str | None, body: str) -> tuple[Mapping[str, object], s
     try:
         return MappingProxyType(load_mapping(header, load=YAMLHandler().load)), None
     except YamlTextError as error:
-        return nothing, f"the header cannot be read: {error}"
+        return MappingProxyType({}), f"the header cannot be read: {error}"
 
 
 def _decode(data: bytes) -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _LETTER = r"A-Za-z\u00c0-\u024f\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7a3"
 # Explicit ranges instead of `\w`: Pythons with other Unicode tables have to write the same bytes.
-_BARE = re.compile(rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?")
-_WORDS_WITH_A_MEANING = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})  # of YAML 1.1 and 1.2
+BARE = re.compile(rf"[{_LETTER}](?:[{_LETTER}0-9 _./@()+'-]*[{_LETTER}0-9_./@()+'-])?")
+WORDS_WITH_A_MEANING = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})  # of YAML 1.1 and 1.2
 _NEEDS_ESCAPE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")  # fine in JSON strings, not in YAML's
 
 _EXACT: tuple[tuple[type, Callable[[Any], object]], ...] = (
@@ -64,7 +64,7 @@ def flow(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(flow(item) for item in value) + "]"
     if isinstance(value, str):
-        is_bare = _BARE.fullmatch(value) and value.lower() not in _WORDS_WITH_A_MEANING
+        is_bare = BARE.fullmatch(value) and value.lower() not in WORDS_WITH_A_MEANING
         return value if is_bare else _quoted(value)
     if isinstance(value, float):
         return _float(value)

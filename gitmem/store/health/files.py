@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 from collections import Counter, defaultdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, RefusedError
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _MESSAGES = 1_000  # newest commit messages to search for secrets
-_PLAIN = re.compile(rb"---\n(?:[a-z_]{1,40}: [0-9A-Za-z][0-9A-Za-z_./+:-]{0,99}(?<!:)\n){1,20}---\n")
 _LINE = re.compile(r" \(line (\d+)\)$")
 _PATIENCE = 600.0  # seconds in the spool before a warning
 _RECENT = timedelta(days=7)
@@ -42,30 +41,12 @@ def check_headers(store: Store) -> Iterator[Finding]:
 def broken_headers(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield the documents with invalid front matter among these files, each with line and reason."""
     for path, data in _documents(store, paths):
-        problem = None if is_plain(data) else Document.parse(data).problem
+        problem = Document.parse(data).problem
         if problem is not None:
             line = _LINE.search(problem)
             # The header's first line is the file's second.
             place, words = (int(line[1]) + 1, problem[: line.start()]) if line else (1, problem)
             yield path, f"{path}, line {place}: {words.removeprefix('the header cannot be read: ')}"
-
-
-def is_plain(data: bytes) -> bool:
-    """Return whether a document's header is words and dates alone, which need no YAML to be found valid."""
-    header = _PLAIN.match(data)
-    if header is None:
-        return False
-    fields = [line.partition(": ") for line in header[0].decode().splitlines()[1:-1]]
-    once = len({name for name, _, _ in fields}) == len(fields)
-    return once and all(_is_date(value) for _, _, value in fields if value[0].isdigit() and not value.isdigit())
-
-
-def _is_date(value: str) -> bool:
-    try:
-        datetime.fromisoformat(value)
-    except ValueError:
-        return False
-    return True
 
 
 def headers_finding(found: Iterable[str]) -> Finding:

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gitmem.git.upkeep.integrity import known_files
-from gitmem.model.document.document import Document
 from gitmem.store.health import changed
 from gitmem.store.health.changed import check_documents
-from gitmem.store.health.files import check_conflicts, check_headers, is_plain
+from gitmem.store.health.files import check_conflicts, check_headers
 
 if TYPE_CHECKING:
     from tests.store.conftest import Box
@@ -110,18 +109,3 @@ def test_it_is_what_a_look_at_all_says(box, edits):
         else:
             box.write(path, content)
         assert said(box) == all_that_is_wrong(box)
-
-
-@given(st.lists(st.tuples(st.sampled_from(["id", "kind", "created"]), st.text("0159abTZxe_./+:- '", max_size=12))))
-@example([("id", "memory"), ("created", "2026-11-21T00:00:00Z")])
-@example([("created", "2026-13-45T99:99:99Z")])
-@example([("id", "0b_"), ("kind", "1:99")])
-@example([("id", "a:"), ("kind", "- x")])
-def test_a_header_that_needs_no_yaml_is_valid(fields):
-    data = "".join(["---\n", *(f"{name}: {value}\n" for name, value in fields), "---\nbody\n"]).encode()
-    if is_plain(data):
-        assert Document.parse(data).problem is None
-
-
-def test_headers_that_gitmem_writes_most_need_no_yaml():
-    assert is_plain(b"---\nid: day-2026-11-21\nkind: daily\ncreated: 2026-11-21T00:00:00Z\ndate: 2026-11-21\n---\nx\n")
