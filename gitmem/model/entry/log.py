@@ -7,7 +7,7 @@ pure, take and return a document's body, and change no other line.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from gitmem.model.entry.entry import FIRST_LINE, Entry, FoundEntry, find_by_digest, find_entries, render_entry
 from gitmem.model.ids import tail_of
@@ -110,7 +110,10 @@ def add_entry(text: str, section: str, entry: Entry, newline: str = "\n") -> str
     """
     if f" ^{entry.id}" in text and entry.id in entry_ids(text):
         return text
-    block = render_entry(entry, newline)
+    return _appended(text, section, render_entry(entry, newline), newline)
+
+
+def _appended(text: str, section: str, block: str, newline: str) -> str:
     place = find_section(text, section)
     if place is None:
         before = _ended(text, newline)
@@ -172,23 +175,42 @@ def entry_digests(text: str) -> set[str]:
 
 def restore_entries(text: str, entries: Iterable[tuple[str, Entry]], newline: str = "\n") -> str:
     """Return the text with entries put back into their sections, ordered by time and id."""
+    known = entry_ids(text)
+    missing: dict[str, list[Entry]] = {}
     for section, entry in entries:
-        there = f" ^{entry.id}" in text and entry.id in entry_ids(text)
-        at = None if there else _start_of_later(text, section, entry)
-        if at is None:
-            text = add_entry(text, section, entry, newline)
-        else:
-            text = text[:at] + render_entry(entry, newline) + text[at:]
+        if entry.id not in known:
+            known.add(entry.id)
+            missing.setdefault(section, []).append(entry)
+    for section, found in missing.items():
+        text = _restored(text, section, sorted(found, key=_order), newline)
     return text
 
 
-def _start_of_later(text: str, section: str, entry: Entry) -> int | None:
-    """Return the position of the first entry in a section that comes after this one."""
+def _restored(text: str, section: str, entries: Sequence[Entry], newline: str) -> str:
+    """Return the text with these entries, which are in order, each before the first later one of the section."""
+    lines = _lines_of(text, section, entries[0].time)
+    pieces: list[str] = []
+    position, placed, line = 0, 0, next(lines, None)
+    for entry in entries:
+        while line is not None and (line["time"], line["id"]) <= _order(entry):
+            line = next(lines, None)
+        if line is None:
+            break
+        pieces += [text[position : line.start()], render_entry(entry, newline)]
+        position, placed = line.start(), placed + 1
+    text = "".join([*pieces, text[position:]])
+    block = "".join(render_entry(entry, newline) for entry in entries[placed:])
+    return _appended(text, section, block, newline) if block else text
+
+
+def _order(entry: Entry) -> tuple[str, str]:
+    return entry.time, entry.id
+
+
+def _lines_of(text: str, section: str, since: str) -> Iterator[re.Match[str]]:
+    """Return the first lines of a section's entries, none if none of them can be later than `since`."""
     place = find_section(text, section)
-    if place is None:
-        return None
     # Mostly there is none, which looking for times alone tells in a fraction of the time.
-    if all(found[1] < entry.time for found in re.compile(_ANY_TIME).finditer(text, place.start, place.end)):
-        return None
-    lines = re.compile(FIRST_LINE).finditer(text, place.start, place.end)
-    return next((line.start() for line in lines if (line["time"], line["id"]) > (entry.time, entry.id)), None)
+    if place is None or all(found[1] < since for found in re.compile(_ANY_TIME).finditer(text, place.start, place.end)):
+        return iter(())
+    return re.compile(FIRST_LINE).finditer(text, place.start, place.end)

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from gitmem.model.entry import log
 from gitmem.model.entry.entry import Entry, clean_text, find_entries, render_entry
 from gitmem.model.entry.log import (
     add_entry,
@@ -297,6 +298,32 @@ def test_restoring_keeps_the_order_of_ids_between_prose():
     restored = restore_entries(text, [("One", entry(B)), ("Two", entry(A)), ("New", entry("e" * LENGTH))])
     added = f"\n## New\n\n{line('e' * LENGTH)}"
     assert restored == text.replace(line(C), line(B) + line(C)) + added
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("0123456789"), st.sampled_from("abcdef")), unique_by=lambda pair: pair[1]),
+    st.lists(
+        st.tuples(st.sampled_from(["One", "two", ""]), st.sampled_from("0123456789"), st.sampled_from("abcdefgh"))
+    ),
+)
+def test_many_are_restored_as_one_after_the_other(there, missing):
+    def at(hour, letter):
+        return Entry(letter * LENGTH, f"0{hour}:00:00", "Note", "text")
+
+    text = "# Log\n\n## One\n\n" + "".join(render_entry(at(*pair)) for pair in there) + "\nwords\n\n## Two\n"
+    entries = [(section, at(hour, letter)) for section, hour, letter in missing]
+    one_by_one = text
+    for pair in entries:
+        one_by_one = restore_entries(one_by_one, [pair])
+    assert restore_entries(text, entries) == one_by_one
+
+
+def test_a_thousand_are_restored_with_one_look_at_the_sections(monkeypatch):
+    looks = []
+    monkeypatch.setattr(log, "find_section", lambda text, title: looks.append(title) or find_section(text, title))
+    many = [("One", entry(f"{number:0{LENGTH}}")) for number in range(1000)]
+    assert len(entry_ids(restore_entries(f"## One\n\n{line(C)}", many))) == 1001
+    assert len(looks) <= 2
 
 
 def test_what_stood_in_no_section_goes_back_there():

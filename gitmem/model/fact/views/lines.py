@@ -89,11 +89,9 @@ def follow(
             body = body[: found.start] + body[found.end :]
         elif fact is not None and found.entry.text != fact.text:
             body = replace_entry(body, found, found.entry._replace(text=fact.text), newline)
-    for identifier, time in (new or {}).items():
-        fact = facts[identifier]
-        if fact.kind in SECTIONS and not marks.has_ended(identifier):
-            body = restore_entries(body, [(SECTIONS[fact.kind], line_of(fact, time))], newline)
-    return body
+    told = ((facts[one], time) for one, time in (new or {}).items() if not marks.has_ended(one))
+    lines = [(SECTIONS[fact.kind], line_of(fact, time)) for fact, time in told if fact.kind in SECTIONS]
+    return restore_entries(body, lines, newline)
 
 
 def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
