@@ -7,6 +7,7 @@ Nothing is guessed: where a merge fails, `UndoConflictError` names the file and 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -18,6 +19,9 @@ from gitmem.model.entry.log import entry_ids, restore_entries, sections
 from gitmem.model.fact.fact import PATH, is_fact_path
 from gitmem.model.fact.file import parse_fact
 from gitmem.model.ids import is_fact_id
+from gitmem.model.learned.pattern import BUGS, parse_pattern, render_pattern, unseen
+from gitmem.model.learned.pattern import FOLDER as PATTERNS
+from gitmem.model.merge.headers import merge_headers
 from gitmem.model.paths import ARCHIVE, MEMORY, summary_path
 
 # (ours, base, theirs) to the merged content, None on a conflict.
@@ -138,9 +142,32 @@ def carry_over(path: str, base: bytes, changed: bytes, onto: bytes, merge_lines:
     if _lines(ancestor) != _lines(theirs):
         merged = merge_lines(ours, ancestor, theirs)
         if merged is None:
+            ours, ancestor, theirs = _with_one_header(path, ours, ancestor, theirs)
+            merged = merge_lines(ours, ancestor, theirs)
+        if merged is None and not path.startswith(f"{PATTERNS}/"):  # their bodies follow from their headers
             raise UndoConflictError(path)
-        ours = merged
+        ours = merged or ours
     return _with(ours, changed, come)
+
+
+def _with_one_header(path: str, *versions: bytes) -> list[bytes]:
+    """Return the versions of a document (now, base, changed) with their headers merged by field.
+
+    Raises:
+        UndoConflictError: a field has other values in all three, or a header cannot be read.
+
+    """
+    documents = [Document.parse(data) for data in versions]
+    fields = [document.metadata for document in documents]
+    for key in fields[0]:
+        now, base, changed = (one.get(key) for one in fields)
+        if key != "updated" and not isinstance(now, list | dict) and now != changed and base not in (now, changed):
+            raise UndoConflictError(path)
+    try:
+        header = merge_headers(documents[1].header, documents[2].header, documents[0].header, documents[0].newline)
+    except ValueError:
+        raise UndoConflictError(path) from None
+    return [Document(header, one.body, one.opening, one.closing).render() for one in documents]
 
 
 def _place(change: Change, current: Mapping[str, bytes | None]) -> str:
@@ -165,8 +192,16 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
     before, after = change.before, change.after
     if current in (before, after):
         return before
-    if before is None and _is_fact_still(change.path, after, current):
+    if _is_fact_gone(change, current):
         return None
+    if after and current and change.path.startswith(f"{BUGS}/") and (learned := _unlearned(before, after, current)):
+        return learned[0]
+    return _reverted(change, current, merge_lines)
+
+
+def _reverted(change: Change, current: bytes | None, merge_lines: MergeLines) -> bytes | None:
+    """Return a file that has changed since a commit without what the commit did."""
+    before, after = change.before, change.after
     if before is None and _is_frame(after or b""):  # created by the commit, and changed since
         return _without_made(after or b"", current or b"")
     if before is not None and after is not None and current is not None:
@@ -186,11 +221,31 @@ def _undone(change: Change, current: bytes | None, merge_lines: MergeLines) -> b
     raise UndoConflictError(change.path)
 
 
-def _is_fact_still(path: str, made: bytes | None, current: bytes | None) -> bool:
-    """Return whether a fact has the text and status it was made with; sources may have been added since."""
-    if not is_fact_path(path) or made is None or current is None:
+def _unlearned(before: bytes | None, after: bytes, current: bytes) -> tuple[bytes | None] | None:
+    """Return what is left of a bug pattern without what a commit taught; None if that is not what the commit did."""
+    was, made, now = (parse_pattern(data) if data else None for data in (before, after, current))
+    if made is None or now is None or (was and {*was.seen} - {*made.seen}):
+        return None
+    seen, episodes = (
+        {*new} - {*old}
+        for new, old in ((made.seen, was.seen if was else ()), (made.episodes, was.episodes if was else ()))
+    )
+    left = unseen(now, seen, episodes)
+    with contextlib.suppress(ValueError):  # a header that cannot be edited in place
+        return (render_pattern(left) if left else None,)
+    return None
+
+
+def _is_fact_gone(change: Change, current: bytes | None) -> bool:
+    """Return whether a fact goes as a whole, or has gone since.
+
+    A fact that the commit made goes if it has the text and status it was made with; sources may have been added since.
+    """
+    if not is_fact_path(change.path) or change.after is None:
         return False
-    then, now = parse_fact(made, path), parse_fact(current, path)
+    if current is None or change.before is not None:
+        return current is None and change.before is not None
+    then, now = parse_fact(change.after, change.path), parse_fact(current, change.path)
     return then is not None and now is not None and (then.text, then.status) == (now.text, now.status)
 
 

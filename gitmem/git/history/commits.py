@@ -139,6 +139,11 @@ def commits(git: Git, oids: Iterable[str]) -> dict[str, Commit]:
     return {commit.oid: commit for commit in _commits(output)}
 
 
+def was_at(git: Git) -> set[str]:
+    """Return the commits that `HEAD` was at here, by its reflog; none in a new clone."""
+    return set(git.run("log", "--walk-reflogs", "--format=%H", "HEAD", "--", ok=(0, 128)).decode().split())
+
+
 def count_commits(git: Git, commit: str, *, without: str | None) -> int:
     """Count the commits of `commit` that `without` does not have; merges do not count."""
     if commit == without:

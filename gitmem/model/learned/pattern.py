@@ -17,7 +17,7 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from gitmem.model.learned.sight import Sight
 
@@ -144,6 +144,26 @@ def seen_again(pattern: BugPattern, sight: Sight) -> BugPattern:
     )
 
 
+def unseen(pattern: BugPattern, exchanges: Collection[str], episodes: Collection[str]) -> BugPattern | None:
+    """Return a pattern without what these exchanges and episodes taught; None if nothing else did."""
+    solutions = tuple(
+        one._replace(worked=_left(one.worked, exchanges), failed=_left(one.failed, exchanges))
+        for one in pattern.solutions
+    )
+    causes = tuple(one._replace(said=_left(one.said, exchanges)) for one in pattern.causes)
+    left = pattern._replace(
+        seen=_left(pattern.seen, exchanges),
+        solutions=tuple(one for one in solutions if one.worked or one.failed),
+        causes=tuple(one for one in causes if one.said),
+        episodes=_left(pattern.episodes, episodes),
+    )
+    return left if left.seen else None
+
+
+def _left(known: Iterable[str], gone: Collection[str]) -> tuple[str, ...]:
+    return tuple(one for one in known if one not in gone)
+
+
 def related(pattern: BugPattern, others: Iterable[BugPattern]) -> list[BugPattern]:
     """Return the patterns that a solution, an error or files tie to this one, the closest first; at most five.
 
@@ -214,11 +234,12 @@ def render_pattern(pattern: BugPattern) -> bytes:
     for key, value in fields.items():
         if value != known.get(key):
             document = document.set(key, value)
-    if "stale" in known and "stale" not in fields:
-        document = document.remove("stale")
-    lines = document.body.splitlines()
+    for key in known.keys() - fields.keys():
+        document = document.remove(key)
+    old = {*(_body(before) if before else ())} - {*_body(pattern)}
+    lines = [line for line in document.body.rstrip().splitlines() if line not in old]
     more = [line for line in _body(pattern) if line.startswith("- ") and line not in lines]
-    return document.with_body(document.newline.join([document.body.rstrip(), *more, ""])).render()
+    return document.with_body(document.newline.join([*lines, *more, ""])).render()
 
 
 def _fields(pattern: BugPattern) -> dict[str, object]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.history.commits import log
+from gitmem.git.history.commits import log, was_at
 from gitmem.git.objects.reader import Objects, read_objects
 from gitmem.git.repository import is_object_id
 from gitmem.model.ids import is_id
@@ -196,11 +196,22 @@ def _single(store: Store, tip: str, revision: str) -> CommitRecord:
             "Its record has to stay, so that other machines follow.",
         )
     if len(found.parents) > 1:
-        raise GitmemError(
-            f"{oid[:SHORT]} is a merge and cannot be undone.",
-            f"Undo the commits that it merged one by one: 'git log {oid[:SHORT]}^1..{oid[:SHORT]}' lists them.",
-        )
+        raise _merge_error(store, tip, found)
     return found
+
+
+def _merge_error(store: Store, tip: str, merge: CommitRecord) -> GitmemError:
+    """Return the error that says how to get back from a merge, as of a wrong remote."""
+    here = was_at(store.repository.git)
+    ours, theirs = sorted(merge.parents[:2], key=lambda parent: parent not in here)
+    back = f"git rebase --onto {ours[:SHORT]} {merge.commit[:SHORT]}"  # with the commits since
+    back = back if merge.commit != tip else f"git reset --hard {ours[:SHORT]}"
+    return GitmemError(
+        f"{merge.commit[:SHORT]} is a merge and cannot be undone by a commit.",
+        f"To undo one commit that it brought: 'git log {ours[:SHORT]}..{theirs[:SHORT]}' lists them. "
+        f"To part with a remote that is not this project's: 'gitmem remote remove NAME', in {store.root} '{back}'. "
+        f"If that remote is to get its own state back: 'git push --force URL {theirs[:SHORT]}:refs/heads/gitmem'.",
+    )
 
 
 def _is_date(store: Store, text: str) -> bool:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError, NotFoundError
-from gitmem.git.history.commits import log
+from gitmem.git.history.commits import log, was_at
 from gitmem.model.document.document import Document
 from gitmem.model.merge.choose import taken, without_mark
 from gitmem.model.merge.documents import REVIEW, beside_path, is_beside
@@ -113,8 +113,7 @@ def _is_own_second(store: Store, first: str, second: str, machines: Sequence[tup
 
     Machines can bear one name. Only where the reflog does not tell, as in a new clone, the names decide.
     """
-    output = store.repository.git.run("log", "--walk-reflogs", "--format=%H", "HEAD", "--", ok=(0, 128))
-    was_here = set(output.decode().split())
+    was_here = was_at(store.repository.git)
     if (first in was_here) != (second in was_here):
         return second in was_here
     return store.context.machine in machines[1] and store.context.machine not in machines[0]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from gitmem.memory.learned.bugs import learn_bugs
 from gitmem.memory.learned.known import known_patterns, match
+from gitmem.memory.learned.session import learn_lessons
 from gitmem.memory.sessions.replay import replay
 from gitmem.model.learned.error import MATCH
 from gitmem.model.session.turns import Failure, Turn
+from gitmem.store.headers.facts import known_facts
 from gitmem.store.history.undo import undo
 from gitmem.store.store import Store
 
@@ -18,14 +22,14 @@ AGAIN = "  File \"/home/b/app/x.py\", line 90, in load\nModuleNotFoundError: No 
 OTHER = "ModuleNotFoundError: No module named 'redis'"
 
 
-def failed(desk, session: str, error: str, mend: str = "", command: str = "pytest -q") -> Turn:
+def failed(desk, session: str, error: str, mend: str = "", *, command: str = "pytest -q", learned=learn_bugs) -> Turn:
     """Have a session end in which this failed and perhaps was mended."""
     desk.clock.now += timedelta(days=1)
     at = desk.clock.now
     failure = Failure(at, "Bash", "", command, error, command if mend else "", mend)
     turn = Turn(session, "claude-code", "t-1", at, at, "Run the tests", "Done.", (), (failure,), closed=True)
     desk.store = Store(desk.store.root, desk.store.context)
-    learn_bugs(desk.store, session, "claude-code", [turn])
+    learned(desk.store, session, "claude-code", [turn])
     return turn
 
 
@@ -68,6 +72,37 @@ def test_what_is_undone_is_not_known(desk):
     failed(desk, "s-1", FIRST, "uv sync")
     undo(desk.store, revision=desk.store.tip)
     assert match(desk.store, AGAIN) == []
+
+
+@pytest.mark.parametrize("gone", [1, 2, 3])
+def test_a_session_is_undone_although_a_later_one_met_the_same_error(desk, gone, bare_git):
+    turns = [
+        failed(desk, "s-1", FIRST, "pip install pyyaml", learned=learn_lessons),
+        failed(desk, "s-2", AGAIN, "uv sync", learned=learn_lessons),
+        failed(desk, "s-3", FIRST, "uv sync", learned=learn_lessons),
+    ]
+    done = undo(desk.store, session=f"s-{gone}")
+    assert done.commit
+    left = [turn.exchange_id for turn in turns if turn.session != f"s-{gone}"]
+    [pattern] = known_patterns(desk.store)
+    assert list(pattern.seen) == left
+    tried = {one.text: one.worked for one in pattern.solutions}
+    assert ("`pip install pyyaml`" in tried) is (gone != 1)
+    assert {exchange for worked in tried.values() for exchange in worked} == set(left)
+    body = (desk.store.read(pattern.path) or b"").decode()
+    assert ("Mended by: `pip install pyyaml`" in body) is (gone != 1)
+    assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""
+    undo(desk.store, revision=done.commit)
+    assert {turn.exchange_id for turn in turns} == set(known_patterns(desk.store)[0].seen)
+
+
+def test_all_sessions_with_an_error_are_undone_one_by_one(desk):
+    for session in ("s-1", "s-2", "s-3"):
+        failed(desk, session, FIRST, "uv sync", learned=learn_lessons)
+    for session in ("s-2", "s-1", "s-3"):
+        undo(desk.store, session=session)
+    assert known_patterns(desk.store) == []
+    assert known_facts(desk.store) == []
 
 
 def test_secrets_are_not_learned(desk):

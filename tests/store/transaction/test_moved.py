@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from gitmem.store.sync.guard import Accept
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
 from tests.cli.commands.project import ROOT
 
@@ -242,3 +243,32 @@ def test_an_edit_by_a_command_after_one_with_git_is_no_conflict_where_both_machi
     meet(one, other)
     assert one.facts() == ["The cache is in Postgres."]
     assert one.review() == []
+
+
+def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bare_git):  # noqa: F811
+    one, _ = people
+    one.run("sync")
+    other = tmp_path / "another project"
+    other.mkdir()
+    run_in(other, "init")
+    run_in(other, "save", "of another project", "--type", "decision")
+    bare_git(tmp_path, "init", "-q", "--bare", "wrong.git")
+    run_in(other, "remote", "add", str(tmp_path / "wrong.git"))
+    run_in(other, "sync")
+    theirs = bare_git(tmp_path / "wrong.git", "rev-parse", "gitmem")
+    one.run("save", "mine before", "--type", "decision")
+    one.run("remote", "add", "wrong", str(tmp_path / "wrong.git"))
+    accept = ("--accept", "other-project") if "other-project" in [*Accept] else ()
+    one.run("sync", "wrong", *accept)
+    merge = one.git("log", "-1", "--merges", "--format=%H")
+    one.run("save", "mine after", "--type", "decision")
+    refused = run_in(one.folder, "undo", merge, ok=False).err
+    one.run("remote", "remove", "wrong")
+    for command in re.findall(r"'git ([^']*)'", refused)[1:]:
+        one.git(*command.replace("URL", str(tmp_path / "wrong.git")).split())
+    assert sorted(one.facts()) == ["mine after", "mine before"]
+    assert "another project" not in one.memory
+    assert bare_git(tmp_path / "wrong.git", "rev-parse", "gitmem") == theirs
+    one.run("sync")
+    assert one.git("status", "--porcelain") == ""
+    assert "another project" not in one.memory
