@@ -180,6 +180,12 @@ class Untrusted(Value):
     file: str
 
 
+class AuthorConfig(Value):
+    """Names and addresses, beside git's own, under which the person commits, as on other machines."""
+
+    also: tuple[str, ...] = ()
+
+
 class PromptsConfig(Value):
     """Instructions for models, in place of those in `templates/prompts`; empty: those."""
 
@@ -213,6 +219,7 @@ class Config(Value):
     knowledge: KnowledgeConfig = KnowledgeConfig()
     recall: RecallConfig = RecallConfig()
     prompts: PromptsConfig = PromptsConfig()
+    author: AuthorConfig = AuthorConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -297,6 +304,7 @@ RULES = {
     "prompts.exchanges": Rule("instructions for one that rewords the exchanges of a session"),
     "prompts.concept": Rule("instructions for one that names a concept"),
     "prompts.contradiction": Rule("instructions for one that compares two facts"),
+    "author.also": Rule("other names and addresses under which you commit, as on other machines"),
     "capture.answer_chars": Rule(
         "how much of an answer the day's log keeps", minimum=500, maximum=100_000, tracked=(1_000, 20_000)
     ),

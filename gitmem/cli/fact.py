@@ -35,6 +35,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     from gitmem.model.fact.holds import what_holds
     from gitmem.project.code import project_code
     from gitmem.store.headers.facts import known_facts
+    from gitmem.store.history.authors import People
     from gitmem.store.history.origin import find_entry
     from gitmem.text.terminal import plain
 
@@ -50,13 +51,19 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
         found = find_entry(store, known.id)
     except NotFoundError:  # it has no line
         found = None
-    value |= {"standing": status.standing, "successor": status.successor or None}
+    origin = People(store).origin(known.id)
+    value |= {
+        "author": origin.author if origin else None,
+        "standing": status.standing,
+        "successor": status.successor or None,
+    }
     value["places"] = [{"path": place.path, "line": place.line} for place in found.places] if found else []
     about = (
         ("kind", known.kind),
         ("status", fact_state(known, stale)),
         ("holds", _standing(status, facts)),
         ("since", f"{known.created:%Y-%m-%d}"),
+        ("came", str(origin or "")),
         ("confidence", "" if known.confidence is None else f"{known.confidence:g}"),
         ("origin", ", ".join(f"{key} {value}" for key, value in fact.origin.items())),
         ("said in", ", ".join(known.sources)),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gitmem.cli.door import Door
+    from gitmem.store.history.authors import People
     from gitmem.store.history.origin import EntryFound, Line
     from gitmem.store.history.records import CommitRecord, Difference, RotatedFile
 
@@ -142,10 +143,10 @@ def blame_value(path: str, lines: Sequence[Line]) -> dict[str, object]:
     }
 
 
-def blame_table(lines: Sequence[Line]) -> str:
-    """Return blamed lines in columns: date, host and session, commit, number, line."""
+def blame_table(lines: Sequence[Line], people: People) -> str:
+    """Return blamed lines in columns: date, author or host and session, commit, number, line."""
     rows = [
-        (f"{line.origin.date:{_MINUTES}}", _who(line.origin), line.origin.commit[:SHORT], line)
+        (f"{line.origin.date:{_MINUTES}}", _whose(line.origin, people), line.origin.commit[:SHORT], line)
         if line.origin
         else ("", "not committed yet", "", line)
         for line in lines
@@ -201,6 +202,10 @@ def index_table(found: Sequence[RotatedFile]) -> str:
     total = f"{len(found)} rotation{'s' if len(found) > 1 else ''}"
     lines += ["", f"{total}; {gone} in brackets are in history only." if gone else f"{total}."]
     return plain("\n".join(lines))
+
+
+def _whose(record: CommitRecord, people: People) -> str:
+    return _who(record) if people.is_person(record.author, record.email) else f"{record.author} {_who(record)}".strip()
 
 
 def _who(record: CommitRecord) -> str:

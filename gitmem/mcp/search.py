@@ -62,6 +62,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "date": hit.date,
         "type": hit.label or hit.field,
         "session": hit.session,
+        "author": hit.author,
         "commit": hit.commit,
     }
     return {

@@ -81,7 +81,7 @@ def _add_search(server: MCPServer[None], memory: Memory) -> None:
 
         Returns JSON, {hits: [{path, start_line, end_line, score, source, tokens, snippet, ...}]}; tokens are those
         of the whole entry, which memory_get gives. A query may hold "an exact phrase", -without,
-        path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID.
+        path:daily, type:decision, tag:build, since:2026-11-01, until:yesterday, session:ID, author:NAME.
         """
         work = partial(search.find, query=query, limit=limit, deep=deep, history=history, at=at, session=memory.session)
         texts = await run(memory, context, "Searching", work, "Correct the date or the filter.")

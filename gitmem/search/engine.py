@@ -19,6 +19,7 @@ from gitmem.search.units.cut import HEADING
 from gitmem.search.units.past import is_told_again
 from gitmem.search.units.units import FRAME
 from gitmem.store.headers.facts import known_marks
+from gitmem.store.history.authors import People
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -88,7 +89,8 @@ def answer(
     if not any(item.found.counts for item in top) and (decomposed := query.decomposed()) is not None:
         other_top, other = _search(store, decomposed, filters, scope, similar)
         result = other if other_top else result
-    return result
+    people = filters.people or People(store)
+    return result._replace(hits=[hit._replace(author=people.other(hit.entry)) for hit in result.hits])
 
 
 class _Scope(Value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gitmem.errors import ExitCode, GitmemError
 from gitmem.search.order.rank import find_terms, needles_of
+from gitmem.store.history.authors import People
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from gitmem.search.units.units import Unit, Units
     from gitmem.store.store import Store
 
+_ME = "me"
 _SECONDS = "%Y-%m-%d %H:%M:%S"
 
 
@@ -34,6 +36,8 @@ class Filters(Value):
     entries: frozenset[str] = frozenset()
     since: str = ""
     until: str = ""
+    authors: tuple[str, ...] = ()
+    people: People | None = None
 
     def allow_path(self, path: str) -> bool:
         """Return whether a file passes; its units may still fail `allow`."""
@@ -52,6 +56,8 @@ class Filters(Value):
             return False
         if self.sessions and facts.entry not in self.entries and not _of_session(facts, self.sessions):
             return False
+        if self.people and not _is_by(self.authors, self.people, facts.entry):
+            return False
         if not (self.since or self.until):
             return True
         date = facts.date
@@ -60,7 +66,7 @@ class Filters(Value):
     @property
     def by_unit(self) -> bool:
         """Whether a filter needs more than the path."""
-        return bool(self.types or self.tags or self.sessions or self.since or self.until)
+        return bool(self.types or self.tags or self.sessions or self.since or self.until or self.authors)
 
 
 def read_filters(store: Store, query: Query) -> Filters:
@@ -71,6 +77,7 @@ def read_filters(store: Store, query: Query) -> Filters:
 
     """
     sessions = query.filter("session")
+    authors = tuple(author.casefold() for author in query.filter("author"))
     return Filters(
         paths=tuple(path.casefold().strip("/") for path in query.filter("path")),
         types=tuple(_words(kind) for kind in query.filter("type")),
@@ -79,7 +86,18 @@ def read_filters(store: Store, query: Query) -> Filters:
         entries=_entries_of(store, sessions),
         since=_moment(store, query, "since"),
         until=_moment(store, query, "until"),
+        authors=authors,
+        people=People(store) if authors else None,
     )
+
+
+def _is_by(authors: Sequence[str], people: People, identifier: str) -> bool:
+    """Return whether a memory is of one of these authors: a part of their name or address, or "me"."""
+    origin = people.origin(identifier)
+    if origin is None:
+        return False
+    name = f"{origin.author} {origin.email}".casefold()
+    return any(people.is_own(origin) if author == _ME else author in name for author in authors)
 
 
 def allowed_text(query: Query, units: Units, unit: Unit) -> bool:

@@ -124,6 +124,7 @@ def hit_head(hit: Hit) -> str:
         date_of(hit.date),
         hit.label or hit.field or hit.heading,
         short_session(hit.session),
+        f"by {hit.author}" if hit.author else "",
         handle,
         hit.standing,
         "weak" * hit.weak,

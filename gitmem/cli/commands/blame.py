@@ -24,8 +24,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, door: Door) -> int:
     """Print the save that each line of a file came from: date, host and session, commit.
 
-    Lines of an archive are followed through the rotation to the save that wrote them. Without a host and session the
-    author is named. A line that you edited and have not committed is marked 'not committed yet'.
+    Lines of an archive are followed through the rotation to the save that wrote them. The author is named where that is
+    somebody else, or where there is no host and session. A line that you edited and have not committed is marked 'not
+    committed yet'.
 
     With --json: {path, lines: [{line, text, origin}]}, an origin being a commit as 'gitmem log --json' prints it, or
     null.
@@ -36,6 +37,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem blame archive/memory_20260113_112700.md:40-60
 
     """
+    from gitmem.store.history.authors import People
     from gitmem.store.history.origin import blame
 
     place = re.fullmatch(r"(?P<path>.*?)(?::(?P<first>[0-9]{1,9})(?:-(?P<last>[0-9]{1,9}))?)?", args.where, re.DOTALL)
@@ -45,5 +47,5 @@ def run(args: argparse.Namespace, door: Door) -> int:
     refuse_folder(store, path)
     first = int(place["first"]) if place["first"] else None
     lines = blame(store, path, (first, int(place["last"] or first)) if first is not None else None)
-    door.answer(args, output.blame_value(path, lines), output.blame_table(lines))
+    door.answer(args, output.blame_value(path, lines), output.blame_table(lines, People(store)))
     return ExitCode.OK

@@ -60,8 +60,9 @@ def run(args: argparse.Namespace, door: Door) -> int:
     'confirm' says that it still holds.
 
     With --json: a fact is {id, kind, status, description, created, updated, confidence, sources, files, commit, stale,
-    review, superseded_by, path}; 'list' prints a list of them, 'show' adds {text, origin, supersedes, keywords,
-    places, standing, successor}, 'add', 'edit', 'retire', 'confirm' and 'supersede' add {commits}.
+    review, superseded_by, path}; 'list' prints a list of them with {author}, null where that is you, 'show' adds
+    {author, text, origin, supersedes, keywords, places, standing, successor}, 'add', 'edit', 'retire', 'confirm' and
+    'supersede' add {commits}.
 
     Examples:
       gitmem facts list
@@ -149,6 +150,7 @@ def _add(store: Store, args: argparse.Namespace, door: Door) -> int:
 def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     from gitmem.project.code import project_code
     from gitmem.store.headers.facts import known_facts, standing_of
+    from gitmem.store.history.authors import People
 
     every = known_facts(store)
     statuses = standing_of(every)
@@ -157,8 +159,11 @@ def _list(store: Store, args: argparse.Namespace, door: Door) -> int:
     found = [fact for fact in found if args.kind in (None, fact.kind)]
     stale = code.changed_since(found) if code else {}
     found = sorted((fact for fact in found if fact.id in stale or not args.stale), key=_order)
-    text = _table(found, stale) if found else _nothing(args, len(every), in_git=code is not None)
-    door.answer(args, [fact_value(fact, stale.get(fact.id, ())) for fact in found], text)
+    people = People(store)
+    authors = {fact.id: people.other(fact.id) for fact in found}
+    text = _table(found, stale, authors) if found else _nothing(args, len(every), in_git=code is not None)
+    values = [{**fact_value(fact, stale.get(fact.id, ())), "author": authors[fact.id] or None} for fact in found]
+    door.answer(args, values, text)
     return ExitCode.OK
 
 
@@ -180,7 +185,7 @@ def _nothing(args: argparse.Namespace, known: int, *, in_git: bool) -> str:
     return "No facts yet: `gitmem facts add` adds one, others are learned from sessions."
 
 
-def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:
+def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]], authors: Mapping[str, str]) -> str:
     from gitmem.text.terminal import plain
 
     lines: list[str] = []
@@ -190,6 +195,8 @@ def _table(found: Sequence[Fact], stale: Mapping[str, Sequence[str]]) -> str:
             kind = fact.kind
             lines += ["", f"{kind}:"] if lines else [f"{kind}:"]
         state = fact_state(fact, stale.get(fact.id, ()))
-        note = "" if state in ("active", "open") else f"  ({state})"
+        author = f"by {authors[fact.id]}" if authors[fact.id] else ""
+        notes = ", ".join(filter(None, (author, "" if state in ("active", "open") else state)))
+        note = f"  ({notes})" if notes else ""
         lines.append(f"  {fact.id}  {fact.created:%Y-%m-%d}  {fact.description}{note}")
     return plain("\n".join(lines))

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from gitmem.cli.door import Door
     from gitmem.model.fact.fact import Fact
-    from gitmem.store.review.pairs import Author, Pair
+    from gitmem.store.history.authors import People
+    from gitmem.store.review.pairs import Pair
     from gitmem.store.review.purges import Preview, WaitingPurge
     from gitmem.store.review.waiting import ToReview
     from gitmem.store.store import Store
@@ -143,10 +144,10 @@ def _review_document(args: argparse.Namespace, door: Door, store: Store, path: s
 
 def _review_pair(args: argparse.Namespace, door: Door, store: Store, pair: Pair, number: int) -> int:
     from gitmem.memory.facts.settle import Holds, settle
-    from gitmem.store.review.pairs import authors_of
+    from gitmem.store.history.authors import People
 
     if args.take is None:
-        value = _pair(pair, authors_of(store, (pair.newer, pair.older)))
+        value = _pair(pair, People(store))
         text = f"{_line(value)}\nTo decide: gitmem review {number} --take newer|older|both"
         door.answer(args, {"number": number, **value}, plain(text))
         return ExitCode.OK
@@ -189,11 +190,11 @@ def _purge_words(preview: Preview) -> str:
 
 
 def _values(store: Store, waiting: _Waiting) -> list[dict[str, object]]:
-    from gitmem.store.review.pairs import authors_of
+    from gitmem.store.history.authors import People
 
-    authors = authors_of(store, [fact for pair in waiting.pairs for fact in (pair.newer, pair.older)])
+    people = People(store)
     values = [_document(store, item, sides=index < _SIDES) for index, item in enumerate(waiting.documents)]
-    values += [_pair(pair, authors) for pair in waiting.pairs]
+    values += [_pair(pair, people) for pair in waiting.pairs]
     values += [{"path": one.path, "purge": one.why} for one in waiting.purges]
     return [{"number": number, **value} for number, value in enumerate(values, 1)]
 
@@ -212,20 +213,20 @@ def _document(store: Store, item: ToReview, *, sides: bool = True) -> dict[str, 
     return {**value, "merge": found.merge, "ours": list(found.our_machines), "theirs": list(found.their_machines)}
 
 
-def _pair(pair: Pair, authors: Mapping[str, Author]) -> dict[str, object]:
-    return {"newer": _fact(pair.newer, authors), "older": _fact(pair.older, authors)}
+def _pair(pair: Pair, people: People) -> dict[str, object]:
+    return {"newer": _fact(pair.newer, people), "older": _fact(pair.older, people)}
 
 
-def _fact(fact: Fact, authors: Mapping[str, Author]) -> dict[str, str | None]:
-    author = authors.get(fact.id)
+def _fact(fact: Fact, people: People) -> dict[str, str | None]:
+    origin = people.origin(fact.id)
     return {
         "id": fact.id,
         "kind": fact.kind.value,
         "text": fact.description,
         "date": fact.when.isoformat(),
         "session": fact.session or None,
-        "author": author.name if author else None,
-        "machine": (author.machine or None) if author else None,
+        "author": origin.author if origin else None,
+        "machine": (origin.machine or None) if origin else None,
         "path": fact.path,
     }
 

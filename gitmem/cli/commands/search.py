@@ -44,14 +44,15 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     Words are found in all their forms, in English and Korean, and inside identifiers. There is no index, so a text
     saved or edited a moment ago is found. A query may contain "an exact phrase", -without, path:daily, type:decision,
-    tag:build, since:2026-11-01, until:yesterday and session:1b4e51f0. To begin a query with a dash, write -- before it.
+    tag:build, since:2026-11-01, until:yesterday, session:1b4e51f0, author:kim and author:me. To begin a query
+    with a dash, write -- before it.
 
-    With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, entry, score,
-    snippet, tokens, commit, text, weak, status, others, own}; what is not known is null. commit is set for hits that
-    only history holds. text is the memory, or of a long one the request and its best part. A weak hit shares little
-    with the query. status is that of a fact that does not hold, or is disputed, or "before" where a newer hit is on the
-    same subject; others are the ids of what holds, contradicts or is newer. own is true for your own rules and
-    preferences (gitmem --user save), which are found in every project.
+    With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, author, entry,
+    score, snippet, tokens, commit, text, weak, status, others, own}; what is not known is null, and so is author if it
+    is you. commit is set for hits that only history holds. text is the memory, or of a long one the request and its
+    best part. A weak hit shares little with the query. status is that of a fact that does not hold, or is disputed,
+    or "before" where a newer hit is on the same subject; others are the ids of what holds, contradicts or is newer.
+    own is true for your own rules and preferences (gitmem --user save), which are found in every project.
 
     Examples:
       gitmem search which package manager

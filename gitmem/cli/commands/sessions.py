@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from gitmem.cli.door import Door
+    from gitmem.store.history.authors import People
     from gitmem.store.history.sessions import Session
 
 LIMIT = 20
@@ -40,6 +41,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem log --session 1b4e51f0
 
     """
+    from gitmem.store.history.authors import People
     from gitmem.store.history.sessions import find_session, sessions
 
     store = door.settled(args)
@@ -52,7 +54,8 @@ def run(args: argparse.Namespace, door: Door) -> int:
         return ExitCode.OK
     every = sessions(store)
     shown = every[: (LIMIT if args.limit is None else args.limit) or None]
-    lines = [plain(_line(one)) for one in shown]
+    people = People(store)
+    lines = [plain(_line(one, people)) for one in shown]
     door.answer(args, [_value(one) for one in shown], "\n".join(lines) or "No sessions yet.")
     if len(shown) < len(every) and args.limit is None and not args.json:
         door.notices((f"These are the newest {len(shown)} of {len(every)} sessions; -n 0 lists all.",))
@@ -64,6 +67,7 @@ def _value(session: Session) -> dict[str, object]:
         "id": session.id,
         "host": session.host,
         "machine": session.machine,
+        "author": session.author,
         "first": session.first.isoformat(),
         "last": session.last.isoformat(),
         "requests": session.requests,
@@ -73,13 +77,14 @@ def _value(session: Session) -> dict[str, object]:
     }
 
 
-def _line(session: Session) -> str:
+def _line(session: Session, people: People) -> str:
+    author = "" if people.is_person(session.author, session.email) else f"by {session.author}: "
     requests = count(session.requests, "request")
-    return f"{session.id[:_SHORT]:<{_SHORT}}  {session.last:{_MINUTES}}  {requests:<12}  {session.about}"
+    return f"{session.id[:_SHORT]:<{_SHORT}}  {session.last:{_MINUTES}}  {requests:<12}  {author}{session.about}"
 
 
 def _heading(session: Session) -> str:
     span = f"{session.first:{_MINUTES}} to {session.last:{_MINUTES}}"
-    who = " on ".join(filter(None, (session.host, session.machine)))
+    who = " on ".join(filter(None, (f"by {session.author} with {session.host}", session.machine)))
     numbers = f"{count(session.requests, 'request')}, {count(session.commits, 'commit')}"
     return "\n".join(filter(None, (f"session {session.id}", ", ".join(filter(None, (span, who))), numbers)))

@@ -11,6 +11,7 @@ from gitmem.model.fact.views.marks import Marks, marks_of, normalized
 from gitmem.model.ids import is_id, tail_of
 from gitmem.store.headers.cache import Bounds, never
 from gitmem.store.headers.facts import fact_headers, facts_of
+from gitmem.store.history.authors import People
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -46,7 +47,8 @@ class ChosenFacts(Value):
 
     `told` and `settled` are digests of the entries in `memory.md` for these facts and their sources, and for ended
     facts. `current` are all facts in force; `marks` mark other texts about any fact. `groups` are the facts of each
-    line, `reasons` those of the first lines; `stale` is what git is asked about their files.
+    line, `reasons` those of the first lines; `stale` is what git is asked about their files. `authors` are the names of
+    other people who brought them.
     """
 
     texts: frozenset[str]
@@ -57,6 +59,7 @@ class ChosenFacts(Value):
     groups: Sequence[Sequence[Fact]] = ()
     reasons: Sequence[str] = ()
     stale: Changes | None = None
+    authors: Mapping[str, str] = {}
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -67,7 +70,7 @@ class ChosenFacts(Value):
         """Return a line for each group; wait for git's answer."""
         stale = self.stale.answer(_SECONDS) if self.stale else {}
         return tuple(
-            _line(group, stale, self.reasons[place] if place < len(self.reasons) else "")
+            _line(group, stale, self.authors, self.reasons[place] if place < len(self.reasons) else "")
             for place, group in enumerate(self.groups)
         )
 
@@ -99,7 +102,9 @@ def choose_facts(store: Store, recent: str, project: ProjectState | None, late: 
     settled = _digests(over) - _digests(current)
     texts = frozenset(normalized(fact.description) for fact in told)
     reasons = ["" if late() else _reason(store, group[0]) for group in groups[:_WITH_REASON]]
-    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, stale)
+    people = People(store)
+    authors = {fact.id: people.other(fact.id) for fact in told}
+    return ChosenFacts(texts, _digests(told), settled, marks, tuple(current), groups, reasons, stale, authors)
 
 
 def _candidates(headers: Sequence[Header]) -> list[Header]:
@@ -167,13 +172,17 @@ def _reason(store: Store, fact: Fact) -> str:
     return "" if is_told else f"{word}: {reason}"
 
 
-def _line(group: Sequence[Fact], stale: Mapping[str, Sequence[str]], reason: str = "") -> str:
+def _line(
+    group: Sequence[Fact], stale: Mapping[str, Sequence[str]], authors: Mapping[str, str], reason: str = ""
+) -> str:
     """Return the line of the newest of contradicting facts; it quotes the older ones."""
     fact, *older = group
     about = f"{fact.when:%Y-%m-%d}" if fact.kind in _PLAIN else f"{fact.kind}, {fact.when:%Y-%m-%d}"
     if older:
         quoted = " / ".join(f"{other.description} ({other.when:%Y-%m-%d})" for other in older)
         about = f"{fact.kind}; since {fact.when:%Y-%m-%d}, before: {quoted}; not decided yet, see `gitmem review`"
+    if author := authors.get(fact.id):
+        about = f"by {author}, {about}"
     if changed := stale.get(fact.id):
         about += f"; may be out of date, since changed: {', '.join(changed[:3])}"
     return f"- {fact.description}{f' {reason}' if reason else ''} ({about})"

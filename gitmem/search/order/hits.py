@@ -43,7 +43,8 @@ class Hit(Value):
     text if no file does any more. `passage` is the text, or of a long one the request and the best part. A `weak` hit
     shares little with the query; `worth` says how much (`gitmem.search.order.worth`). `status` is that of a fact
     that does not hold or is disputed, `BEFORE` or `BESIDE`; `others` are the ids of its successor, of what contradicts
-    it, of what is newer, or of the hit beside it. `own` is true for one of the person's own store.
+    it, of what is newer, or of the hit beside it. `own` is true for one of the person's own store. `author` is the name
+    of another person who brought it, or "".
     """
 
     path: str
@@ -68,6 +69,7 @@ class Hit(Value):
     others: tuple[str, ...] = ()
     own: bool = False
     worth: Worth = Worth()
+    author: str = ""
 
     @property
     def fact(self) -> bool:

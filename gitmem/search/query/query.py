@@ -1,6 +1,7 @@
 """A query: its terms, phrases, excluded words and filters.
 
-    "exact phrase"  -without  path:daily  type:decision  tag:build  since:2026-11-01  until:yesterday  session:1b4e
+    "exact phrase"  -without  path:daily  type:decision  tag:build  since:2026-11-01
+    until:yesterday  session:1b4e  author:kim
 
 Everything else is words. Any text is a query: one without a word is searched for literally.
 """
@@ -32,7 +33,7 @@ KINDRED = 0.3  # of a word that stands for another
 MEMBER = 0.5  # of the name of a thing of the kind that the query asks for
 _EDGES = ".,;:!?\"'()[]{}<>`*"
 _HEAD_SYLLABLES = 2
-_FILTERS = ("path", "type", "tag", "since", "until", "session")
+_FILTERS = ("path", "type", "tag", "since", "until", "session", "author")
 _PIECE = re.compile(
     rf'(?P<minus>-?)"(?P<phrase>[^"]+)"|(?P<name>(?i:{"|".join(_FILTERS)})):(?:"(?P<quoted>[^"]*)"|(?P<value>\S+))|(?P<word>\S+)'
 )

@@ -33,6 +33,8 @@ class Session:
     id: str
     host: str
     machine: str
+    author: str
+    email: str
     first: datetime
     last: datetime
     requests: int
@@ -80,6 +82,8 @@ def _session(identifier: str, commits: Sequence[CommitRecord], files: Sequence[s
         id=identifier,
         host=next((commit.host for commit in commits if commit.host), ""),
         machine=next((commit.machine for commit in commits if commit.machine), ""),
+        author=quoting[0].author,
+        email=quoting[0].email,
         first=min(commit.date for commit in commits),
         last=max(commit.date for commit in commits),
         requests=len(turns),

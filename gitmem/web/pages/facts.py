@@ -45,7 +45,7 @@ def show_facts(view: View) -> dict[str, Any]:
         stale = checked.changed_since(page)
     return {
         "total": len(found),
-        "facts": [fact_value(fact, statuses[fact.id], stale.get(fact.id, ())) for fact in page],
+        "facts": [fact_value(view, fact, statuses[fact.id], stale.get(fact.id, ())) for fact in page],
         "next": page[-1].id if first + LENGTH < len(found) else None,
         "show": which,
         "kind": kind,
@@ -71,7 +71,7 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     ]
     links = (("contradicts", status.disputes), ("superseded by", (status.successor,)), ("supersedes", fact.supersedes))
     return {
-        **fact_value(known, status, stale),
+        **fact_value(view, known, status, stale),
         "text": fact.text,
         "blob": blob_id(fact.source, len(store.tip or "")),
         "links": [
@@ -91,8 +91,8 @@ def show_fact(view: View, identifier: str) -> dict[str, Any]:
     }
 
 
-def fact_value(fact: Fact, status: Status, stale: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a fact for a list."""
+def fact_value(view: View, fact: Fact, status: Status, stale: Sequence[str] = ()) -> dict[str, Any]:
+    """Return a fact for a list; `author` is the name of another person who brought it, or ""."""
     return {
         "id": fact.id,
         "kind": fact.kind.value,
@@ -104,6 +104,7 @@ def fact_value(fact: Fact, status: Status, stale: Sequence[str] = ()) -> dict[st
         "updated": moment(fact.when),
         "confidence": fact.confidence,
         "session": fact.session,
+        "author": view.people.other(fact.id),
         "files": list(fact.files),
         "commit": fact.commit,
         "stale": list(stale),

@@ -26,7 +26,7 @@ def show_knowledge(view: View) -> dict[str, Any]:
     groups = []
     for kind in _KINDS:
         found = sorted((fact for fact in holding if fact.kind is kind), key=lambda fact: fact.when, reverse=True)
-        shown = [fact_value(fact, statuses[fact.id]) for fact in found[:_MAX_GROUP]]
+        shown = [fact_value(view, fact, statuses[fact.id]) for fact in found[:_MAX_GROUP]]
         groups.append({"kind": kind.value, "total": len(found), "facts": shown})
     documents = [
         {

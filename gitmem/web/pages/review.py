@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitmemError
 from gitmem.memory.facts.edit import read_fact
 from gitmem.memory.summaries.archives import pending_archives
-from gitmem.store.review.pairs import authors_of, waiting_pairs
+from gitmem.store.review.pairs import waiting_pairs
 from gitmem.store.review.purges import preview_purge, waiting_purges
 from gitmem.store.review.take import sides_of
 from gitmem.web.life import lines_between
@@ -29,26 +29,27 @@ def show_review(view: View) -> dict[str, Any]:
     statuses, code = view.statuses, view.code()
     disputed = any(status.disputes for status in statuses.values())
     pairs, documents = waiting_pairs(store) if disputed else [], view.documents_to_review()
-    authors = authors_of(store, [fact for pair in pairs[:_MOST] for fact in (pair.older, pair.newer)])
     holding = [fact for fact in view.facts if statuses[fact.id].holds]
     stale = code.changed_since(holding) if code else {}
 
     def side(known: Any) -> dict[str, Any]:
         fact = read_fact(store, known)
-        author = authors.get(known.id)
+        origin = view.people.origin(known.id) if store.tip else None
         return {
-            **fact_value(known, statuses[known.id]),
+            **fact_value(view, known, statuses[known.id]),
             "text": fact.text,
             "blob": blob_id(fact.source, len(store.tip or "")),
-            "author": author.name if author else "",
-            "machine": author.machine if author else "",
+            "author": origin.author if origin else "",
+            "machine": origin.machine if origin else "",
         }
 
     long = (("pairs", pairs), ("documents", documents), ("stale", stale))
     return {
         "pairs": [{"older": side(pair.older), "newer": side(pair.newer)} for pair in pairs[:_MOST]],
         "documents": [_document(view, item) for item in documents[:_MOST]],
-        "stale": [fact_value(fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][:_MOST],
+        "stale": [fact_value(view, fact, statuses[fact.id], stale[fact.id]) for fact in holding if fact.id in stale][
+            :_MOST
+        ],
         "purges": [_purge(view, one.path, one.why) for one in waiting_purges(store)[:_MOST]],
         "summaries": pending_archives(store, _MOST),
         "more": {name: len(found) - _MOST for name, found in long if len(found) > _MOST},

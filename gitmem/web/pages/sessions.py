@@ -27,7 +27,7 @@ def show_sessions(view: View) -> dict[str, Any]:
     page = every[first : first + LENGTH]
     return {
         "total": len(every),
-        "sessions": [_value(one) for one in page],
+        "sessions": [_value(view, one) for one in page],
         "next": page[-1].id if first + LENGTH < len(every) else None,
     }
 
@@ -60,11 +60,11 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
         )
     statuses = view.statuses
     return {
-        **_value(found),
+        **_value(view, found),
         "exchanges": exchanges,
         "next": entries[last - 1].entry.id if last < len(entries) else None,
         **_told(view, found.id),
-        "facts": [fact_value(fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
+        "facts": [fact_value(view, fact, statuses[fact.id]) for fact in view.facts if fact.session == found.id],
         "commits": [commit_value(one) for one in view.records() if one.session == found.id][:_MOST],
         "count": found.commits,
     }
@@ -97,11 +97,12 @@ def _known(view: View) -> list[Session]:
     return found
 
 
-def _value(session: Session) -> dict[str, Any]:
+def _value(view: View, session: Session) -> dict[str, Any]:
     return {
         "id": session.id,
         "host": session.host,
         "machine": session.machine,
+        "author": "" if view.people.is_person(session.author, session.email) else session.author,
         "first": moment(session.first),
         "last": moment(session.last),
         "requests": session.requests,

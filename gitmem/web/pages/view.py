@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.errors import GitmemError
 from gitmem.project.code import project_code
 from gitmem.store.headers.facts import known_facts, standing_of
+from gitmem.store.history.authors import People
 from gitmem.store.history.records import records
 from gitmem.store.review.waiting import documents_to_review, review_since
 
@@ -75,6 +76,11 @@ class View:
             "days", self.store.tip, lambda: Counter(record.date.astimezone().date() for record in every)
         )
         return found
+
+    @cached_property
+    def people(self) -> People:
+        """Whose memories are."""
+        return People(self.store)
 
     @cached_property
     def facts(self) -> list[Fact]:

@@ -3,7 +3,20 @@ from __future__ import annotations
 import pytest
 
 KEYS = [
-    *("path", "start_line", "end_line", "heading", "layer", "field", "type", "tags", "date", "session", "entry"),
+    *(
+        "path",
+        "start_line",
+        "end_line",
+        "heading",
+        "layer",
+        "field",
+        "type",
+        "tags",
+        "date",
+        "session",
+        "author",
+        "entry",
+    ),
     *("score", "snippet", "tokens", "commit", "text", "weak", "status", "others", "own"),
 ]
 
