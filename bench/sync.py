@@ -28,6 +28,7 @@ from gitmem.model.message import Message
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
+from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Options, pause
 from gitmem.store.transaction.transact import transact
@@ -106,7 +107,12 @@ def _store(base: Path, name: str, remote: Path, files: int) -> Store:
 
 def _sync(store: Store) -> float:
     started = time.perf_counter()
-    sync(store, find_remote(store, None), Connection(store.repository.layout, store.context.environ), Options())
+    sync(
+        store,
+        find_remote(store, None),
+        Connection(store.repository.layout, store.context.environ),
+        Options((Accept.OTHER_PROJECT,)),
+    )
     return time.perf_counter() - started
 
 

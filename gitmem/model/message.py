@@ -55,6 +55,7 @@ class Trailer(StrEnum):
     """The trailers gitmem writes and reads."""
 
     OP = "Gitmem-Op"
+    PROJECT = "Gitmem-Project"
     SESSION = "Gitmem-Session"
     HOST = "Gitmem-Host"
     MACHINE = "Gitmem-Machine"

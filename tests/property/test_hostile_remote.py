@@ -331,7 +331,7 @@ def check(world: World, remote: Hostile, looks: list[tuple[str, ...]], run: Call
     tip, made = world.git(world.store, "rev-parse", "HEAD"), _made(world)
     synced = run("sync")
     if remote.begin != "tip" and synced.code == ExitCode.REFUSED:  # and this person says yes
-        synced = run("sync", "--accept", "rewritten", "--accept", "unrelated")
+        synced = run("sync", "--accept", "rewritten", "--accept", "other-project")
     assert world.entries() >= world.since, (synced, "what was not synced yet is gone")
     assert len(entries - world.entries()) * 2 <= len(entries), (synced, "entries are gone")
     lost = set(map(fold, files)) - set(map(fold, world.files()))  # a merge may choose another spelling

@@ -23,6 +23,7 @@ from gitmem.model.session.turns import Failure, Turn
 from gitmem.store.setup.init import Place, init_store
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
+from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Chance, Options
 from tests.own_settings import own_settings
@@ -83,7 +84,7 @@ class Clones:
     def sync(self, store: Store) -> None:
         connection = Connection(store.repository.layout, store.context.environ)
         quick = Chance(random=lambda: 0.0, sleep=lambda _: None)
-        sync(store, find_remote(store, None), connection, Options(chance=quick))
+        sync(store, find_remote(store, None), connection, Options((Accept.OTHER_PROJECT,), chance=quick))
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))

@@ -128,7 +128,8 @@ class SyncMachine(RuleBasedStateMachine):
 
     def sync(self, store: Store) -> None:
         connection = Connection(store.repository.layout, store.context.environ)
-        sync(store, find_remote(store, None), connection, Options((Accept.DELETIONS,), chance=QUICK))
+        options = Options((Accept.DELETIONS, Accept.OTHER_PROJECT), chance=QUICK)
+        sync(store, find_remote(store, None), connection, options)
 
     @rule(clone=CLONES, kind=st.sampled_from(PASSING), long=st.booleans())
     def save(self, clone: int, kind: MemoryType, long: bool) -> None:

@@ -24,8 +24,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--accept",
         action="append",
         default=[],
-        choices=("deletions", "unrelated"),
-        help="merge although most of the memory here would be removed, or has another first commit",
+        choices=("deletions", "other-project"),
+        help="merge although most of the memory here would be removed, or the backup is of another project",
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
 

@@ -28,7 +28,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=[],
         choices=[accept.value for accept in Accept],
         help="go on where it would stop: most of the memory would be removed, the remote was rewritten or emptied, its "
-        "memory has another first commit, or a purge from elsewhere affects most files here",
+        "memory is that of another project, or a purge from elsewhere affects most files here",
     )
     parser.add_argument("--background", action="store_true", help="ask nothing and print nothing, as hooks do")
     parser.add_argument("--json", action="store_true", help="print the result as JSON")

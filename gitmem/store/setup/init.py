@@ -286,7 +286,10 @@ def _add_files(store: Store) -> None:
         missing[_ATTRIBUTES] = with_attribute(attributes)  # a store of an older gitmem lacks the driver
         if transaction.read(MEMORY) is None:
             missing[MEMORY] = new_memory(transaction.now)
-        transaction.commit(Message("Set up the store", ((Trailer.OP.value, Op.INIT.value),)), missing)
+        trailers = [(Trailer.OP.value, Op.INIT.value)]
+        if FORMAT in missing:  # so that no two projects have this commit in common, however alike
+            trailers.append((Trailer.PROJECT.value, os.urandom(8).hex()))
+        transaction.commit(Message("Set up the store", tuple(trailers)), missing)
 
     transact(store, plan, purpose="init")
 

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import RefusedError
 from gitmem.git.refs import move_ref, read_refs
+from gitmem.git.setup import make_root
 from gitmem.model.paths import FORMAT
 from gitmem.store.setup import incoming
 from gitmem.store.setup.incoming import arrivals_of, check_files, check_version, reserved_folders
 from gitmem.store.setup.remotes import FETCHED
 from gitmem.store.sync.losses import losses
+from gitmem.store.transaction.merge import merge_bases
 
 if TYPE_CHECKING:
     from gitmem.git.remote.address import Remote
@@ -31,7 +33,7 @@ class Accept(StrEnum):
     DELETIONS = "deletions"  # the merge would remove much of this memory
     REWRITTEN = "rewritten"  # the remote lost commits that it had
     PURGE = "purge"  # a purge of another machine exceeds the limits
-    UNRELATED = "unrelated"  # the histories share no commit
+    OTHER_PROJECT = "other-project"  # the histories share no commit of one project
 
 
 def check_rewritten(
@@ -86,15 +88,34 @@ def check_incoming(
     changes = arrivals_of(store.repository, local, theirs)
     check_version(store.repository, remote.called, changes)
     if not shared:
-        if store.repository.read(theirs, FORMAT) is None:
-            raise RefusedError(f"The branch 'gitmem' of {remote.called} is not a memory.", "Use another one.")
-        if Accept.UNRELATED not in accept:
-            raise RefusedError(
-                f"The memory at {remote.called} is unrelated to this one: they share no history.",
-                f"To merge them: {remote.to_accept('unrelated')}.",
-            )
+        _check_unknown(store, remote, theirs, accept)
     reserved = reserved_folders(store.root, store.context.home)
     check_files(store.repository, remote.called, changes, reserved=reserved)
+
+
+def check_project(store: Store, remote: Remote, local: str, theirs: str, accept: Collection[Accept]) -> None:
+    """Refuse the memory of another project: all begin with one commit, and the next is the project's own.
+
+    Raises:
+        RefusedError: the histories share nothing else.
+
+    """
+    root = make_root(store.repository.git)
+    if root not in {local, theirs} and not {*merge_bases(store.repository.git, local, theirs)} - {root}:
+        _check_unknown(store, remote, theirs, accept)
+
+
+def _check_unknown(store: Store, remote: Remote, theirs: str, accept: Collection[Accept]) -> None:
+    if store.repository.read(theirs, FORMAT) is None:
+        raise RefusedError(f"The branch 'gitmem' of {remote.called} is not a memory.", "Use another one.")
+    if Accept.OTHER_PROJECT in accept:
+        return
+    wrong = "" if remote.backup else f"If the address is wrong: 'gitmem remote remove {remote.name}'. "
+    raise RefusedError(
+        f"The memory at {remote.described} seems to be another project's: this one shares no history with it. "
+        "Nothing was merged or pushed.",
+        f"{wrong}To make one memory of the two for good: {remote.to_accept(Accept.OTHER_PROJECT)}.",
+    )
 
 
 def check_extent(store: Store, remote: Remote, commit: str | None, known: Collection[str | None]) -> None:

@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING
 from gitmem.errors import GitmemError
 from gitmem.git.identity import GITMEM
 from gitmem.git.remote.connection import Connection, PushRacedError
+from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.machine.moment import UTC
-from gitmem.store.setup.remotes import FETCHED, remotes
+from gitmem.store.setup.remotes import FETCHED, REFS, remotes
 
 if TYPE_CHECKING:
     from gitmem.git.remote.address import Remote
@@ -131,10 +132,10 @@ def _read(raw: bytes) -> Held | None:
 def alone(store: Store, job: str, *, seconds: float = 30.0) -> Iterator[bool]:
     """Take the lease of a job for the block; yield False if another machine does the job.
 
-    Yields True, too, without a remote, or if the first one cannot be reached or rejects leases. `seconds` limits each
-    connection.
+    Yields True, too, without a remote that was synced with, which may be another project's, or if the first one cannot
+    be reached or rejects leases. `seconds` limits each connection.
     """
-    known = remotes(store)
+    known = [remote for remote in remotes(store) if store.repository.tip(f"{REFS}/{remote.name}/{MEMORY_BRANCH}")]
     if not known:
         yield True
         return

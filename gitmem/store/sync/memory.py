@@ -20,7 +20,7 @@ from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.purge_records import news, unfollowed
 from gitmem.store.setup.merge_driver import renew_driver
 from gitmem.store.setup.remotes import FETCHED, REFS
-from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_losses, check_rewritten
+from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_losses, check_project, check_rewritten
 from gitmem.store.sync.retry import Options, SyncStep, in_rounds
 from gitmem.store.transaction.fast_forward import fast_forward
 from gitmem.store.transaction.merge import merge_commits
@@ -114,6 +114,8 @@ class _Sync:
         seen = self._store.repository.tip(self._seen_ref)
         held, local = self._fetch()
         check_extent(self._store, self._remote, held, {local, seen})
+        if seen is None and held is not None:
+            check_project(self._store, self._remote, local, held, self._options.accept)
         if self._follow_purges(held):
             return None
         theirs = None if held is None else clean_incoming(self._store, held, held)

@@ -58,7 +58,9 @@ def test_a_store_takes_what_it_lacks_and_syncs(
     (tmp_path / "other").mkdir()
     run_in(tmp_path / "other", "init")
     run_in(tmp_path / "other", "save", "of the other")
-    assert run_in(tmp_path / "other", "restore", str(tmp_path / "b"), "--json").json["came"]
+    assert run_in(tmp_path / "other", "restore", str(tmp_path / "b"), ok=False).code == ExitCode.REFUSED
+    accepted = run_in(tmp_path / "other", "restore", str(tmp_path / "b"), "--accept", "other-project", "--json")
+    assert accepted.json["came"]
     shown = run_in(tmp_path / "other", "show").out
     assert "of the other" in shown
     assert "said before the backup" in shown

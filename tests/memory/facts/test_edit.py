@@ -22,6 +22,7 @@ from gitmem.model.session.turns import Turn
 from gitmem.store.headers.facts import known_facts
 from gitmem.store.setup.remotes import add_remote, find_remote
 from gitmem.store.store import Store
+from gitmem.store.sync.guard import Accept
 from gitmem.store.sync.memory import sync
 from gitmem.store.sync.retry import Chance, Options
 
@@ -64,7 +65,7 @@ class Clone:
         store = self.store
         connection = Connection(store.repository.layout, self.context.environ, own=store.own_repository)
         chance = Chance(random=lambda: 0.0, sleep=lambda _: None)
-        sync(store, find_remote(store, None), connection, Options(chance=chance))
+        sync(store, find_remote(store, None), connection, Options((Accept.OTHER_PROJECT,), chance=chance))
 
 
 @pytest.fixture

@@ -49,6 +49,6 @@ def test_what_is_read_as_more_than_text_is_small(name, context, tmp_path, bare_g
     objects.point("refs/heads/gitmem", objects.commit(objects.tree(tree), [], Said()))
     (tmp_path / "project").mkdir()
     remote = str(tmp_path / "remote.git")
-    options = Options(("unrelated",))
+    options = Options(("other-project",))
     with pytest.raises(RefusedError, match="more than gitmem allows for it"):
         clone_store(str(tmp_path / "project"), context, Place.PROJECT, remote, asks=False, options=options)

@@ -93,6 +93,10 @@ def test_nonsense_in_its_place_is_free(pair: tuple[Machine, Machine], remote: Pa
 def test_offline_and_without_a_remote_the_job_is_done_here(pair: tuple[Machine, Machine], remote: Path):
     first, second = pair
     with alone(first.store, "consolidate") as mine, alone(second.store, "consolidate") as also:
+        assert (mine, also) == (True, True), "a remote that was never synced with may be another project's"
+    for each in pair:
+        each.sync()
+    with alone(first.store, "consolidate") as mine, alone(second.store, "consolidate") as also:
         assert (mine, also) == (True, False)
     remote.rename(remote.with_name("away.git"))
     with alone(second.store, "consolidate") as mine:

@@ -326,7 +326,7 @@ def test_a_branch_that_is_no_memory_is_refused(machine: Callable[[str], Machine]
     with pytest.raises(RefusedError, match="is not a memory"):
         first.sync()
     with pytest.raises(RefusedError, match="is not a memory"):
-        first.sync(Accept.UNRELATED)
+        first.sync(Accept.OTHER_PROJECT)
 
 
 def test_memories_that_began_apart_become_one_when_that_is_meant(pair: tuple[Machine, Machine]):
@@ -336,9 +336,9 @@ def test_memories_that_began_apart_become_one_when_that_is_meant(pair: tuple[Mac
     first.git("update-ref", "refs/heads/gitmem", root)
     second.sync()
     first.git("update-ref", "-d", "refs/gitmem/remotes/origin/gitmem")
-    with pytest.raises(RefusedError, match="share no history"):
+    with pytest.raises(RefusedError, match="shares no history"):
         first.sync()
-    first.sync(Accept.UNRELATED)
+    first.sync(Accept.OTHER_PROJECT)
     second.sync()
     assert set(second.entries()) == ids
     assert first.tip == second.tip
