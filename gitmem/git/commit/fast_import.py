@@ -153,6 +153,7 @@ class Writer:
         self._process = git.spawn(*_SYNC, *_QUICK, *_KEEP_PACK, *_FAST_IMPORT, *listing)
         self._mover: Running | None = None
         self._asked: list[str] = []
+        self._known: dict[str, tuple[str, str] | None] = {}
         try:
             if first:
                 self._ask(first)
@@ -178,13 +179,10 @@ class Writer:
         """
         if self._base is None:
             return None
-        if path not in self._asked:
-            self._ask(path)
-        self._pass_over(self._asked.index(path))
-        meta = self._line().partition(b"\t")[0].split(b" ")
-        if meta[0] == b"missing":
+        entry = self._known[path] if path in self._known else self._listed(path)
+        if entry is None:
             return None
-        mode, oid = meta[0].decode(), meta[2].decode()
+        mode, oid = entry
         if mode not in _MODES:
             raise RefusedError(f"{path} is not a file in the store, but a folder, a link or a submodule (mode {mode}).")
         if held is not None and blob_id(held, oid) == oid:
@@ -193,6 +191,18 @@ class Writer:
         size = int(self._line().split(b" ")[2])
         data = self._exactly(size + 1)[:-1]
         return Blob(mode, oid, data)
+
+    def know(self, files: Mapping[str, tuple[str, str] | None]) -> None:
+        """Take mode and id of files of the tip as told, None for a missing one: git reads a whole folder for each."""
+        self._known.update(files)
+
+    def _listed(self, path: str) -> tuple[str, str] | None:
+        """Return mode and id of what is at `path` in the tip."""
+        if path not in self._asked:
+            self._ask(path)
+        self._pass_over(self._asked.index(path))
+        meta = self._line().partition(b"\t")[0].split(b" ")
+        return None if meta[0] == b"missing" else (meta[0].decode(), meta[2].decode())
 
     def _ask(self, path: str) -> None:
         if self._base is not None:

@@ -117,6 +117,7 @@ def follow_moved(transaction: Transaction, store: Store, old: str, new: str) -> 
     """Add a commit of what the commits between two left to do in facts and lines, if there is anything."""
     try:
         changes = store.repository.changes(old, new, FOLDER)
+        transaction.know(changes)
         before = store.repository.blobs([change.old or "" for change in changes if change.old])
         olds: dict[str, bytes | None] = dict(
             zip((change.path for change in changes if change.old), before, strict=True)

@@ -17,11 +17,12 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.git.process.run
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
     from gitmem.git.commit.fast_import import Writer
     from gitmem.git.identity import Identity
+    from gitmem.git.objects.treediff import PathChange
     from gitmem.git.worktree.files import WorkTree
     from gitmem.redact.redact import Redacted
 
@@ -78,6 +79,10 @@ class Transaction:
 
                 follow_lines(self)
         return self._state[path]
+
+    def know(self, changes: Iterable[PathChange]) -> None:
+        """Take what the tip has at the paths of these changes from them, which saves git a look at each."""
+        self._writer.know({one.path: (one.mode, one.new) if one.new else None for one in changes})
 
     def edits(self) -> list[str]:
         """Return the paths that a person edited, as far as they were read."""

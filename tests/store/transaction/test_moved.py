@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from gitmem.store.sync.guard import Accept
+
+
+from gitmem.git.commit.fast_import import Writer
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
 from tests.cli.commands.project import ROOT
 
@@ -272,3 +275,17 @@ def test_undo_says_how_to_part_with_a_wrong_remote(people, tmp_path, run_in, bar
     one.run("sync")
     assert one.git("status", "--porcelain") == ""
     assert "another project" not in one.memory
+
+
+def test_facts_that_were_pulled_are_read_without_asking_git_for_each(people, monkeypatch):
+    one, other = people
+    for number in range(12):
+        one.run("facts", "add", f"The part {number} listens on port 90{number}.")
+    one.run("sync")
+    other.git("pull", "-q")
+    asked = []
+    ask = Writer._ask
+    monkeypatch.setattr(Writer, "_ask", lambda writer, path: asked.append(path) or ask(writer, path))
+    other.run("save", "Hello.")
+    assert "listens on port 9011" in other.memory
+    assert [path for path in asked if path.startswith("facts/")] == []
