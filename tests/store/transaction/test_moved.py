@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from gitmem.store.sync.guard import Accept
-
-
 from gitmem.git.commit.fast_import import Writer
+from gitmem.store.sync.guard import Accept
 from tests.cli.commands.conftest import first, remote, run_in, second  # noqa: F401
 from tests.cli.commands.project import ROOT
 
