@@ -139,6 +139,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "status": hit.status or None,
         "others": list(hit.others),
         "own": hit.own,
+        "views": list(hit.views),
     }
 
 
@@ -169,6 +170,8 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
         shown = _styled(plain(place), _PLACE, colour=colour)
         lines.append(f"{shown}  {_styled(plain(facts), _DIM, colour=colour)}".rstrip())
         lines.append(f"    {_highlighted(plain(hit.snippet), marks if colour else ())}")
+        if hit.views:
+            lines.append(_styled(f"    also: {plain(', '.join(hit.views))}", _DIM, colour=colour))
     return "\n".join(lines)
 
 

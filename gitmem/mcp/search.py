@@ -75,6 +75,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         **{name: value for name, value in known.items() if value},
         **({"weak": True} if hit.weak else {}),
         **({"status": hit.standing} if hit.standing else {}),
+        **({"views": list(hit.views)} if hit.views else {}),
         "snippet": hit.snippet,
     }
 

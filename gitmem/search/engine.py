@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gitmem.search.query.query import Query, Term
     from gitmem.search.scan.base import Scanner
     from gitmem.search.sources import Pool
+    from gitmem.search.units.units import Units
     from gitmem.search.vectors.near import Embedding
     from gitmem.store.store import Store
 
@@ -40,6 +41,7 @@ LIMIT = 10
 _WEIGHED = 30  # hits beyond the limit that are reordered by layer and age
 _COMPARED = 10  # hits beyond the limit of which copies are looked for
 _BARE_HEADING = 0.5  # factor for a heading without text below it
+_UNANSWERED = 0.5  # factor for a request without an answer
 _LINKS = 0.5  # factor for a concept or an episode: they link to exchanges, which say more
 
 
@@ -126,7 +128,8 @@ def _search(
     matches = list(islice(fitting, most))
     marks = known_marks(store)
     kept = matches if scope.ended or scope.history or scope.at else holding(matches, marks)
-    top = best(store, kept, query, scope, marks)
+    memories = kept if scope.around else without_views(kept)  # recall tells the lines that are new in a view
+    top = best(store, memories, query, scope, marks)
     top += _beside(top, kept, scope.beside)[: scope.limit] if scope.beside else []
     if scope.around:
         from gitmem.search.order.around import with_neighbours
@@ -139,7 +142,7 @@ def _search(
     ]
     complete = len(matches) != most and all(pool.complete for pool in pools)
     problem = similar.problem if similar else ""
-    return top, Answer(hits, problem, len(kept), complete, len(matches) - len(kept))
+    return top, Answer(hits, problem, len(memories), complete, len(matches) - len(kept))
 
 
 def _pools(store: Store, query: Query, filters: Filters, scope: _Scope) -> list[Pool]:
@@ -212,7 +215,7 @@ def _beside(top: Sequence[Ranked], ranked: Sequence[Ranked], folder: str) -> lis
 def weigh(store: Store, item: Ranked) -> Ranked:
     """Return a ranked unit with its score weighed by age and by the first layer that has a view of it."""
     config = store.config.search
-    layer = min((_layer(item), *(LAYERS.index(units.layer) for units, _ in item.also)))
+    layer = min((_layer(item), *(LAYERS.index(units.layer) for units, _ in item.also if not units.is_links)))
     share = config.layer_percent / 100 * (1 - layer / (len(LAYERS) - 1))
     date = facts_of(item.units, item.units.unit(item.index)).date if config.recency_percent else ""
     if date:
@@ -249,9 +252,19 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
         dropped = excluded(query, units)
         for index, score in score_file(units, of_file, says, corpus.average).items():
             if index not in dropped:
-                factor = _BARE_HEADING if units.kind(index) == HEADING else _LINKS if units.is_links else 1.0
-                ranked.append(Ranked(score.value * factor, units, index, of_file[index], says, score.part))
+                ranked.append(
+                    Ranked(score.value * _factor(units, index), units, index, of_file[index], says, score.part)
+                )
     return ranked
+
+
+def _factor(units: Units, index: int) -> float:
+    """Return the factor of the score of a unit that says less than its words."""
+    if units.kind(index) == HEADING:
+        return _BARE_HEADING
+    if units.is_links:
+        return _LINKS
+    return _UNANSWERED if units.is_unanswered(index) else 1.0
 
 
 def measure(pool: Pool, found: Sequence[Mapping[int, Found]], terms: int) -> Corpus:
@@ -296,6 +309,18 @@ def once(ranked: Sequence[Ranked]) -> list[Ranked]:
             also = (*other.also, (worse.units, worse.index))
             views[memory] = better._replace(score=other.score, also=also, near=max(item.near, other.near))
     return [views[item] if isinstance(item, str) else item for item in order]
+
+
+def without_views(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Return the hits without concepts and episodes that link to an exchange among them: the exchange names them."""
+    places = {item.units.memory(item.index): place for place, item in enumerate(ranked) if not item.units.is_links}
+    kept = dict(enumerate(ranked))
+    for place, item in enumerate(ranked):
+        of = min((places[one] for one in item.units.linked if one in places), default=None)
+        if of is not None:
+            del kept[place]
+            kept[of] = kept[of]._replace(also=(*kept[of].also, (item.units, item.index)))
+    return list(kept.values())
 
 
 def _reads_better(item: Ranked, other: Ranked) -> bool:

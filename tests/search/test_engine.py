@@ -68,6 +68,40 @@ def test_one_entry_in_several_files_is_one_hit(shelf):
     assert shelf.paths("pnpm") == ["memory.md"]
 
 
+def test_a_concept_and_an_episode_of_an_exchange_are_named_in_its_hit(shelf):
+    line = "- [2026-11-21 10:00:00] **Exchange**: use uv, not pnpm ^xrr0fya7zzz\n  Asked: Which one?\n"
+    shelf.put("memory.md", f"## Recent Context\n\n{line}")
+    shelf.put("sessions/2026/11/a.md", f"# Session\n\n{line}")
+    link = "- 2026-11-21 [use uv, not pnpm](../../../sessions/2026/11/a.md) xrr0fya7zzz\n"
+    for path in ("concepts/k0123456789-a.md", "episodes/2026/11/e0123456789.md"):
+        shelf.put(path, f"# Tools: pnpm\n\n## Exchanges\n\n{link}")
+
+    (hit,) = shelf.search("pnpm")
+
+    assert hit.entry == "xrr0fya7zzz"
+    places = (
+        "memory.md:3",
+        "sessions/2026/11/a.md:3",
+        "concepts/k0123456789-a.md:3",
+        "episodes/2026/11/e0123456789.md:3",
+    )
+    assert {f"{hit.path}:{hit.start}", *hit.views} == set(places)
+    assert shelf.paths("pnpm path:concepts") == ["concepts/k0123456789-a.md"]
+
+
+def test_a_request_that_nobody_answered_stands_behind_the_fact_that_answers(shelf):
+    asked = "which port does the staging database use"
+    requests = "".join(
+        f"- [10:00:0{n}] **Exchange** #5f0c2a7e: {asked}? ^xrr0fya7zz{n}\n\n  **Outcome:** interrupted\n"
+        for n in range(3)
+    )
+    shelf.put("daily/2026/11/2026-11-20.md", f"# 2026-11-20\n\n{requests}")
+    fact = "The staging database listens on port 5433"
+    shelf.put("facts/rule/r0123456789-a.md", f"---\nid: r0123456789\nkind: rule\n---\n{fact}.\n")
+
+    assert shelf.paths(f"{asked}?")[0] == "facts/rule/r0123456789-a.md"
+
+
 def test_a_file_edited_by_hand_is_found_at_once(shelf):
     shelf.put("knowledge/a.md", "# A\n\nbefore\n")
     assert shelf.paths("afterwards") == []
@@ -206,17 +240,6 @@ def test_a_fact_is_one_hit_and_its_header_and_line_in_memory_are_views_of_it(she
 
     shelf.put("memory.md", "- [2026-11-21 10:01:00] **Decision**: Invoices go through RabbitMQ. ^d4f7k2m9q0x\n")
     assert shelf.paths("RabbitMQ") == ["facts/decision/d4f7k2m9q0x-queue.md"]
-
-
-def test_an_exchange_stands_before_the_concept_that_links_to_it(shelf):
-    said = "Took RabbitMQ for invoices."
-    shelf.put("memory.md", f"- [2026-11-20 10:01:00] **Exchange** #1b4e51f0: {said} {'It is. ' * 60}^x4f7k2m9q0x\n")
-    shelf.put(
-        "concepts/k4f7k2m9q0x-invoices.md",
-        f"---\nid: k4f7k2m9q0x\n---\n# Invoices\n\n## Exchanges\n\n- 2026-11-20 [{said}](../a.md) x4f7k2m9q0x\n",
-    )
-
-    assert shelf.paths("RabbitMQ invoices") == ["memory.md", "concepts/k4f7k2m9q0x-invoices.md"]
 
 
 def test_keywords_in_the_header_of_a_summary_are_no_hit_but_help_to_find_what_it_says(shelf):

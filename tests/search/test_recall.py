@@ -16,7 +16,7 @@ def test_facts_come_first_then_exchanges_without_the_marks_of_a_log(shelf):
         "  **Answer:** Take railings of pure zinc.\n\n  **Error:** `make` no zinc\n",
     )
 
-    text = recall("zinc railings", shelf.search("zinc railings"), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings", around=True), 2_000).text
 
     assert "Railings are of zinc." in text.partition("Which zinc")[0]
     assert "Take railings of pure zinc." in text
@@ -63,13 +63,13 @@ def test_a_concept_tells_only_what_its_exchanges_did_not(shelf):
     concept = "---\nid: k4f7k2m9q0x\nkind: concept\n---\n## Exchanges\n\n" + link.format(n=1, text="Railings of zinc.")
     shelf.put("concepts/k4f7k2m9q0x-zinc.md", concept)
 
-    text = recall("zinc railings", shelf.search("zinc railings"), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings", around=True), 2_000).text
 
     assert text.count("zinc.") == 1
 
     shelf.put("concepts/k4f7k2m9q0x-zinc.md", concept + link.format(n=2, text="Zinc lasts."))
 
-    text = recall("zinc railings", shelf.search("zinc railings"), 2_000).text
+    text = recall("zinc railings", shelf.search("zinc railings", around=True), 2_000).text
 
     assert text.count("Railings of zinc.") == 1
     assert "- 2026-11-20 Zinc lasts. ^x4f7k2m9q02\n" in text

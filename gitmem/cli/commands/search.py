@@ -48,11 +48,12 @@ def run(args: argparse.Namespace, door: Door) -> int:
     with a dash, write -- before it.
 
     With --json: a list of {path, start_line, end_line, heading, layer, field, type, tags, date, session, author, entry,
-    score, snippet, tokens, commit, text, weak, status, others, own}; what is not known is null, and so is author if it
-    is you. commit is set for hits that only history holds. text is the memory, or of a long one the request and its
-    best part. A weak hit shares little with the query. status is that of a fact that does not hold, or is disputed,
-    or "before" where a newer hit is on the same subject; others are the ids of what holds, contradicts or is newer.
-    own is true for your own rules and preferences (gitmem --user save), which are found in every project.
+    score, snippet, tokens, commit, text, weak, status, others, own, views}; what is not known is null, and so is author
+    if it is you. commit is set for hits that only history holds. text is the memory, or of a long one the request and
+    its best part. A weak hit shares little with the query. status is that of a fact that does not hold, or is disputed,
+    or "before" where a newer hit is on the same subject; others are the ids of what holds, contradicts or is newer. own
+    is true for your own rules and preferences (gitmem --user save), which are found in every project. views are the
+    other places of the same memory.
 
     Examples:
       gitmem search which package manager

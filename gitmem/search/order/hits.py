@@ -44,7 +44,8 @@ class Hit(Value):
     shares little with the query; `worth` says how much (`gitmem.search.order.worth`). `status` is that of a fact
     that does not hold or is disputed, `BEFORE` or `BESIDE`; `others` are the ids of its successor, of what contradicts
     it, of what is newer, or of the hit beside it. `own` is true for one of the person's own store. `author` is the name
-    of another person who brought it, or "".
+    of another person who brought it, or "". `views` are the places
+    (PATH:LINE) of other views of the same memory that match.
     """
 
     path: str
@@ -70,6 +71,7 @@ class Hit(Value):
     own: bool = False
     worth: Worth = Worth()
     author: str = ""
+    views: tuple[str, ...] = ()
 
     @property
     def fact(self) -> bool:
@@ -159,7 +161,8 @@ def make_hit(item: Ranked) -> Hit:
     if facts.entry:
         body = body.replace(f" ^{facts.entry}", "", 1)
     lead = units.text[unit.start : parts.lead].strip() if first > parts.lead else ""
-    sessions = (facts_of(also, also.unit(index)).session for also, index in item.also)
+    others = [(also, also.unit(index)) for also, index in item.also]
+    sessions = (facts_of(also, other).session for also, other in others)
     return Hit(
         path=units.path,
         start=start,
@@ -179,5 +182,6 @@ def make_hit(item: Ranked) -> Hit:
         commit=units.commit,
         status=BEFORE if item.before else BESIDE if item.beside else "",
         others=tuple(filter(None, (item.before or item.beside,))),
+        views=tuple(dict.fromkeys(f"{one.path}:{one.lines(other)[0]}" for one, other in others if not one.commit)),
         passage=f"{lead}\n…\n{body.strip()}" if lead else units.text[unit.start : last].strip("\r\n").rstrip(),
     )

@@ -13,7 +13,7 @@ from bisect import bisect_right
 from functools import cache, cached_property
 from itertools import accumulate
 
-from gitmem.model.ids import LENGTH, TIME_LENGTH, is_id
+from gitmem.model.ids import ID_FORM, LENGTH, TIME_LENGTH, is_id
 from gitmem.search.files import TRANSCRIPTS, is_summary, layer_of
 from gitmem.search.query.query import fold
 from gitmem.search.units.cut import ENTRY, FIELD, HEADING, SECTION, cut, header_of, kind_of
@@ -32,8 +32,10 @@ _ID_SPACE = LENGTH + 3  # blank, `^`, the id and perhaps a carriage return
 # A document that is one memory: a fact, a concept, an episode or a bug pattern, with its id in its name.
 _NAMED = r"(?:facts|concepts|episodes|patterns)/(?:[^/]+/){0,2}(?P<id>[a-z][0-9a-hjkmnp-tv-z]{10})(?:-[^/]*)?\.md"
 LINKED = ("concepts/", "episodes/")  # folders of documents that link to exchanges
+_LINKED_ID = rf"(?m)\) ({ID_FORM})\r?$"
 _NO_SENTENCES = ("keywords:", "tags:", "aliases:")  # fields of a summary's header that say nothing by themselves
 _TURN = re.compile(r"- \[[^]\n]*\] \*\*(?:User Prompt|Exchange)\*\*")
+_REPLIED = re.compile(r"\n  (?:\*\*(?:Answer|Noted|Error|Files):|(?:Asked|Done|요청|한 일):)|\n- \[")
 # Characters of an entry around its text, about: `- [2026-11-21 14:03:22] **Note**: ` and the id.
 FRAME = 60
 _ASCII = bytes(range(128))
@@ -194,6 +196,11 @@ class Units:
             return identifier[:TIME_LENGTH]
         return identifier
 
+    def is_unanswered(self, index: int) -> bool:
+        """Return whether a unit is a request of which nothing is told but how it ended."""
+        start, end, kind = self._spans[index]
+        return kind == ENTRY and bool(_TURN.match(self.text, start)) and not _REPLIED.search(self.text, start, end)
+
     @cached_property
     def named(self) -> str:
         """The id of the fact or concept that the file is, or ""."""
@@ -204,6 +211,11 @@ class Units:
     def is_links(self) -> bool:
         """Whether the file is a concept or an episode, which link to exchanges."""
         return self.path.startswith(LINKED)
+
+    @cached_property
+    def linked(self) -> frozenset[str]:
+        """The ids of the exchanges that a concept or an episode links to."""
+        return frozenset(re.findall(_LINKED_ID, self.text)) if self.is_links else frozenset()
 
     def entry_id(self, index: int) -> str:
         """Return the id at the end of an entry's first line, or ""."""

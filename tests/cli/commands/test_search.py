@@ -17,7 +17,7 @@ KEYS = [
         "author",
         "entry",
     ),
-    *("score", "snippet", "tokens", "commit", "text", "weak", "status", "others", "own"),
+    *("score", "snippet", "tokens", "commit", "text", "weak", "status", "others", "own", "views"),
 ]
 
 
