@@ -186,6 +186,12 @@ class AuthorConfig(Value):
     also: tuple[str, ...] = ()
 
 
+class RemoteConfig(Value):
+    """Whose commits a sync accepts: anyone's who may push, or those that a key signed which the person trusts."""
+
+    trust: str = "any"
+
+
 class PromptsConfig(Value):
     """Instructions for models, in place of those in `templates/prompts`; empty: those."""
 
@@ -220,6 +226,7 @@ class Config(Value):
     recall: RecallConfig = RecallConfig()
     prompts: PromptsConfig = PromptsConfig()
     author: AuthorConfig = AuthorConfig()
+    remote: RemoteConfig = RemoteConfig()
     problems: tuple[str, ...] = ()
     untrusted: tuple[Untrusted, ...] = ()
     origins: tuple[Origin, ...] = ()
@@ -305,6 +312,7 @@ RULES = {
     "prompts.concept": Rule("instructions for one that names a concept"),
     "prompts.contradiction": Rule("instructions for one that compares two facts"),
     "author.also": Rule("other names and addresses under which you commit, as on other machines"),
+    "remote.trust": Rule("whose commits a sync accepts: anyone's, or signed ones", choices=("any", "signed")),
     "capture.answer_chars": Rule(
         "how much of an answer the day's log keeps", minimum=500, maximum=100_000, tracked=(1_000, 20_000)
     ),

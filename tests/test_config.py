@@ -45,6 +45,7 @@ DEFAULTS = {
     "summary.tokens_per_day": 1_000_000,
     "summary.cents_per_day": 100,
     "author.also": (),
+    "remote.trust": "any",
     "capture.answer_chars": 6_000,
     "cleanup.max_age_days": 180,
     "cleanup.min_usage_count": 2,

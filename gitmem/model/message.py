@@ -42,6 +42,7 @@ class Op(StrEnum):
     RETAIN = "retain"
     TRANSCRIPT = "transcript"
     MERGE = "merge"
+    SIGN = "sign"
     REPAIR = "repair"
     UPGRADE = "upgrade"
     MIGRATE = "migrate"

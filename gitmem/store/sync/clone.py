@@ -17,7 +17,7 @@ from gitmem.git.setup import check_out, make_root
 from gitmem.store.rewrite.apply import clean_incoming, sweep
 from gitmem.store.setup.init import Place, complete_store, make_store
 from gitmem.store.setup.remotes import DEFAULT, ONCE, add_remote, forget
-from gitmem.store.sync.guard import check_extent, check_incoming
+from gitmem.store.sync.guard import check_extent, check_incoming, check_signed
 from gitmem.store.sync.memory import fetch_memory, note_synced
 from gitmem.store.transaction.merge import merge_bases
 from gitmem.text.urls import mask_urls
@@ -54,6 +54,7 @@ def clone_store(
         connection = Connection(store.repository.layout, context.environ, own=store.own_repository, asks=asks)
         held = _fetched(remote, connection, options)
         check_extent(store, remote, held, {root})
+        check_signed(store, remote, held, {root})
         os.makedirs(store.private, mode=0o700, exist_ok=True)  # holds the state of purges
         theirs = clean_incoming(store, held, held)
         check_incoming(

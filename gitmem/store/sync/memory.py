@@ -12,20 +12,33 @@ from typing import TYPE_CHECKING
 
 from gitmem.errors import BusyError, GitmemError
 from gitmem.git.history.commits import Fork, commits, count_commits, fork
+from gitmem.git.identity import IdentityLookup
 from gitmem.git.refs import move_refs
 from gitmem.git.remote.connection import Connection, PushRacedError
 from gitmem.git.repository import MEMORY_BRANCH
+from gitmem.git.signatures import Signatures
+from gitmem.model.message import Message, Op, Trailer
 from gitmem.store.rewrite.apply import clean_incoming, follow, sweep
 from gitmem.store.rewrite.progress import read_state
 from gitmem.store.rewrite.purge_records import news, unfollowed
 from gitmem.store.setup.merge_driver import renew_driver
 from gitmem.store.setup.remotes import FETCHED, REFS
-from gitmem.store.sync.guard import Accept, check_extent, check_incoming, check_losses, check_project, check_rewritten
+from gitmem.store.sync.guard import (
+    SIGNED,
+    Accept,
+    check_extent,
+    check_incoming,
+    check_losses,
+    check_project,
+    check_rewritten,
+    check_signed,
+)
 from gitmem.store.sync.retry import Options, SyncStep, in_rounds
 from gitmem.store.transaction.fast_forward import fast_forward
 from gitmem.store.transaction.merge import merge_commits
 from gitmem.store.transaction.moved import follow_arrived
 from gitmem.store.transaction.transact import transact
+from gitmem.store.upkeep.pending import new_pending_ref
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -116,6 +129,7 @@ class _Sync:
         check_extent(self._store, self._remote, held, {local, seen})
         if seen is None and held is not None:
             check_project(self._store, self._remote, local, held, self._options.accept)
+        check_signed(self._store, self._remote, held, {local, seen})
         if self._follow_purges(held):
             return None
         theirs = None if held is None else clean_incoming(self._store, held, held)
@@ -131,6 +145,8 @@ class _Sync:
             target, review = self._merged(both)
             check_losses(self._store, self._remote, local, target, self._options.accept)
         try:
+            if target != held:
+                target = self._signed(target)
             refused = None if target == held else self._push(target, held, purged=held != theirs)
         except PushRacedError:
             return None
@@ -155,6 +171,24 @@ class _Sync:
                 error.message += " What was purged here can still be read there."
             return error
         return None
+
+    def _signed(self, target: str) -> str:
+        """Return the commit to push: if the person wants signed ones, a signed commit on top of one that is not."""
+        store = self._store
+        if store.config.remote.trust != SIGNED:
+            return target
+        signatures = Signatures(store.repository.layout, store.context.environ)
+        if signatures.is_signed(target):
+            return target
+        layout = store.repository.layout
+        author = IdentityLookup(layout.git_dir, layout.work_tree, store.context.environ).result()
+        date = f"@{int(store.context.clock().timestamp())} +0000"
+        message = Message("Sign the memory", ((Trailer.OP.value, Op.SIGN.value),)).render()
+        signed = signatures.sign(target, message, author, date)
+        held = new_pending_ref(store)
+        move_refs(self._git, {held: (None, signed)})
+        self._held[held] = (signed, None)
+        return signed
 
     def _fetch(self) -> tuple[str | None, str]:
         """Fetch while searching for edits by hand; return the remote's commit, and the branch with the edits."""

@@ -1,0 +1,90 @@
+"""Check signatures of commits, and sign one, with the keys and programs that the person configured for git.
+
+The configuration of the repository does not count: it could name a program (gitmem.git.process.unfiltered).
+
+Tested through `tests/store/sync/test_signed.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gitmem.errors import GitFailedError, GitmemError
+from gitmem.git.process.run import Git
+from gitmem.git.process.unfiltered import unfiltered_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from gitmem.git.identity import Identity
+    from gitmem.git.layout import Layout
+
+_GOOD = b"G"  # of git's `%G?`: a good signature of a key that the person trusts
+_SECONDS = 120.0  # a person may have to unlock a key
+_MOST = 200  # commits whose signatures are checked to name those without
+
+
+@dataclass(frozen=True, slots=True)
+class Unsigned:
+    """A commit that no good signature covers."""
+
+    oid: str
+    author: str
+    subject: str
+
+
+class Signatures:
+    """The signatures in a repository, as the person's git sees them."""
+
+    def __init__(self, layout: Layout, environ: Mapping[str, str]) -> None:
+        """Read no configuration yet."""
+        settings, variables = unfiltered_settings(layout.git_dir)
+        self._git = Git(
+            layout.git_dir, layout.work_tree, environ, user_config=True, settings=settings, variables=variables
+        )
+
+    def is_signed(self, commit: str) -> bool:
+        """Return whether a commit, and with it its history, has a good signature of a trusted key."""
+        output = self._git.run(
+            "log", "--max-count=1", "--format=%G?", "--end-of-options", commit, "--", timeout=_SECONDS
+        )
+        return output.strip() == _GOOD
+
+    def unsigned(self, commit: str, known: Iterable[str]) -> list[Unsigned]:
+        """Return the newest commits, of those that `known` do not reach, that no good signature covers."""
+        without = [f"^{oid}" for oid in known]
+        found = self._log("%H %G?", [commit, *without])
+        signed = [f"^{line.split()[0]}" for line in found if line.endswith(" G")]
+        lines = self._log("%H%x09%an%x09%s", [commit, *without, *signed])
+        return [Unsigned(*line.split("\t", 2)) for line in lines if line.count("\t") > 1]
+
+    def sign(self, commit: str, message: str, author: Identity, date: str) -> str:
+        """Return a new signed commit with a commit's tree, and this commit as its parent.
+
+        Raises:
+            GitmemError: git could not sign, as without a key.
+
+        """
+        who = {
+            f"GIT_{role}_{field}": value
+            for role in ("AUTHOR", "COMMITTER")
+            for field, value in (("NAME", author.name), ("EMAIL", author.email), ("DATE", date))
+        }
+        try:
+            tree = self._git.run("rev-parse", "--verify", "--end-of-options", f"{commit}^{{tree}}").decode().strip()
+            new = self._git.run(
+                "commit-tree", "--gpg-sign", "-p", commit, tree, stdin=message.encode(), env=who, timeout=_SECONDS
+            )
+        except GitFailedError as error:
+            raise GitmemError(
+                f"git could not sign a commit: {error.stderr.strip() or error.message}",
+                "'git config --global user.signingkey' names your key, gpg.format its kind.",
+            ) from error
+        return new.decode().strip()
+
+    def _log(self, form: str, revisions: Iterable[str]) -> list[str]:
+        names = "".join(f"{revision}\n" for revision in revisions)
+        options = (f"--max-count={_MOST}", f"--format={form}", "--stdin")
+        output = self._git.run("log", *options, stdin=names.encode(), timeout=_SECONDS)
+        return output.decode("utf-8", "replace").splitlines()
