@@ -91,6 +91,15 @@ class Message(Value):
     subject: str
     trailers: tuple[tuple[str, str], ...]
 
+    @property
+    def model(self) -> str:
+        """The model, or agent, that decided what the commit does; "" if a person or gitmem did."""
+        return next((value for key, value in self.trailers if key == Trailer.MODEL), "")
+
+    def by(self, model: str) -> Message:
+        """Return the message of a commit that a model decided; the same for ""."""
+        return self._replace(trailers=(*self.trailers, (Trailer.MODEL.value, model))) if model else self
+
     def render(self) -> str:
         """Return the text git stores."""
         values = [(key, one_line(value, VALUE_LENGTH)) for key, value in self.trailers]

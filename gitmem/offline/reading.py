@@ -14,7 +14,7 @@ from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, MemoryType
 from gitmem.model.entry.log import sections
 from gitmem.model.session.cues import patterns
 from gitmem.model.session.cues.cues import Cue, find_cues
-from gitmem.model.session.fields import split_fields
+from gitmem.model.session.fields import split_fields, without_labels
 from gitmem.model.tiers.choice import without_count
 from gitmem.model.tiers.rotation import KEPT_SECTIONS
 from gitmem.text.sentences import Kind, blocks, sentences_of, split
@@ -29,7 +29,7 @@ _NARRATION = (
     r"\b(?:let me|let's|i'll|i(?:'m| am) going to|i apologi[sz]e|ready (?:for|to|when)|here (?:is|are))\b"
     r"|as you can see|^(?:great|perfect|excellent|done)\b[!.]?\W*$|하겠습니다|할게요|죄송|말씀해"
 )
-MOST_CHARACTERS = 300_000  # read of an archive, half from either end; a usual one has a hundred thousand
+MOST_CHARACTERS = 1_000_000  # read of an archive, half from either end; a usual one has a hundred thousand
 _DAY = re.compile(r"(?<![0-9])([0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01]))(?![0-9])")
 # Labels of captured turns: the request, then lines with result, files and failures.
 _TURNS = ("Turn", "Exchange")
@@ -86,12 +86,14 @@ class Reading(Value):
 
     items: tuple[Item, ...]
     section_count: int
+    left_out: int = 0  # characters in the middle, of a text longer than `MOST_CHARACTERS`
 
 
 def read(text: str) -> Reading:
     """Parse an archive; never raises."""
     body = without_count(Document.parse(text.encode("utf-8", "replace")).body)
-    if len(body) > MOST_CHARACTERS:
+    left_out = max(len(body) - MOST_CHARACTERS, 0)
+    if left_out:
         half = MOST_CHARACTERS // 2
         body = f"{body[:half]}\n\n{body[-half:]}"
     parts = sections(body)
@@ -109,7 +111,7 @@ def read(text: str) -> Reading:
             position = max(position, found[index].end)
             index += 1
         items += _free(body[position:end], title)
-    return Reading(tuple(items), sum(part.level > 1 for part in parts) or len(parts))
+    return Reading(tuple(items), sum(part.level > 1 for part in parts) or len(parts), left_out)
 
 
 def day_of(text: str) -> str:
@@ -125,7 +127,8 @@ def _of_entry(entry: Entry, title: str) -> list[Item]:
     kept = title.casefold() in KEPT_SECTIONS
     if entry.label in _TURNS:
         session = entry.tags[0] if entry.tags else day
-        return [Item(Role.DONE, _on_one_line(entry.text), tuple(_of_turn(entry.text)), day, session, kept)]
+        whole = _on_one_line(without_labels(entry.text))
+        return [Item(Role.DONE, whole, tuple(_of_turn(entry.text)), day, session, kept)]
     role = _LABELS.get(entry.label) or _SECTIONS.get(title.casefold(), Role.OTHER)
     spoken = tuple((role, sentence) for sentence in split(entry.text))
     return [Item(role, _on_one_line(entry.text), spoken, day, day, kept)]

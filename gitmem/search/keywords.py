@@ -12,6 +12,7 @@ from collections import Counter
 
 from gitmem.model.ids import ID_FORM
 from gitmem.model.paths import ARCHIVE, FACTS, summary_path
+from gitmem.model.session.fields import without_labels
 from gitmem.search.files import list_paths, stat_file
 from gitmem.search.sources import load
 from gitmem.search.units.cut import FIELD, HEADING
@@ -29,11 +30,6 @@ if TYPE_CHECKING:
 LIMIT = 50
 MOST_FILES = 500  # read
 _DECLARED = "keywords"  # the field of a fact's header
-# What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
-_LABELS = re.compile(
-    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Noted|Error|Files):\*\*"
-    r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
-)
 _COMMON = 0.5  # of all units: a word in more of them is no keyword
 _FEW = 8  # units below which no word is too common
 _ID = rf"\^{ID_FORM}\b"
@@ -110,7 +106,7 @@ def _text(units: Units, index: int) -> str:
     """Return the text of a unit, without its frame and the labels of its lines."""
     unit = units.unit(index)
     head = first_line().match(units.text, unit.start, unit.end)
-    return re.sub(_LABELS, "", re.sub(_ID, "", units.text[head.end("tags") if head else unit.start : unit.end]))
+    return without_labels(re.sub(_ID, "", units.text[head.end("tags") if head else unit.start : unit.end]))
 
 
 def _keys(text: str) -> Iterator[tuple[str, str]]:

@@ -199,3 +199,19 @@ def test_a_digest_is_a_few_of_the_sentences_there_are():
     assert any("argon2id" in sentence for sentence in said)
     assert all(sentence.rstrip(".") in text for sentence in said)
     assert digest("", 3) == digest("# Only\n\n## headings\n", 3) == []
+
+
+def test_no_theme_is_named_by_a_word_of_gitmem_s():
+    done = [f"The step n{n}x needs w{n}a, v{n}b and u{n}c before it ends." for n in range(40)]
+    outcomes = ("**Outcome:** partial", "Outcome: success", "결과: 일부", "Outcome: failed")
+    turns = (entry(n, "Exchange", f"Go on\nDone: {said}\n{outcomes[n % 4]}") for n, said in enumerate(done))
+    found = summarise(ARCHIVE, memory(context="".join(turns)))
+    named = {word for theme in found.themes for word in theme.name.split(", ")}
+    assert named.isdisjoint({"partial", "success", "failed", "일부", "Outcome", "결과", "Done"})
+
+
+def test_what_was_not_read_of_a_long_archive_is_said(monkeypatch):
+    monkeypatch.setattr("gitmem.offline.reading.MOST_CHARACTERS", 1_000)
+    text = "\n".join(f"- 2026-01-02 The loader reads part {n} of the file." for n in range(60))
+    found = summarise(ARCHIVE, text)
+    assert f"The {len(text) - 1_000:,} characters in the middle of the archive were not read." in found.overall_summary

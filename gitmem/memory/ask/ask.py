@@ -23,6 +23,7 @@ from gitmem.machine.resources import read_resource
 from gitmem.memory.ask.ledger import Asking, DayLimits, Ledger, Spent, SpentError, day_of
 from gitmem.redact.redact import redact
 from gitmem.store.headers.cache import FOLDER
+from gitmem.store.upkeep.failures import Failure, FailureLog
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 
@@ -97,8 +98,23 @@ def ask(
 ) -> Asked[T]:
     """Ask the model of the settings, with retries; `read` raises ReplyError for an unusable reply.
 
-    `subject` is the path or name of what the question is about. Errors of providers and replies are not raised.
+    `subject` is the path or name of what the question is about. Errors of providers and replies are not raised, but
+    written to the log of failures.
     """
+    asked = _asked(store, question, subject, read, tries)
+    if asked.value is None:
+        failure = Failure(store.context.clock(), "model", f"{question.purpose}, {subject}: {asked.why}")
+        FailureLog(store.private).record(failure)
+    return asked
+
+
+def _asked(
+    store: Store,
+    question: Question,
+    subject: str,
+    read: Callable[[Mapping[str, object]], T],
+    tries: Patience | None,
+) -> Asked[T]:
     config = store.config.summary
     try:
         model = make_model(config, store.context.environ)

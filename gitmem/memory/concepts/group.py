@@ -117,8 +117,11 @@ def find_concept(store: Store, identifier: str) -> Concept:
     return matches[0]
 
 
-def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
-    """Merge the second concept into the first; all links are kept. Returns the commits."""
+def merge(store: Store, one: Concept, other: Concept, model: str = "") -> tuple[str, ...]:
+    """Merge the second concept into the first, as a person or this model decided; all links are kept.
+
+    Returns the commits.
+    """
     if one.id == other.id:
         return ()
 
@@ -135,7 +138,8 @@ def merge(store: Store, one: Concept, other: Concept) -> tuple[str, ...]:
         )
         more = [line for _, line in lines_of(Document.parse(other_data).body)]
         changes = {one.path: render_changed(data, merged, more), other.path: None}
-        transaction.commit(_about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]), changes)
+        message = _about(f"Merge concept {other.name} into {one.name}", [one.id, other.id]).by(model)
+        transaction.commit(message, changes)
 
     return transact(store, plan, purpose="concepts").commits
 
@@ -184,8 +188,7 @@ def rename(store: Store, concept: Concept, name: str, method: str) -> tuple[str,
         if data is None or there is None or there.name != concept.name:
             return  # removed, or renamed by a person meanwhile
         changed = Document.parse(render_changed(data, concept._replace(name=name), ())).set("method", method)
-        message = _about(f"Name a concept: {name}", [concept.id])
-        message = message._replace(trailers=(*message.trailers, (Trailer.MODEL.value, method)))
+        message = _about(f"Name a concept: {name}", [concept.id]).by(method)
         transaction.commit(message, {concept.path: changed.render()})
 
     return transact(store, plan, purpose="concepts").commits

@@ -53,8 +53,8 @@ class Answer:
     name: str
 
 
-def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:
-    """Have new concepts named or merged until it is `late`; returns a sentence for each failure.
+def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> None:
+    """Have new concepts named or merged until it is `late`.
 
     Raises:
         GitmemError: an answer could not be committed.
@@ -63,7 +63,6 @@ def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None
     settled = Settled(store, _FILE)
     unnamed = [concept for concept in known_concepts(store) if concept.id not in settled and not has_own_name(concept)]
     unnamed.sort(key=lambda concept: concept.updated, reverse=True)
-    failed = []
     for identifier in [concept.id for concept in unnamed[:AT_ONCE]]:
         known = {one.id: one for one in known_concepts(store)}  # read anew: the last answer may have merged some
         concept = known.pop(identifier, None)
@@ -77,14 +76,12 @@ def name_concepts(store: Store, late: Callable[[], bool], tries: Patience | None
         question = Question("concept", instructions, _material(store, concept, candidates), SCHEMA, most_tokens=400)
         asked = ask(store, question, subject, partial(_read, store, candidates), tries)
         if asked.value is None:
-            failed.append(f"{concept.name} stays as it is: {asked.why}")
             break  # the next question would probably fail too; the next run asks again
         if asked.value.part_of:
-            merge(store, asked.value.part_of, concept)
+            merge(store, asked.value.part_of, concept, asked.model)
         else:
             rename(store, concept, asked.value.name, asked.model)
         settled.add(identifier)
-    return failed
 
 
 def _candidates(concept: Concept, others: Iterable[Concept]) -> list[Concept]:

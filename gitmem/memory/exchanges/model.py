@@ -58,12 +58,11 @@ def request_rewording(store: Store, session: str, host: str, transcript: str) ->
         file.write(json.dumps({"session": session, "host": host, "transcript": transcript, "at": at}))
 
 
-def reword_requested(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:
-    """Have a model reword requested sessions until it is `late`; returns a sentence for each failure."""
+def reword_requested(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> None:
+    """Have a model reword requested sessions until it is `late`."""
     folder = os.path.join(store.private, _FOLDER)
-    failed: list[str] = []
     if not os.path.isdir(folder):
-        return failed
+        return
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         if late():
@@ -76,13 +75,9 @@ def reword_requested(store: Store, late: Callable[[], bool], tries: Patience | N
             session, old = "", True
         if session and not old and not is_worth_asking(store, f"session {session}"):
             continue
-        why = reword_session(store, session, host, transcript, tries) if session and not old else ""
-        if why:
-            failed.append(f"The exchanges of session {session} stay as they are: {why}")
-        else:
+        if not session or old or not reword_session(store, session, host, transcript, tries):
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    return failed
 
 
 def reword_session(store: Store, session: str, host: str, transcript: str, tries: Patience | None = None) -> str:
@@ -113,7 +108,7 @@ def reword_session(store: Store, session: str, host: str, transcript: str, tries
             provider=asked.provider,
             cost=asked.dollars,
         )
-        learn_told(store, session, host, told)
+        learn_told(store, session, host, told, asked.model)
     return ""
 
 

@@ -186,11 +186,11 @@ def _message(session: str, host: str, changed: Sequence[Made], method: str) -> M
     trailers = (
         (Trailer.OP.value, Op.EXCHANGES.value),
         *((Trailer.ENTRY.value, one.exchange.id) for one in changed),
-        (Trailer.MODEL.value, "" if method == OFFLINE else method),
         (Trailer.SESSION.value, session),
         (Trailer.HOST.value, host),
     )
-    return Message(f"Session {short_session(_name(session))}{by}: {summary}", trailers)
+    message = Message(f"Session {short_session(_name(session))}{by}: {summary}", trailers)
+    return message.by("" if method == OFFLINE else method)
 
 
 def _with_exchange(body: str, newline: str, one: Made, better: Exchange | None) -> tuple[str, bool]:

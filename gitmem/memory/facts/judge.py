@@ -56,15 +56,14 @@ class Verdict:
     reason: str
 
 
-def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> list[str]:
-    """Have pairs judged until it is `late`; returns a sentence for each failure.
+def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None) -> None:
+    """Have pairs judged until it is `late`.
 
     Raises:
         GitmemError: a verdict could not be committed.
 
     """
     settled = Settled(store, _FILE)
-    failed = []
     for old, new in list(pairs(store, settled))[:AT_ONCE]:
         subject = f"{old.id} {new.id}"
         if late() or not is_worth_asking(store, subject):
@@ -73,12 +72,9 @@ def judge(store: Store, late: Callable[[], bool], tries: Patience | None = None)
         instructions = instructions_for(store, "contradiction")
         question = Question("contradiction", instructions, text, SCHEMA, Size.LARGE, most_tokens=600)
         asked = ask(store, question, subject, _read, tries)
-        if asked.value is None:
-            failed.append(f"{old.id} and {new.id} wait for a person: {asked.why}")
-            continue
-        apply(store, old, new, asked.value)
-        settled.add(subject)
-    return failed
+        if asked.value is not None:
+            apply(store, old, new, asked.value, asked.model)
+            settled.add(subject)
 
 
 def pairs(store: Store, settled: Container[str]) -> Iterator[tuple[Fact, Fact]]:
@@ -107,8 +103,8 @@ def leave_to_people(store: Store, *pair: Fact) -> None:
     Settled(store, _FILE).add(f"{old.id} {new.id}")
 
 
-def apply(store: Store, old: Fact, new: Fact, verdict: Verdict) -> tuple[str, ...]:
-    """Carry out a verdict; returns the commits."""
+def apply(store: Store, old: Fact, new: Fact, verdict: Verdict, model: str = "") -> tuple[str, ...]:
+    """Carry out the verdict of a model; returns the commits."""
     now = store.context.clock()
 
     def plan(facts: dict[str, Fact]) -> dict[str, Fact]:
@@ -123,7 +119,7 @@ def apply(store: Store, old: Fact, new: Fact, verdict: Verdict) -> tuple[str, ..
         return changed
 
     words = {KEEP_NEW: "Supersede", KEEP_OLD: "Supersede", MERGE: "Merge facts", BOTH: "Both hold"}[verdict.verdict]
-    return change_facts(store, new, plan, f"{words}: {verdict.reason or new.description}", old)
+    return change_facts(store, new, plan, f"{words}: {verdict.reason or new.description}", old, model=model)
 
 
 def _read(given: Mapping[str, object]) -> Verdict:

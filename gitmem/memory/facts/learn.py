@@ -77,8 +77,8 @@ def learn(store: Store, session: str, host: str, turns: Sequence[Turn]) -> str |
     return outcome.commits[-1] if outcome.value else None
 
 
-def learn_told(store: Store, session: str, host: str, told: Sequence[Finding]) -> str | None:
-    """Save the facts that a model found in a session; returns the commit.
+def learn_told(store: Store, session: str, host: str, told: Sequence[Finding], model: str = "") -> str | None:
+    """Save facts that were found in a session, by this model if one is named; returns the commit.
 
     Raises:
         GitmemError: they could not be committed.
@@ -87,7 +87,7 @@ def learn_told(store: Store, session: str, host: str, told: Sequence[Finding]) -
     if not told:
         return None
     code = project_code(os.path.dirname(store.root), store.context.environ)
-    lesson = _Lesson(session, host, tuple(told), (), max(finding.at for finding in told))
+    lesson = _Lesson(session, host, tuple(told), (), max(finding.at for finding in told), model)
     outcome = transact(store, _Attempt(store, lesson, code).plan, purpose="learn")
     known_facts(store)  # so that the next session's start finds them in the cache
     return outcome.commits[-1] if outcome.value else None
@@ -101,6 +101,7 @@ class _Lesson(Value):
     findings: tuple[Finding, ...]
     turns: tuple[Turn, ...]
     when: datetime
+    model: str = ""  # that found them, "" for none
 
 
 class _Attempt:
@@ -135,7 +136,7 @@ class _Attempt:
             subject = f"Update {_count(len(self._changed))}"
         else:
             subject = f"Learn: {new[0]}" if len(new) == 1 else f"Learn {_count(len(new))}: {new[0]}"
-        return fact_message(subject, self._changed, self._lesson.session, self._lesson.host)
+        return fact_message(subject, self._changed, self._lesson.session, self._lesson.host).by(self._lesson.model)
 
     def _saved(self, transaction: Transaction) -> list[Finding]:
         """Return the decisions, issues and so on of `memory.md` that are no fact's source yet."""

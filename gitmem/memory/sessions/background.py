@@ -238,15 +238,12 @@ class _Steps:
         from gitmem.memory.summaries.archives import pending_archives
         from gitmem.memory.summaries.model import improve
 
-        for why in reword_requested(self._store, late):
-            self._note("summarize", why)
+        reword_requested(self._store, late)
         for archive in pending_archives(self._store):
-            if not late() and is_worth_asking(self._store, archive) and (why := improve(self._store, archive).why):
-                self._note("summarize", f"{archive} keeps its offline summary: {why}")
-        for why in name_concepts(self._store, late):
-            self._note("concept", why)
-        for why in judge(self._store, late):
-            self._note("contradiction", why)
+            if not late() and is_worth_asking(self._store, archive):
+                improve(self._store, archive)
+        name_concepts(self._store, late)
+        judge(self._store, late)
 
     def _note(self, what: str, message: str) -> None:
         FailureLog(self._store.private).record(Failure(self._store.context.clock(), what, message))

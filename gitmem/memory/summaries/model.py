@@ -5,13 +5,16 @@ The offline summary is made with the archive and stays if this fails.
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
+
 from gitmem.errors import NotFoundError, RefusedError
 from gitmem.llm.protocol import Question
 from gitmem.llm.replies import ReplyError, parse_reply
-from gitmem.memory.ask.ask import ask, instructions_for, without_secrets
+from gitmem.memory.ask.ask import MAX_CHARACTERS, Asked, ask, instructions_for, without_secrets
 from gitmem.memory.summaries.archives import method_of
 from gitmem.memory.summaries.offline import offline_summary, put_summary, summarize_archive
-from gitmem.model.entry.entry import clean_text
+from gitmem.model.entry.entry import clean_text, without_entries
 from gitmem.model.message import Message, Op, Trailer
 from gitmem.model.paths import raw_path, summary_path
 from gitmem.model.tiers.summary import OFFLINE, SCHEMA, Summary, from_answer, left_out
@@ -54,8 +57,7 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
 
     """
     text = _text_of(store, archive)
-    question = Question("summary", instructions_for(store, "summary"), text, SCHEMA)
-    asked = ask(store, question, archive, lambda given: read_answer(store, archive, text, given, ""), tries)
+    asked = _asked(store, archive, text, tries)
     if asked.value is not None:
         summary = asked.value._replace(method=asked.model, provider=asked.provider, cost=asked.dollars)
         return _put(store, summary, over=over)
@@ -67,6 +69,40 @@ def improve(store: Store, archive: str, tries: Patience | None = None, *, over: 
 
     commits = transact(store, plan, purpose="summarize").commits
     return Improved(archive, _method(store, archive), asked.why, commits[-1] if commits else None)
+
+
+def _asked(store: Store, archive: str, text: str, tries: Patience | None) -> Asked[Summary]:
+    """Ask a model for the summary of a text: of a long one for each part, then for one of their summaries."""
+    instructions = instructions_for(store, "summary")
+
+    def once(of: str, material: str) -> Asked[Summary]:
+        question = Question("summary", instructions, material, SCHEMA)
+        return ask(store, question, archive, lambda given: read_answer(store, archive, of, given, ""), tries)
+
+    parts = pieces(text, MAX_CHARACTERS)
+    if len(parts) == 1:
+        return once(text, text)
+    told = [f"The archive is long. These are summaries of its {len(parts)} parts, in order:"]
+    dollars: list[float | None] = []
+    for part in parts:
+        asked = once(part, part)
+        if asked.value is None:
+            return asked
+        told.append(json.dumps(asked.value.to_json(), ensure_ascii=False))
+        dollars.append(asked.dollars)
+    asked = once(text, "\n\n".join(told))
+    priced = [one for one in (*dollars, asked.dollars) if one is not None]
+    return replace(asked, dollars=sum(priced) if len(priced) > len(dollars) else None)
+
+
+def pieces(text: str, most: int) -> list[str]:
+    """Return a text in pieces of at most `most` characters, cut at the ends of lines where there are some."""
+    found = []
+    while len(text) > most:
+        end = text.rfind("\n", 0, most) + 1 or most
+        found.append(text[:end])
+        text = text[end:]
+    return [*found, text]
 
 
 def read_answer(store: Store, archive: str, text: str, given: Mapping[str, object], method: str) -> Summary:
@@ -121,7 +157,7 @@ def _keep_raw(transaction: Transaction, archive: str, raw: str, model: str) -> N
     """Add an unusable reply to the transaction, truncated and redacted."""
     if not raw.strip():
         return
-    data = (clean_text(redact(raw[:MAX_RAW]).text) + "\n").encode()
+    data = (without_entries(clean_text(redact(raw[:MAX_RAW]).text)) + "\n").encode()
     name = archive.rpartition("/")[2]
     trailers = (
         (Trailer.OP.value, Op.SUMMARIZE.value),

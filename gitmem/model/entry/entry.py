@@ -102,6 +102,11 @@ def find_entries(text: str, start: int = 0, end: int | None = None) -> list[Foun
     return found
 
 
+def without_entries(text: str) -> str:
+    """Return a text in which no line begins an entry: such lines are indented, so that a model can forge none."""
+    return re.sub(FIRST_LINE, r"  \g<0>", text)
+
+
 def find_by_digest(text: str, digest: str) -> FoundEntry | None:
     """Return the entry whose id ends with a digest, without parsing the others."""
     first_line = re.compile(FIRST_LINE)

@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 ANSWER, NOTED, ERROR, FILES, OUTCOME = "**Answer:**", "**Noted:**", "**Error:**", "**Files:**", "**Outcome:**"
 MENDED = " → "  # in an error, before its mend
+# What gitmem writes before the words of a person or an agent, line by line (docs/format.md, "Turns", "Sessions").
+_LABELS = (
+    r"(?m)^[ \t]*(?:(?:\*\*Outcome:\*\*|Outcome:|결과:) \w+$|\*\*(?:Answer|Noted|Error|Files):\*\*"
+    r"|(?:Asked|Done|Files|Files modified|Failed|Keywords|요청|한 일|파일|실패|키워드):)"
+)
 _MARK = r"(?m)^\*\*(Answer|Noted|Error|Files|Outcome):\*\*(?= |$)"  # compiled at first use
 
 
@@ -67,6 +72,11 @@ def split_fields(text: str) -> Fields:
         files=lists[0] if len(lists) == 1 else _each(name for names in lists for name in names),
         outcome=values.get(OUTCOME, ""),
     )
+
+
+def without_labels(text: str) -> str:
+    """Return the text of an exchange without gitmem's own words: labels of its parts, and its outcome."""
+    return re.sub(_LABELS, "", text)
 
 
 def join_fields(before: Fields, after: Fields) -> Fields:

@@ -35,7 +35,6 @@ _MAX_HEADER = 60_000
 MAX_OVERALL = 20_000  # characters of the body; fifteen sentences have some two thousand
 
 _STAMP = re.compile(r"memory_([0-9]{8})_([0-9]{6})(_[0-9]{2,4})?")
-_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 # Characters that a header must not hold: controls and lone surrogates.
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
@@ -215,7 +214,7 @@ SCHEMA = _schema(
 def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> Summary:
     """Return the summary in an answer by `SCHEMA`, for the same archive as `offline`.
 
-    Days and the number of sections, which can be counted, are those of `offline` where the answer has none.
+    Days and the number of sections are those of `offline`, which counted them.
 
     Raises:
         ValueError: it says hardly anything; the message is the end of a sentence that begins with "it".
@@ -227,11 +226,7 @@ def from_answer(given: Mapping[str, object], offline: Summary, method: str) -> S
     fewest = max(2, min(FEWEST_SENTENCES // 2, len(split(offline.overall_summary))))
     if len(split(summary.overall_summary)) < fewest:
         raise ValueError(f"has fewer than {fewest} sentences in overallSummary")
-    first, last = summary.date_range
-    known = _DAY.fullmatch(first) and _DAY.fullmatch(last) and first <= last
-    return summary._replace(
-        date_range=summary.date_range if known else offline.date_range, section_count=offline.section_count
-    )
+    return summary._replace(date_range=offline.date_range, section_count=offline.section_count)
 
 
 def left_out(given: Mapping[str, object]) -> list[str]:
@@ -322,7 +317,7 @@ def _line(text: str, limit: int) -> str:
 
 
 def _body(text: str) -> str:
-    """Return the overall text as a document's body: `LF` line ends, no blank lines around it."""
-    from gitmem.model.entry.entry import clean_text
+    """Return the overall text as a body: `LF` line ends, no blank lines around it, no line that begins an entry."""
+    from gitmem.model.entry.entry import clean_text, without_entries
 
-    return clean_text(text[:MAX_OVERALL])
+    return without_entries(clean_text(text[:MAX_OVERALL]))

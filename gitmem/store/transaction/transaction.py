@@ -11,7 +11,7 @@ from gitmem.errors import DoesNotFitError, RefusedError
 from gitmem.git.commit.fast_import import EXECUTABLE, REGULAR, NewCommit, Signature
 from gitmem.git.identity import GITMEM
 from gitmem.machine.beneath import MAX_FILE_BYTES
-from gitmem.model.message import Message, Op, Trailer
+from gitmem.model.message import VALUE_LENGTH, Message, Op, Trailer, one_line
 from gitmem.model.paths import FACTS, MEMORY, check_path, fold, is_git_folder
 from gitmem.values import Value
 
@@ -157,7 +157,8 @@ class Transaction:
         edit = self._clean(_edit_message(self._edits, self._machine)) if self._edits else None
         drafts = [Draft(edit, self._edits, self.now)] if edit else []
         for draft in drafts + self.drafts:
-            author = Signature(identity.name, identity.email, draft.when)
+            model = one_line(draft.message.model, VALUE_LENGTH)
+            author = Signature(model or identity.name, GITMEM.email if model else identity.email, draft.when)
             yield NewCommit(draft.message.render(), draft.changes, author, committer, self._modes)
 
     def files(self) -> dict[str, bytes | None]:

@@ -267,7 +267,7 @@ def test_a_hostile_answer_changes_no_other_exchange(asking, recorder, model_serv
 def test_what_is_too_old_is_not_asked_any_more(asking, recorder, model_server):
     request_rewording(asking.store, "s-rec", "claude-code", recorder.write())
     asking.clock.now += timedelta(days=3)
-    assert reword_requested(asking.store, lambda: False) == []
+    reword_requested(asking.store, lambda: False)
     assert model_server.asked == []
     assert list(Path(asking.store.private, "asking").iterdir()) == []
 
@@ -277,5 +277,5 @@ def test_damaged_notes_of_what_waits_are_removed(asking):
     folder.mkdir()
     for number, text in enumerate(("", "[]", "{", '{"session": "s"}', json.dumps({"session": "s", "at": 3}))):
         (folder / f"{number}.json").write_text(text)
-    assert reword_requested(asking.store, lambda: False) == []
+    reword_requested(asking.store, lambda: False)
     assert list(folder.iterdir()) == []

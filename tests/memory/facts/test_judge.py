@@ -19,6 +19,7 @@ from gitmem.model.fact.holds import in_force
 from gitmem.model.session.turns import Turn
 from gitmem.search.vectors.fill import fill
 from gitmem.store.headers.facts import known_facts
+from gitmem.store.health.quick import check_log
 from gitmem.store.store import Store
 from tests.own_settings import own_file, own_settings
 
@@ -57,20 +58,24 @@ def says(verdict: str, text: str = "", reason: str = "It was said later."):
         ("both", {"Use pnpm, not npm.", "Use uv, not pnpm."}),
     ],
 )
-def test_what_the_model_says_is_done_once(asking, model_server, verdict, left):
+def test_what_the_model_says_is_done_once_in_its_name(asking, model_server, bare_git, verdict, left):
     model_server.reply = says(verdict, "Use uv, neither pnpm nor npm." if verdict == "merge" else "")
-    assert judge(asking.store, lambda: False, ONCE) == []
+    judge(asking.store, lambda: False, ONCE)
     assert held(asking) == dict.fromkeys({*left, "My editor is vim."}, ())
     assert len(model_server.asked) == 1
     assert "fake-large" in str(model_server.asked[0])
-    assert judge(asking.store, lambda: False, ONCE) == []
+    form = "--format=%an <%ae> %(trailers:key=Gitmem-Model,valueonly)"
+    committed = bare_git(Path(asking.store.root), "log", "-1", form)
+    assert committed.strip() == "fake-mini <gitmem@localhost> fake-mini"
+    judge(asking.store, lambda: False, ONCE)
     assert len(model_server.asked) == 1
 
 
 def test_what_is_no_answer_leaves_the_pair_for_a_person(asking, model_server):
     model_server.reply = says("merge")
-    [why] = judge(asking.store, lambda: False, ONCE)
-    assert "merges two facts into nothing" in why
+    judge(asking.store, lambda: False, ONCE)
+    [finding] = check_log(asking.store)
+    assert "merges two facts into nothing" in finding.details[0]
     assert sum(bool(review) for review in held(asking).values()) == 2
 
 
@@ -89,7 +94,7 @@ def test_a_pair_that_shares_one_keyword_is_weighed(asking, model_server):
 
 def test_it_is_done_behind_the_hooks_and_not_when_late(asking, model_server):
     model_server.reply = says("keep_new")
-    assert judge(asking.store, lambda: True) == []
+    judge(asking.store, lambda: True)
     assert model_server.asked == []
     tend(asking.store, lambda: False)
     assert set(held(asking)) == {"Use uv, not pnpm.", "My editor is vim."}
@@ -128,12 +133,12 @@ def asked_of(model_server) -> list[str]:
 
 def test_what_is_near_by_vectors_is_weighed_and_nothing_is_sent_for_them(near, provider, model_server):
     model_server.reply = says("both")
-    assert judge(near.store, lambda: False, ONCE) == []
+    judge(near.store, lambda: False, ONCE)
     assert asked_of(model_server) == []  # there are no vectors yet
     filled(near)
     provider.asked.clear()
     model_server.reply = says("merge", "Always run ruff first.")
-    assert judge(near.store, lambda: False, ONCE) == []
+    judge(near.store, lambda: False, ONCE)
     [said] = asked_of(model_server)
     assert "Every call: ruff before." in said
     assert "Always run ruff first." in held(near)
