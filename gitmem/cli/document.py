@@ -103,10 +103,11 @@ def show_episode(store: Store, prefix: str, args: argparse.Namespace, door: Door
     """Print the episode whose id begins with a text, with what its task took."""
     from gitmem.memory.learned.read import counts
     from gitmem.model.learned.counts import Count
+    from gitmem.store.headers.facts import marked
     from gitmem.text.terminal import plain
 
     episode, path = find_episode(store, prefix)
-    body = (store.read(path) or b"").decode("utf-8", "replace")
+    body = marked(store, (store.read(path) or b"").decode("utf-8", "replace"))
     value = {**episode_value(episode, path, counts(store).get(episode.id, Count())), "text": body}
     door.answer(args, value, plain("\n\n".join(filter(None, (body.rstrip(), _took(episode), path)))))
 
@@ -141,6 +142,7 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door
     from gitmem.memory.learned.known import known_patterns
     from gitmem.memory.learned.read import episode_paths, read_episode
     from gitmem.model.learned.pattern import related
+    from gitmem.store.headers.facts import marked
     from gitmem.text.terminal import plain
 
     found = known_patterns(store)
@@ -155,7 +157,7 @@ def show_pattern(store: Store, prefix: str, args: argparse.Namespace, door: Door
     times = [one.mended_in for path in paths if (one := read_episode(store, path)) and one.mended_in]
     seconds = mean(times) if times else None
     value = {**pattern_value(pattern), "related": [one.id for one in others], "mended_in": seconds}
-    door.answer(args, value, plain("\n".join(_pattern_lines(pattern, others, seconds))))
+    door.answer(args, value, plain(marked(store, "\n".join(_pattern_lines(pattern, others, seconds)))))
 
 
 def episode_value(episode: Episode, path: str, count: Count) -> dict[str, object]:

@@ -34,18 +34,19 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
     from gitmem.memory.facts.edit import read_fact
     from gitmem.model.fact.holds import what_holds
     from gitmem.project.code import project_code
-    from gitmem.store.headers.facts import known_facts
+    from gitmem.store.headers.facts import known_facts, marked
     from gitmem.store.history.authors import People
     from gitmem.store.history.origin import find_entry
     from gitmem.text.terminal import plain
 
     fact = read_fact(store, known)
+    text = marked(store, fact.text, fact.id)
     facts = {other.id: other for other in known_facts(store)}
     statuses = what_holds(facts.values())
     known, status = as_it_stands(known, statuses), statuses[known.id]
     code = project_code(project_folder(store, args, door), store.context.environ)
     stale = code.changed_since([known]).get(known.id, ()) if code else ()
-    value = {**fact_value(known, stale), "text": fact.text, "origin": dict(fact.origin)}
+    value = {**fact_value(known, stale), "text": text, "origin": dict(fact.origin)}
     value |= {"supersedes": list(fact.supersedes), "keywords": list(fact.keywords)}
     try:
         found = find_entry(store, known.id)
@@ -71,7 +72,7 @@ def show_fact(store: Store, known: Fact, args: argparse.Namespace, door: Door) -
         ("supersedes", ", ".join(fact.supersedes)),
         ("file", known.path),
     )
-    lines = [fact.text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
+    lines = [text, "", *(f"{name + ':':<12}{value}" for name, value in about if value)]
     lines += ["", *place_lines(found)] if found else []
     door.answer(args, value, plain("\n".join(lines)))
 

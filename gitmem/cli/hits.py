@@ -131,10 +131,10 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "author": hit.author or None,
         "entry": hit.entry or None,
         "score": hit.score,
-        "snippet": hit.snippet,
+        "snippet": hit.shown(hit.snippet),
         "tokens": hit.tokens,
         "commit": hit.commit or None,
-        "text": hit.passage,
+        "text": hit.shown(hit.passage),
         "weak": hit.weak,
         "status": hit.status or None,
         "others": list(hit.others),
@@ -169,7 +169,7 @@ def hits_text(hits: Sequence[Hit], marks: tuple[str, ...], *, by_layer: bool, co
         )
         shown = _styled(plain(place), _PLACE, colour=colour)
         lines.append(f"{shown}  {_styled(plain(facts), _DIM, colour=colour)}".rstrip())
-        lines.append(f"    {_highlighted(plain(hit.snippet), marks if colour else ())}")
+        lines.append(f"    {_highlighted(plain(hit.shown(hit.snippet)), marks if colour else ())}")
         if hit.views:
             lines.append(_styled(f"    also: {plain(', '.join(hit.views))}", _DIM, colour=colour))
     return "\n".join(lines)

@@ -91,10 +91,7 @@ def get(
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", path):
         path = daily_path(path)
     first = start_line or (1 if end_line else None)
-    passage = read_passage(store, path, first, end_line or None, commit=commit)
-    if not at:
-        passage = passage._replace(text=marked(store, passage.text))
-    return _shown(passage, column, at, max_tokens)
+    return _shown(read_passage(store, path, first, end_line or None, commit=commit), column, at, max_tokens)
 
 
 def _shown(passage: Passage, column: int, at: str, max_tokens: int) -> str:

@@ -103,15 +103,16 @@ def _new_lines(text: str, pieces: Sequence[tuple[Hit, str]]) -> str:
 
 
 def _piece(hit: Hit, text: str) -> str:
-    return f"[{hit_head(hit)}]\n{cannot_close(text)}"
+    return f"[{hit_head(hit)}]\n{cannot_close(hit.shown(text))}"
 
 
 def _shortened(hit: Hit, tokens: int) -> str:
     """Return as much of a memory as fits, cut after a sentence, or ""."""
-    room = tokens - estimate_tokens(_piece(hit, "")) - 2
+    text = bare_text(hit.passage)
+    room = tokens - (estimate_tokens(_piece(hit, text)) - estimate_tokens(text)) - 2
     if room < _SHORTEST_CUT:
         return ""
-    text = bare_text(hit.passage).encode()[: room * BYTES_PER_TOKEN].decode("utf-8", "ignore")
+    text = text.encode()[: room * BYTES_PER_TOKEN].decode("utf-8", "ignore")
     ends = [end.end() for end in re.finditer(_SENTENCE_END, text)]
     return _piece(hit, f"{text[: ends[-1]].rstrip() if ends else text} …")
 

@@ -1,4 +1,4 @@
-"""Drop or mark hits with facts that no longer hold, and name the facts in their place.
+"""Drop facts that no longer hold from hits, or say how they and what tells them stand.
 
 Tested through `tests/search/test_standing.py`.
 """
@@ -21,8 +21,9 @@ def holding(hits: list[Ranked], marks: Marks) -> list[Ranked]:
 def marked(hit: Hit, marks: Marks) -> Hit:
     """Return a hit with its status unless it holds undisputed; a fact gets the session in which it was learned.
 
-    A fact is shown with its successor or rival, another memory with what took the place of the facts it tells.
+    `others` are the successor or rivals of a fact, of another memory what took the place of the facts it tells.
     """
+    hit = hit._replace(marks=marks)
     fact = marks.facts.get(hit.entry)
     if fact is None:
         return _told(hit, marks)

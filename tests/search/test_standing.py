@@ -31,9 +31,13 @@ def test_what_was_superseded_is_left_out_and_counted_and_told_with_its_successor
 
     everything = answer(shelf.store, "session cache", ended=True)
     told = {hit.entry: hit.standing for hit in everything.hits}
-    assert told == {"d000000000a": "", "d000000000b": "superseded, now ^d000000000a"}
+    assert told == {"d000000000a": "", "d000000000b": "superseded"}
     assert everything.left_out == 0
-    assert "superseded, now ^d000000000a]" in recall("session cache", everything.hits, 2_000).text
+    told = recall("session cache", everything.hits, 2_000).text
+    assert (
+        "Use Redis for the session cache. [superseded since 2026-11-01, now: Use Memcached for the session cache.]"
+        in told
+    )
 
 
 def test_what_is_all_that_matches_is_told_though_it_does_not_hold(shelf):
@@ -48,9 +52,9 @@ def test_what_is_disputed_is_found_with_what_contradicts_it(shelf):
     put(shelf, "d000000000a", "Indent with tabs.")
     put(shelf, "d000000000b", "Indent with spaces.", more="review: [d000000000a]\n")
 
-    assert {hit.standing for hit in shelf.search("indent")} == {
-        "disputed with ^d000000000a",
-        "disputed with ^d000000000b",
+    assert {(hit.standing, hit.shown(hit.snippet)) for hit in shelf.search("indent")} == {
+        ("disputed", "Indent with tabs. [in dispute with: Indent with spaces.]"),
+        ("disputed", "Indent with spaces. [in dispute with: Indent with tabs.]"),
     }
 
 
@@ -69,7 +73,12 @@ def test_what_a_fact_was_learned_from_says_that_it_does_not_hold(shelf):
 
     found = answer(shelf.store, "redis")
     assert {hit.path: hit.standing for hit in found.hits} == {
-        "memory.md": "tells what is superseded, now ^d000000000a",
-        "daily/2026/11/2026-11-02.md": "tells what is superseded, now ^d000000000a",
+        "memory.md": "tells what is superseded",
+        "daily/2026/11/2026-11-02.md": "tells what is superseded",
+    }
+    mark = "superseded since 2026-11-01, now: Use Memcached for sessions.]"
+    assert {hit.path: hit.shown(hit.snippet) for hit in found.hits} == {
+        "memory.md": f'Let us take Redis. ["Use Redis for sessions." is {mark}',
+        "daily/2026/11/2026-11-02.md": f"# Notes We use Redis for sessions. [{mark}",
     }
     assert found.left_out == 1

@@ -63,9 +63,10 @@ def run(args: argparse.Namespace, door: Door) -> int:
     concept = find_concept(store, args.concept)
     if args.action == "show":
         from gitmem.model.document.document import Document
+        from gitmem.store.headers.facts import marked
         from gitmem.text.terminal import plain
 
-        body = Document.parse(store.read(concept.path) or b"").body
+        body = marked(store, Document.parse(store.read(concept.path) or b"").body)
         if args.json:
             print(json.dumps({**_value(concept), "text": body}, ensure_ascii=False, indent=2), file=door.out)
         else:

@@ -41,6 +41,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
       gitmem log --session 1b4e51f0
 
     """
+    from gitmem.store.headers.facts import marked
     from gitmem.store.history.authors import People
     from gitmem.store.history.sessions import find_session, sessions
 
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     if args.session is not None:
         found = find_session(store, args.session)
         data = store.read(found.file) if found.file else None
-        text = "" if data is None else data.decode("utf-8", "replace")
+        text = "" if data is None else marked(store, data.decode("utf-8", "replace"))
         body = text or f"It has no file; its commits: gitmem log --session {found.id[:_SHORT]}"
         door.answer(args, {**_value(found), "text": text}, plain(f"{_heading(found)}\n\n{body}".rstrip("\n")))
         return ExitCode.OK

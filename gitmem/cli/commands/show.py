@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace, door: Door) -> int:
     elif (file := _document(store, args, door, name)) is not None:
         path, data = file
         text = data.decode("utf-8", "surrogateescape")
-        now = text if ":" in args.what else marked(store, text)
+        now = text if ":" in args.what else marked(store, text, path)
         value = {"path": path, "text": now.encode("utf-8", "surrogateescape").decode("utf-8", "replace")}
         print_document(args, door, value, now.encode("utf-8", "surrogateescape"))
     elif name != args.what:
@@ -183,6 +184,8 @@ def _show_entry(args: argparse.Namespace, door: Door, store: Store, identifier: 
     from gitmem.store.history.origin import find_entry
 
     found = find_entry(store, identifier)
+    words = marked(store, found.entry.text, identifier)
+    found = replace(found, entry=found.entry._replace(text=words), text=marked(store, found.text))
     door.answer(args, output.entry_value(found), output.entry_text(found))
 
 

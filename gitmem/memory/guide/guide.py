@@ -34,6 +34,7 @@ from gitmem.search.engine import Answer, answer
 from gitmem.search.own import with_own
 from gitmem.search.query.query import fold, parse_query
 from gitmem.search.units.bare import bare_text, fields_in
+from gitmem.store.headers.facts import marked
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -87,7 +88,7 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
         past = [line for line in past if line.part is Part.APPROACH]
     # Questions for a way or a convention want general knowledge before single cases.
     learned = [*person, *project, *past] if kind in {_CONVENTION, _HOW_TO} else [*past, *person, *project]
-    lines = _kept([*_of_work(work, task, error), *(_of_error(store, error, session) if error else ()), *learned])
+    lines = _kept(store, [*_of_work(work, task, error), *(_of_error(store, error, session) if error else ()), *learned])
     breaks = any(line.text.partition(" (")[0].endswith(_HARD) for line in lines)
     complexity = "high" if breaks else complexity_of([one.episode for one in episodes]) or _complexity(hits)
     ids = tuple(dict.fromkeys(source for line in lines for source in line.sources))
@@ -96,14 +97,14 @@ def guide(store: Store, task: str, *, error: str = "", session: str = "") -> Gui
     return Guidance(kind, lines, complexity, round(max((line.confidence for line in lines), default=0.0), 2))
 
 
-def _kept(lines: Iterable[Line]) -> tuple[Line, ...]:
-    """Return the first lines of each part, without repetitions."""
+def _kept(store: Store, lines: Iterable[Line]) -> tuple[Line, ...]:
+    """Return the first lines of each part, without repetitions, with marks on what does not hold."""
     kept: list[Line] = []
     for line in lines:
         same = [one.text for one in kept if one.part is line.part]
         if len(same) < _LINES and not is_repeated(line.text, same):
             kept.append(line)
-    return tuple(kept)
+    return tuple(one._replace(text=marked(store, one.text, one.sources[0])) for one in kept)
 
 
 def _fitting(store: Store, task: str) -> list[Hit]:

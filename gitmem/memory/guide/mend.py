@@ -8,6 +8,7 @@ from gitmem.memory.learned.known import match
 from gitmem.memory.learned.read import counts
 from gitmem.model.learned.counts import USELESS, usefulness_of
 from gitmem.model.learned.error import read_errors
+from gitmem.store.headers.facts import marked
 from gitmem.text.fence import FENCE, cannot_close
 from gitmem.text.quantities import seen_times
 
@@ -48,7 +49,7 @@ def _mends(store: Store, session: str, output: str, command: str) -> Iterator[tu
 
         for logged in logged_errors(store, read_errors(output), session):
             if logged.mend:
-                yield logged_line(logged), logged.seen
+                yield marked(store, logged_line(logged)), logged.seen
         return
     yield from mends_of(store, matched)
 
@@ -61,7 +62,7 @@ def mends_of(store: Store, matched: Iterable[Matched]) -> Iterator[tuple[str, tu
         if one.solution and usefulness_of(useful, (one.pattern.id, *one.pattern.episodes)) >= USELESS:
             best.setdefault(one.error, one)
     for one in best.values():
-        yield mend_line(one), (one.pattern.id, *one.pattern.episodes[-1:])
+        yield marked(store, mend_line(one)), (one.pattern.id, *one.pattern.episodes[-1:])
 
 
 def mend_line(found: Matched) -> str:

@@ -223,10 +223,11 @@ def _pieces(
     left = tokens - estimate_tokens(_LEAD + _CLOSE) - 2
     for hit, share in zip(hits[:_MEMORIES], _SHARES, strict=False):
         head = f"[{hit_head(hit)}]"
-        room = int(left * share) - estimate_tokens(head) - 2
+        text = bare_text(hit.text)
+        marks = estimate_tokens(hit.shown(text)) - estimate_tokens(text)
+        room = int(left * share) - estimate_tokens(head) - marks - 2
         if room < _LEAST_ROOM:
             return
-        text = bare_text(hit.text)
         if estimate_tokens(text) > room:
             from gitmem.memory.guide.excerpt import excerpt
 
@@ -234,6 +235,6 @@ def _pieces(
         if hit.entry in told:
             text = without_told(text, told[hit.entry], needles)
         if text:
-            piece = f"{head}\n{cannot_close(text)}"
+            piece = f"{head}\n{cannot_close(hit.shown(text))}"
             left -= estimate_tokens(piece) + 1
             yield hit, piece

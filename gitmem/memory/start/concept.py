@@ -10,6 +10,7 @@ import re
 from gitmem.memory.concepts.index import concept_headers, concept_of
 from gitmem.model.concept import lines_of
 from gitmem.model.document.document import Document
+from gitmem.model.fact.views.marks import with_marks
 from gitmem.model.session.briefing import Part
 from gitmem.store.headers.cache import Bounds, never
 
@@ -47,12 +48,8 @@ def current_concept(store: Store, memory: str, marks: Marks, late: Late = never)
         return []
     body = Document.parse(store.glance(concept.path, _MAX_BYTES) or b"").body
     others = [(identifier, line) for identifier, line in lines_of(body) if identifier not in in_memory]
-    lines = [_marked(_LINK.sub(r"\1", line), marks.told_by(identifier, line)) for identifier, line in others]
+    lines = [with_marks(_LINK.sub(r"\1", line), marks, identifier) for identifier, line in others]
     return [Part(f"Done before about {concept.name}", tuple(lines[-_MAX_EXCHANGES:]), share=share, keep_last=True)]
-
-
-def _marked(line: str, mark: str) -> str:
-    return f"{line} [{mark}]" if mark else line
 
 
 def _newest(headers: Sequence[Header]) -> Header | None:

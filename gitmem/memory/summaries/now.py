@@ -6,7 +6,7 @@ Tested through `tests/memory/summaries/test_offline.py`.
 from __future__ import annotations
 
 from gitmem.model.fact.fact import FactKind
-from gitmem.model.fact.views.marks import SHORTEST, normalized, with_marked_words
+from gitmem.model.fact.views.marks import SHORTEST, normalized, with_marks
 from gitmem.model.tiers.summary import RESOLVED
 from gitmem.store.headers.facts import known_marks
 
@@ -23,10 +23,10 @@ def as_of_now(summary: Summary, store: Store) -> Summary:
     """Return a summary with marks on ended decisions, and on issues that were resolved since."""
     marks = known_marks(store)
     return summary._replace(
-        themes=tuple(one._replace(summary=with_marked_words(one.summary, marks)) for one in summary.themes),
+        themes=tuple(one._replace(summary=with_marks(one.summary, marks)) for one in summary.themes),
         key_decisions=tuple(_decision(one, marks) for one in summary.key_decisions),
         issues=tuple(_issue(one, marks) for one in summary.issues),
-        overall_summary=with_marked_words(summary.overall_summary, marks),
+        overall_summary=with_marks(summary.overall_summary, marks),
     )
 
 
@@ -43,8 +43,8 @@ def _ended(text: str, kinds: tuple[FactKind, ...], marks: Marks) -> str:
 
 def _decision(item: KeyDecision, marks: Marks) -> KeyDecision:
     words = marks.mark(_ended(item.decision, _DECIDED, marks))
-    decision = f"{item.decision} [{words}]" if words else with_marked_words(item.decision, marks)
-    return item._replace(decision=decision, reason=with_marked_words(item.reason, marks))
+    decision = f"{item.decision} [{words}]" if words else with_marks(item.decision, marks)
+    return item._replace(decision=decision, reason=with_marks(item.reason, marks))
 
 
 def _issue(item: Issue, marks: Marks) -> Issue:

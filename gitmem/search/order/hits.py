@@ -18,12 +18,13 @@ from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
+    from gitmem.model.fact.views.marks import Marks
     from gitmem.search.order.rank import Ranked
     from gitmem.search.units.units import Unit, Units
 
 BEFORE = "before"  # the status of a memory that tells what was before a newer one
 BESIDE = "beside"  # the status of an exchange that is told because the one before or after it is a hit
-_LINKED = {BESIDE: "", "disputed": " with"}  # between a status and the handles that go with it
+_LINKED = {BESIDE: "", BEFORE: ", now"}  # statuses that go with handles: the lines of others say more
 FACT_LETTERS = "dfrscpi"  # docs/format.md, "Facts"
 _SESSION_TAG = r"[0-9a-f]{8}"
 _DAY = r"(?<![0-9])[0-9]{4}-[0-9]{2}-[0-9]{2}(?![0-9])"
@@ -44,8 +45,8 @@ class Hit(Value):
     shares little with the query; `worth` says how much (`gitmem.search.order.worth`). `status` is that of a fact
     that does not hold or is disputed, `BEFORE` or `BESIDE`; `others` are the ids of its successor, of what contradicts
     it, of what is newer, or of the hit beside it. `own` is true for one of the person's own store. `author` is the name
-    of another person who brought it, or "". `views` are the places
-    (PATH:LINE) of other views of the same memory that match.
+    of another person who brought it, or "". `views` are the places (PATH:LINE) of other views of the same memory that
+    match. Texts are as the files have them; `shown` adds what `marks` know.
     """
 
     path: str
@@ -72,6 +73,7 @@ class Hit(Value):
     worth: Worth = Worth()
     author: str = ""
     views: tuple[str, ...] = ()
+    marks: Marks | None = None
 
     @property
     def fact(self) -> bool:
@@ -84,7 +86,13 @@ class Hit(Value):
         links = " and ".join(f"^{other}" for other in self.others)
         if self.own:
             return f"your own; in this project {links} goes before it" if links else "your own, in every project"
-        return f"{self.status}{_LINKED.get(self.status, ', now')} {links}" if links else self.status
+        return f"{self.status}{_LINKED[self.status]} {links}" if links and self.status in _LINKED else self.status
+
+    def shown(self, text: str) -> str:
+        """Return a part of the hit's text as it is shown: with marks on what does not hold as it says."""
+        from gitmem.model.fact.views.marks import with_marks
+
+        return with_marks(text, self.marks, self.entry) if self.marks else text
 
 
 def is_fact(identifier: str) -> bool:

@@ -12,6 +12,7 @@ from gitmem.errors import NotFoundError, RefusedError
 from gitmem.model.paths import is_git_folder
 from gitmem.search.files import is_searched
 from gitmem.search.units.units import Units
+from gitmem.store.headers.facts import marked
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
 
@@ -40,7 +41,8 @@ def read_passage(
 ) -> Passage:
     """Return lines of a file: `first` to `last`, or the entry or section around `first`, or the whole file.
 
-    `commit` is the id of a commit to read instead of the working tree.
+    They have marks on what does not hold (`gitmem.store.headers.facts.marked`). `commit` is the id of a commit to read
+    instead of the working tree, without marks.
 
     Raises:
         NotFoundError: there is no such file or line.
@@ -67,7 +69,8 @@ def read_passage(
     elif first is not None:
         start, end = _around(units, lines, first)
     text = "\n".join(line.rstrip("\r") for line in lines[start - 1 : end])
-    return Passage(path, start, end, text, estimate_tokens(text), commit or "")
+    shown = text if commit else marked(store, text, path)
+    return Passage(path, start, end, shown, estimate_tokens(shown), commit or "")
 
 
 def _read(store: Store, path: str, commit: str | None) -> bytes | None:

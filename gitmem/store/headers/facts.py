@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from gitmem.machine.moment import datetime
 from gitmem.model.fact.fact import FOLDER, Fact, FactKind, FactStatus
+from gitmem.model.ids import is_id
 from gitmem.store.headers.cache import Header, read_headers
 from gitmem.store.headers.edits import as_edited
 
@@ -48,11 +49,15 @@ def standing_of(facts: Sequence[Fact]) -> Mapping[str, Status]:
     return _marks(facts).statuses
 
 
-def marked(store: Store, text: str) -> str:
-    """Return a text of the store with a mark on each fact it tells that does not hold, or is in dispute."""
+def marked(store: Store, text: str, name: str = "") -> str:
+    """Return a text of the store with a mark on each fact it tells that does not hold, or is in dispute.
+
+    `name` is the path of its document, or the id of a memory (`gitmem.model.fact.views.marks.with_marks`).
+    """
     from gitmem.model.fact.views.marks import with_marks
 
-    return with_marks(text, known_marks(store))
+    stem = name.rpartition("/")[2].partition("-")[0]
+    return with_marks(text, known_marks(store), stem if is_id(stem) else "")
 
 
 def _marks(facts: Sequence[Fact]) -> Marks:

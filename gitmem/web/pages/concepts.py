@@ -12,6 +12,7 @@ from gitmem.memory.concepts.group import find_concept
 from gitmem.memory.concepts.index import known_concepts
 from gitmem.model.concept import SECTION, affinity
 from gitmem.model.document.document import Document
+from gitmem.store.headers.facts import marked
 from gitmem.web.chart import circle, over_time
 from gitmem.web.pages.view import LENGTH, View
 
@@ -44,7 +45,7 @@ def show_concept(view: View, identifier: str) -> dict[str, Any]:
     concept = find_concept(view.store, identifier)
     others = [(affinity(concept, one), one) for one in known_concepts(view.store) if one.id != concept.id]
     near = sorted(((score, one) for score, one in others if score >= _LEAST), key=lambda pair: (-pair[0], pair[1].id))
-    body = Document.parse(view.store.read(concept.path) or b"").body
+    body = marked(view.store, Document.parse(view.store.read(concept.path) or b"").body)
     days = Counter(day for line in _LINE.finditer(body) if (day := _day(line["day"])))
     places = circle([one.name for _, one in near[:_NEIGHBOURS]], WIDTH, HEIGHT)
     return {

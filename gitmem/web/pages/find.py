@@ -77,6 +77,6 @@ def _hit(hit: Hit) -> dict[str, Any]:
         "others": list(hit.others),
         "weak": hit.weak,
         "commit": hit.commit or None,
-        "snippet": hit.snippet,
-        "text": without_ids(hit.passage or hit.text)[:_TEXT],
+        "snippet": hit.shown(hit.snippet),
+        "text": hit.shown(without_ids(hit.passage or hit.text)[:_TEXT]),
     }

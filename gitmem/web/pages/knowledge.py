@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.memory.learned.known import known_patterns
 from gitmem.memory.learned.read import known_knowledge
 from gitmem.model.fact.fact import FactKind
+from gitmem.store.headers.facts import marked
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import moment
 
@@ -41,13 +42,13 @@ def show_knowledge(view: View) -> dict[str, Any]:
     patterns = known_patterns(view.store)
     return {
         "documents": documents,
-        "bugs": [_bug(one) for one in patterns[:_MAX_ERRORS]],
+        "bugs": [_bug(one, view) for one in patterns[:_MAX_ERRORS]],
         "errors": len(patterns),
         "groups": groups,
     }
 
 
-def _bug(pattern: BugPattern) -> dict[str, Any]:
+def _bug(pattern: BugPattern, view: View) -> dict[str, Any]:
     solutions = sorted(pattern.solutions, key=lambda one: one.confidence, reverse=True)
     return {
         "id": pattern.id,
@@ -57,7 +58,11 @@ def _bug(pattern: BugPattern) -> dict[str, Any]:
         "files": list(pattern.files),
         "commands": list(pattern.commands),
         "solutions": [
-            {"text": one.text, "worked": len(one.worked), "tried": len(one.worked) + len(one.failed)}
+            {
+                "text": marked(view.store, one.text),
+                "worked": len(one.worked),
+                "tried": len(one.worked) + len(one.failed),
+            }
             for one in solutions
         ],
     }

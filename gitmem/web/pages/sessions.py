@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from gitmem.memory.guide.given import GET, GUIDE, RECALL, SEARCH, read_notes
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.session.exchange import parse
+from gitmem.store.headers.facts import marked
 from gitmem.store.history.sessions import find_session, sessions
 from gitmem.web.pages.facts import fact_value
 from gitmem.web.pages.view import LENGTH, View, commit_value, moment
@@ -37,7 +38,7 @@ def show_session(view: View, identifier: str) -> dict[str, Any]:
     store = view.store
     found = next((one for one in _known(view) if one.id == identifier), None) or find_session(store, identifier)
     text = (store.read(found.file) or b"").decode("utf-8", "replace") if found.file else ""
-    entries = list(find_entries(text))
+    entries = list(find_entries(marked(store, text)))
     first = next((place + 1 for place, one in enumerate(entries) if one.entry.id == view.word("after")), 0)
     last = len(entries) if view.word(WHOLE) else first + _EXCHANGES
     exchanges: list[dict[str, Any]] = []

@@ -145,13 +145,14 @@ def test_a_day_and_a_summary_say_what_no_longer_holds(gitmem, tmp_path):
     gitmem("facts", "supersede", redis, other)
     gitmem("facts", "retire", flicker["id"])
     day = json.loads(gitmem("show", "today", "--json")[1])["text"]
-    assert f"We cache sessions in Memcached instead ({other})] ^{redis}" in day
+    mark = "now: We cache sessions in Memcached instead]"
+    assert f"{mark} ^{redis}" in day
     assert "[resolved since 20" in day
     archive = min((tmp_path / ".gitmem/archive").iterdir()).name
-    assert f"({other})] ^{redis}" in gitmem("show", f"archive/{archive}", "--json")[1]
-    assert f"({other})]" not in gitmem("show", f"HEAD:archive/{archive}", "--json")[1]
+    assert f"{mark} ^{redis}" in gitmem("show", f"archive/{archive}", "--json")[1]
+    assert mark not in gitmem("show", f"HEAD:archive/{archive}", "--json")[1]
     summary = json.loads(gitmem("summary", "show", archive, "--json")[1])
-    assert f"({other})]" in next(one["decision"] for one in summary["keyDecisions"] if "Redis" in one["decision"])
+    assert mark in next(one["decision"] for one in summary["keyDecisions"] if "Redis" in one["decision"])
     assert [one["status"] for one in summary["issues"] if "flickers" in one["issue"]] == ["resolved"]
 
 

@@ -8,6 +8,7 @@ from gitmem.memory.guide.advice.project import names_project, of_project
 from gitmem.memory.learned.similar import ranked_episodes
 from gitmem.model.learned.task import classify
 from gitmem.search.query.query import parse_query
+from gitmem.store.headers.facts import marked
 from gitmem.text.fence import cannot_close
 from gitmem.text.tokens import estimate_tokens
 from gitmem.values import Value
@@ -50,7 +51,7 @@ def advise(store: Store, task: str, hits: Sequence[Hit], session: str, known: Co
     if names_project(task, kind):
         lines += [line for line in of_project(store, task, kind) if line.sources[0] not in known]
     lines.sort(key=lambda line: list(_TITLES).index(line.part))
-    return _short(lines)
+    return _short(store, lines)
 
 
 def without_repeats(advice: Sequence[Advice], told: Sequence[str]) -> list[Advice]:
@@ -58,13 +59,14 @@ def without_repeats(advice: Sequence[Advice], told: Sequence[str]) -> list[Advic
     return [one for one in advice if not is_repeated(one.text, told)]
 
 
-def _short(lines: Sequence[Line]) -> list[Advice]:
+def _short(store: Store, lines: Sequence[Line]) -> list[Advice]:
     """Return the first lines that fit, each once."""
     kept: list[Advice] = []
     left = TOKENS
     for line in lines:
         names = " ".join(source if "/" in source else f"^{source}" for source in line.sources)
-        text = cannot_close(f"{_TITLES[line.part]}: {line.text} ({names})")
+        told = marked(store, line.text, line.sources[0])
+        text = cannot_close(f"{_TITLES[line.part]}: {told} ({names})")
         size = estimate_tokens(text) + 1
         if size <= left and len(kept) < _LINES and not is_repeated(text, [one.text for one in kept]):
             kept.append(Advice(text, line.sources))

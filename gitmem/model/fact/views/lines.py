@@ -13,8 +13,8 @@ from gitmem.model.entry.kinds import CORE_DECISIONS, KNOWN_ISSUES, RECENT_CONTEX
 from gitmem.model.entry.log import replace_entry, restore_entries
 from gitmem.model.fact import acts
 from gitmem.model.fact.fact import FactKind
-from gitmem.model.fact.views.marks import marks_of
-from gitmem.model.ids import ID_FORM, is_fact_id
+from gitmem.model.fact.views.marks import STATE_MARK, marks_of
+from gitmem.model.ids import is_fact_id
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -34,7 +34,6 @@ SECTIONS = {  # of `memory.md`, by kind; a pattern has a line where somebody sav
     FactKind.ISSUE: KNOWN_ISSUES,
     FactKind.PATTERN: RECENT_CONTEXT,
 }
-_STATE_MARK = re.compile(rf" \[(?:superseded|retired|resolved): (?P<id>{ID_FORM})\]")
 _STRUCK = re.compile(r"~~(?=\S)[^~\n]*~~")
 _TICKED = re.compile(r"^(?:[-*+] +)?(?:\[[0-9: -]+\] +)?(?:\*\*[^*\n]*\*\*[^:\n]{0,200}: *)?\[[xX]\]")
 # What a line has beside its statement: bullet, box, time, label, tags, id.
@@ -99,7 +98,7 @@ def state_as_of_now(state: Entry, marks: Marks, turn: str = "") -> Entry:
 
     `turn` is the id of the exchange of the same turn, where it is known.
     """
-    text = _STATE_MARK.sub(lambda mark: "" if mark["id"] in marks.facts else mark[0], state.text)
+    text = re.sub(STATE_MARK, lambda mark: "" if mark["id"] in marks.facts else mark[0], state.text)
     ended = (one for one in marks.said_in(turn, text) if marks.has_ended(one))
     return state._replace(text=text + "".join(f" [{marks.statuses[one].standing}: {one}]" for one in ended))
 

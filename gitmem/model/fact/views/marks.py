@@ -7,16 +7,17 @@ memories tell a fact if it was learned from them, or if they contain its words.
 from __future__ import annotations
 
 import re
+from itertools import accumulate
 
 from gitmem.model.entry.entry import find_entries
 from gitmem.model.fact.fact import FactKind, fact_id
-from gitmem.model.fact.holds import what_holds
-from gitmem.model.ids import tail_of
+from gitmem.model.fact.holds import Standing, what_holds
+from gitmem.model.ids import ID_FORM, tail_of
 from gitmem.values import Value
 
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
     from gitmem.model.entry.entry import Entry
     from gitmem.model.fact.fact import Fact
@@ -25,6 +26,24 @@ if TYPE_CHECKING:
 SHORTEST = 12  # characters of a statement that is known by its words alone
 _QUOTED = 60  # characters of a statement that a mark names
 _KINDS = {kind.value.replace("-", " ").title(): kind for kind in FactKind}  # by the label of a line
+STATE_MARK = rf" \[(?:superseded|retired|resolved): (?P<id>{ID_FORM})\]"  # on a State in memory.md
+_LINK = re.compile(r"(?m)^- [0-9-]{10} \[.*(?P<end>\]\([^()\n]*\) (?P<id>[0-9a-z]{11}))$")  # to an exchange
+# The end of a statement: a particle of a Korean word, not the middle of a word or name, and the end mark of a sentence.
+_END = r"[가-힣]*(?!\w|[./-]+\w)(?:[.!?…。]+(?![\w.]))?"
+# The rest of a sentence, in which a dot may be part of a name.
+_REST = r"(?:[^.!?…。\n]|[.!?…](?=\w)){0,200}(?!\w)(?:[.!?…。]+(?![\w.]))?"
+_OPEN = re.compile(r"['\"]?[ \t]*\n[ \t]+status: (?P<open>open)\b")  # behind an issue in a summary's header
+
+
+class Memory(Value):
+    """A memory in a shown text: its id, its words, the fact that it is ("" for none), its place, and that of a mark."""
+
+    id: str
+    text: str
+    fact: str
+    start: int
+    end: int
+    at: int
 
 
 class Marks(Value):
@@ -55,43 +74,50 @@ class Marks(Value):
 
     def said_in(self, memory: str, text: str) -> tuple[str, ...]:
         """Return the facts that a memory tells otherwise than they stand now, by its id ("" for none) and its text."""
-        words = normalized(text)
-        learned = (one for one in self.sources.get(tail_of(memory), ()) if self._is_other(one, text))
-        stated = [one for one, statement in self.words.items() if statement in words]
-        stated += [one for one, form in self.wordings.items() if re.search(form, words, re.IGNORECASE)]
-        return tuple(one for one in dict.fromkeys((*learned, *stated)) if one not in text)
+        told = (*self.learned(memory, text), *(one for *_, one in self.stated(text)))
+        return tuple(one for one in dict.fromkeys(told) if one not in text)
+
+    def learned(self, memory: str, text: str) -> list[str]:
+        """Return the facts learned from a memory that its text tells otherwise than they stand now."""
+        return [one for one in self.sources.get(tail_of(memory), ()) if memory and self._is_other(one, text)]
+
+    def stated(self, text: str) -> list[tuple[int, int, str]]:
+        """Return where a text has old words of facts: begin, end and fact, of overlapping ones the longest."""
+        found: list[tuple[int, int, str]] = []
+        low = normalized(text) if self.words or self.wordings else ""
+        words = set(low.split())
+        for identifier, said in self.words.items():
+            first, *more = said.split(" ", 2)
+            if (not more[1:] or more[0] in words) and first in low and said in low:
+                form = r"\s+".join(map(re.escape, said.split()))
+                same = re.finditer(rf"(?<!\w){form}{_END}", text, re.IGNORECASE)
+                found += ((-one.end(), one.start(), identifier) for one in same)
+        for identifier, form in self.wordings.items():
+            if self.facts[identifier].name.partition("-")[0] in low:
+                reworded = re.finditer(rf"(?<!\w){form}{_REST}", text, re.IGNORECASE)
+                found += ((-one.end(), one.start(), identifier) for one in reworded)
+        found = sorted((start, end, one) for end, start, one in found)
+        ends = [0, *accumulate((-end for _, end, _ in found), max)]
+        return [(start, -end, one) for before, (start, end, one) in zip(ends, found, strict=False) if -end > before]
 
     def mark(self, identifier: str) -> str:
-        """Return the status of a fact in words, "" if it is in force and nothing contradicts it."""
+        """Return the status of a fact in words, with those of its successor; "" if it is undisputed and in force."""
         status = self.statuses.get(identifier)
         if status is None or (status.holds and not status.disputes):
             return ""
-        others = status.disputes or ((status.successor,) if status.successor else ())
-        named = ", ".join(self._named(one) for one in others if one in self.facts)
+        if status.holds:
+            others = " / ".join(self.facts[one].description for one in status.disputes if one in self.facts)
+            return f"in dispute with: {others}" if others else "in dispute"
         since = f" since {status.since:%Y-%m-%d}" if status.since else ""
-        by = " with: " if status.holds else " by: "
-        return f"{'in dispute' if status.holds else status.standing}{since}{by + named if named else ''}"
-
-    def _named(self, identifier: str) -> str:
-        """Return the name of a fact in a mark, with its status if it has ended as well."""
-        ended = f", {self.statuses[identifier].standing}" if self.has_ended(identifier) else ""
-        return f"{self.facts[identifier].description} ({identifier}{ended})"
-
-    def mark_of(self, entry: Entry) -> str:
-        """Return the mark of an entry: the status of its own fact, or of facts that it states in an old form."""
-        identifier = self.id_of(entry)
-        if not identifier:
-            return self.told_by(entry.id, entry.text)
-        return self.mark(identifier) or (self.now(identifier) if self.is_old_wording(identifier, entry.text) else "")
+        if status.successor not in self.facts:
+            return f"{status.standing}{since}"
+        after = "then" if self.has_ended(status.successor) else "now"
+        return f"{status.standing}{since}, {after}: {self.facts[status.successor].description}"
 
     def is_old_wording(self, identifier: str, text: str) -> bool:
         """Return whether a text is a former wording of a fact in force."""
         fact = self.facts[identifier]
         return fact.is_reworded and normalized(fact.description) not in normalized(text)
-
-    def told_by(self, memory: str, text: str) -> str:
-        """Return the statuses of facts that a memory states in an old form, "" for none; see `said_in`."""
-        return "; ".join(self._told_of(one, text) for one in self.said_in(memory, text))
 
     def _is_other(self, identifier: str, text: str) -> bool:
         """Return whether a fact that was learned from a text has ended, or was reworded since."""
@@ -99,18 +125,25 @@ class Marks(Value):
             return normalized(self.facts[identifier].description) not in self.in_force
         return self.is_old_wording(identifier, text)
 
-    def _told_of(self, identifier: str, text: str) -> str:
-        if not self.has_ended(identifier):
-            return self.now(identifier)
-        words = self.facts[identifier].description
-        if normalized(text.split("\n", maxsplit=1)[0]) == normalized(words):
-            return self.mark(identifier)
-        quoted = words if len(words) <= _QUOTED else f"{words[:_QUOTED].rstrip()}…"
-        return f'"{quoted}" is {self.mark(identifier)}'
+    def of_memory(self, memory: Memory, stated: Collection[str]) -> str:
+        """Return what to say of a whole memory: the status of the fact that it is, else of facts learned from it.
+
+        Those that are `stated` in its text are marked there.
+        """
+        own = memory.fact
+        if own:
+            return self.mark(own) or (self.now(own) if self.is_old_wording(own, memory.text) else "")
+        told = [one for one in self.learned(memory.id, memory.text) if one not in stated]
+        quoted = (f"{self._quoted(one)} is " if self.has_ended(one) else "" for one in told)
+        return "; ".join(f"{words}{self.now(one)}" for words, one in zip(quoted, told, strict=True))
 
     def now(self, identifier: str) -> str:
-        """Return what a reworded fact says now, in words."""
-        return f"now: {self.facts[identifier].description} ({identifier})"
+        """Return the status of a fact, or what a reworded one says now, in words."""
+        return self.mark(identifier) if self.has_ended(identifier) else f"now: {self.facts[identifier].description}"
+
+    def _quoted(self, identifier: str) -> str:
+        words = self.facts[identifier].description
+        return f'"{words}"' if len(words) <= _QUOTED else f'"{words[:_QUOTED].rstrip()}…"'
 
 
 def marks_of(facts: Iterable[Fact]) -> Marks:
@@ -142,37 +175,52 @@ def normalized(text: str) -> str:
     return " ".join(text.split()).rstrip(".!?…。").rstrip().casefold()
 
 
-def with_marks(text: str, marks: Marks) -> str:
-    """Return a text with a mark before the id of each memory that states ended or disputed facts.
+def with_marks(text: str, marks: Marks, memory: str = "") -> str:
+    """Return a text with a mark behind each statement that does not hold as it says, or is in dispute.
 
-    Elsewhere the mark stands behind the words of the fact.
+    Every door calls this with what it is about to show: a document, or lines of one, perhaps those of one `memory`,
+    given by its id. What is said of a whole memory stands at the end of its first line.
     """
-    position = len(text)
-    pieces: list[str] = []
-    for found in reversed(find_entries(text)):
-        pieces.append(with_marked_words(text[found.end : position], marks))
-        entry = text[found.start : found.end]
-        if mark := marks.mark_of(found.entry):
-            at = entry.split("\n", maxsplit=1)[0].rindex(f" ^{found.entry.id}")
-            entry = f"{entry[:at]} [{mark}]{entry[at:]}"
-        pieces.append(entry)
-        position = found.start
-    pieces.append(with_marked_words(text[:position], marks))
-    return "".join(reversed(pieces))
-
-
-def with_marked_words(text: str, marks: Marks) -> str:
-    """Return a text with the status of each ended fact behind its words."""
-    words = normalized(text) if marks.words else ""
-    for identifier, said in marks.words.items():
-        if said in words:
-            pattern = r"\s+".join(map(re.escape, said.split())) + "[.!?…。]?"
-            mark = f" [{marks.mark(identifier)}]".replace("\\", r"\\")
-            text = re.sub(pattern, rf"\g<0>{mark}", text, flags=re.IGNORECASE)
-    for identifier, form in marks.wordings.items():
-        mark = f" [{marks.now(identifier)}]".replace("\\", r"\\")
-        text = re.sub(rf"{form}[^.!?\n]{{0,200}}[.!?…。]?", rf"\g<0>{mark}", text, flags=re.IGNORECASE)
+    stated = marks.stated(text)
+    memories = _memories(text, marks) or ([_whole(text, memory, marks)] if memory else [])
+    edits: list[tuple[int, int, str]] = []
+    own: set[tuple[int, str]] = set()  # where the line of a fact states itself
+    for one in memories:
+        inside = [(begin, name) for begin, _, name in stated if one.start <= begin < one.end]
+        own.update((begin, name) for begin, name in inside if name == one.fact)
+        if mark := marks.of_memory(one, {name for _, name in inside}):
+            edits.append((one.at, one.at, f" [{mark}]"))
+    for begin, end, name in stated:
+        if (begin, name) not in own:
+            edits.append((end, end, f" [{marks.now(name)}]"))
+        if (is_open := _OPEN.match(text, end)) and marks.has_ended(name):
+            edits.append((*is_open.span("open"), Standing.RESOLVED))
+    said = {name for *_, name in stated}
+    for state in re.finditer(STATE_MARK, text):
+        if state["id"] in marks.facts:
+            mark = "" if state["id"] in said else marks.mark(state["id"])
+            edits.append((*state.span(), f" [{mark}]" if mark else ""))
+    for begin, end, words in sorted(edits, reverse=True):
+        text = text[:begin] + words + text[end:]
     return text
+
+
+def _whole(text: str, memory: str, marks: Marks) -> Memory:
+    header = re.match(r"---\n(?:[^\n]*\n)*?---\s*", text)
+    at = text.find("\n", header.end() if header else 0)
+    own = memory if memory in marks.statuses else ""
+    return Memory(memory, text, own, 0, len(text), at if at >= 0 else len(text))
+
+
+def _memories(text: str, marks: Marks) -> list[Memory]:
+    """Return the entries of a text, and its links to exchanges."""
+    found = []
+    for start, end, entry in ((one.start, one.end, one.entry) for one in find_entries(text)):
+        first = text.find("\n", start, end)
+        at = text.rindex(f" ^{entry.id}", start, first if first >= 0 else end)
+        found.append(Memory(entry.id, entry.text, marks.id_of(entry), start, end, at))
+    links = (Memory(link["id"], link[0], "", *link.span(), link.start("end")) for link in _LINK.finditer(text))
+    return [*found, *links]
 
 
 def without_ended(text: str, marks: Marks) -> str:

@@ -1,0 +1,45 @@
+"""What every door holds to: what is settled is marked where it is told."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+
+from tests.doors import DOORS, ISSUE, SAID, World
+from tests.memory.conftest import desk  # noqa: F401  # a fixture
+
+NOW = "Valkey has the session tokens now."
+
+
+@pytest.fixture
+def world(desk, tmp_path) -> World:  # noqa: F811
+    return World(desk, tmp_path / "world")
+
+
+def test_what_is_settled_is_marked_where_it_is_told(world):
+    world.fact("d000000000a", NOW)
+    ended = "updated: 2026-11-01T09:00:00+00:00\n"
+    world.fact("d000000000b", SAID, status="superseded", more=f"{ended}superseded_by: d000000000a\n")
+    world.fact("i000000000a", ISSUE, "issue", "resolved", ended)
+    for name, ask in DOORS.items():
+        told = html.unescape(ask(world))
+        places = list(re.finditer(re.escape(SAID.rstrip(".")), told, re.IGNORECASE))
+        assert places, f"{name}: the test has to see something"
+        for place in places:
+            after = told[place.end() : place.end() + 200]
+            assert re.match(rf"\.? \[superseded since 2026-11-01, now: {re.escape(NOW)}\]", after), (name, told)
+        assert "status: open" not in told, name
+        assert ", now ^d000000000a" not in told, f"{name}: the line says it in words"
+
+
+def test_who_asks_where_something_is_kept_gets_the_fact_in_force(world):
+    """Its words have none of the question, so that no search finds it."""
+    world.fact("d000000000a", "Valkey does that.")
+    more = "updated: 2026-11-01T09:00:00+00:00\nsuperseded_by: d000000000a\n"
+    world.fact("d000000000b", "Redis it is.", status="superseded", more=f"{more}sources: [{world.exchange()}]\n")
+    for name in ("prompt", "recall", "memory_search"):
+        assert '["Redis it is." is superseded since 2026-11-01, now: Valkey does that.]' in DOORS[name](world).replace(
+            "\\", ""
+        )
