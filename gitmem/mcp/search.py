@@ -69,7 +69,7 @@ def hit_value(hit: Hit) -> dict[str, object]:
         "path": hit.path,
         "start_line": hit.start,
         "end_line": hit.end,
-        "score": round(hit.score, 2),
+        "score": round(hit.score, 3),
         "source": hit.layer,
         "tokens": hit.tokens,
         **{name: value for name, value in known.items() if value},

@@ -11,7 +11,7 @@ from gitmem.search.order.again import MOST, in_order_of_news
 from gitmem.search.order.cover import covering
 from gitmem.search.order.era import era_of, in_order_of_time
 from gitmem.search.order.hits import facts_of, make_hit
-from gitmem.search.order.rank import NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights
+from gitmem.search.order.rank import K1, NOTHING, Corpus, Ranked, find_terms, needles_of, score_file, weights
 from gitmem.search.order.worth import worths
 from gitmem.search.query.query import parse_query
 from gitmem.search.standing import holding, marked
@@ -234,7 +234,7 @@ def _age(store: Store, date: str) -> float:
 
 
 def rank(pool: Pool, query: Query) -> list[Ranked]:
-    """Return the units of a pool that match a query, with their scores; without words all units, with 0."""
+    """Return the units of a pool that match a query, with scores from 0 to about 1; without words all, with 0."""
     if not query.terms:
         return [Ranked(0.0, units, index, NOTHING, ()) for units in pool.read for index in range(len(units))]
     found: list[dict[int, Found]] = []
@@ -247,14 +247,14 @@ def rank(pool: Pool, query: Query) -> list[Ranked]:
             break
     corpus = measure(pool, found, len(query.terms))
     says = weights(query.terms, corpus)
+    most = (K1 + 1) * sum(says) or 1.0  # that BM25 gives
     ranked = []
     for units, of_file in zip(pool.read, found, strict=True):
         dropped = excluded(query, units)
         for index, score in score_file(units, of_file, says, corpus.average).items():
             if index not in dropped:
-                ranked.append(
-                    Ranked(score.value * _factor(units, index), units, index, of_file[index], says, score.part)
-                )
+                value = score.value / most * _factor(units, index)
+                ranked.append(Ranked(value, units, index, of_file[index], says, score.part))
     return ranked
 
 

@@ -24,7 +24,8 @@ def with_own(store: Store, query: str, found: Answer) -> Answer:
     if own is None:
         return found
     known = {hit.entry for hit in found.hits if hit.entry}
-    hits = [hit for hit in answer(own, query).hits if hit.label in _LABELS and hit.entry not in known and not hit.weak]
+    hits = answer(own, query, vectors=not found.without_vectors).hits  # a late provider is waited for once
+    hits = [hit for hit in hits if hit.label in _LABELS and hit.entry not in known and not hit.weak]
     mine = [hit._replace(path=f"{FOLDER}{hit.path}", own=True, others=()) for hit in hits[:_MOST]]
     mine = _yielding(store, own, mine) if mine else []
     return found._replace(hits=[*found.hits, *mine], total=found.total + len(mine))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from gitmem.search import sources
 from gitmem.search.files import TRANSCRIPTS
 from gitmem.search.filters import excluded
-from gitmem.search.order.rank import K1, NOTHING, UNKNOWN, WINDOW, Ranked, leaning
+from gitmem.search.order.rank import NOTHING, UNKNOWN, WINDOW, Ranked, leaning
 from gitmem.search.order.worth import FAR
 from gitmem.search.units.cut import ENTRY, HEADING
 
@@ -31,7 +31,7 @@ CANDIDATES = 100  # nearest chunks
 def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, filters: Filters) -> list[Ranked]:
     """Return the units that words or vectors match, with scores from 0 to about 1.
 
-        score = (1 - part) * BM25 / the maximum of BM25  +  part * nearness
+        score = (1 - part) * score by words  +  part * nearness
 
     A unit without a vector gets the mean nearness of the others that words match.
     """
@@ -47,10 +47,8 @@ def fuse(store: Store, ranked: Sequence[Ranked], near: Nearness, query: Query, f
     mean = sum(known) / len(known) if known else 0.0
     fused = []
     for item, value in zip(ranked, values, strict=True):
-        words = item.score / ((K1 + 1) * sum(item.says) or 1.0)
-        fused.append(
-            item._replace(score=(1 - part) * words + part * (mean if value is None else value), near=_told(near, value))
-        )
+        score = (1 - part) * item.score + part * (mean if value is None else value)
+        fused.append(item._replace(score=score, near=_told(near, value)))
     seen = {(item.units.path, item.index) for item in ranked}
     dropped: dict[str, set[int]] = {}
     for file, index in nearest:

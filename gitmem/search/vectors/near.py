@@ -14,6 +14,7 @@ from gitmem.llm.embedders import make_embedder
 from gitmem.search.files import list_files
 from gitmem.search.vectors.cache import Cache, is_news
 from gitmem.search.vectors.file import cosines, is_comparable
+from gitmem.search.vectors.queries import forget_queries, keep_query, key_of, recall_query
 from gitmem.store.upkeep.background import start
 
 TYPE_CHECKING = False  # see gitmem.values
@@ -109,13 +110,18 @@ class Embedding:
             return
         assert embedder is not None
         self._embedder = embedder
-        self._thread = Thread(target=self._embed, args=(safe_text(text[:_LONGEST], embedder, store),), daemon=True)
-        self._thread.start()
+        safe = safe_text(text[:_LONGEST], embedder, store)
+        self._key = key_of(safe, embedder)
+        self._vector = recall_query(store.private, self._key)
+        self._thread = Thread(target=self._embed, args=(safe,), daemon=True)
+        if self._vector is None:
+            self._thread.start()
 
     def wait(self) -> Nearness | None:
         """Wait for the vector of the query until the provider's second is over; return None without it."""
         if self._near is None and not self.problem:
-            self._thread.join(max(self._deadline - time.monotonic(), 0.0))
+            if self._vector is None:
+                self._thread.join(max(self._deadline - time.monotonic(), 0.0))
             if self._vector is not None:
                 self._near = self._compare(self._vector)
             elif not self.problem:
@@ -124,7 +130,9 @@ class Embedding:
 
     def _embed(self, text: str) -> None:
         try:
-            self._vector = self._embedder.embed_query(text, self._deadline)
+            vector = self._embedder.embed_query(text, self._deadline)
+            keep_query(self._store.private, self._key, vector)
+            self._vector = vector
         except GitmemError as error:
             self.problem = error.message
         except Exception as error:  # noqa: BLE001  # the search goes on without vectors
@@ -140,6 +148,7 @@ class Embedding:
                 start(self._store, "reindex", "--background")
             return None
         if vectors.layout.dimensions != len(vector):
+            forget_queries(self._store.private)
             self.problem = f"{self._embedder.name} gives vectors of another dimension now: 'gitmem reindex --afresh'."
             return None
         if not is_comparable(vectors):

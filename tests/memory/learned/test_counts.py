@@ -69,7 +69,7 @@ def test_what_helped_comes_first_and_an_error_finds_the_episode_that_mended_it(d
     assert of_file.episode.files == ("f4.py",)
     assert similar(desk.store, files=["4.py"]) == []
     assert {one.episode.id for one in similar(desk.store, outcome=Outcome.SUCCESS)} == {first.id, second.id}
-    assert similar(desk.store, '"-type: [') == []
+    assert similar(desk.store, '"-nowhere: [') == []
     assert machine_path(desk.store).startswith("counts/desk-machine-")
     assert bare_git(Path(desk.store.root), "status", "--porcelain") == ""
 

@@ -12,6 +12,7 @@ from gitmem.llm.embedders import make_embedder
 from gitmem.machine.installed import install_command
 from gitmem.search.engine import answer
 from gitmem.search.vectors.fill import fill
+from gitmem.search.vectors.queries import _known
 
 if TYPE_CHECKING:
     from gitmem.search.vectors.fill import Filled
@@ -29,6 +30,7 @@ OTHERS = "\n\n".join(f"## Part {number}\n\nword{number} thing{number} matter{num
 @pytest.fixture
 def near(shelf, environ, provider, monkeypatch):
     """Give a store whose vectors come from the provider on loopback, in which `car` is an automobile."""
+    _known.clear()  # each test has a provider of its own
     del environ["GITMEM_EMBEDDING_PROVIDER"]
     monkeypatch.setattr("gitmem.search.vectors.near.SECONDS", 20.0)  # a busy machine is no late provider
     provider.same = {"car": "automobile"}
@@ -53,6 +55,30 @@ def test_what_means_the_same_is_found_without_a_common_word(near):
     assert filled(near).left == 0
     assert near.places("car") == [("daily/2026/11/2026-11-20.md", 3)]
     assert without(near, "car") == ""
+
+
+def test_a_query_is_embedded_once_and_its_vector_is_cached(near, provider):
+    filled(near)
+    asked = len(provider.asked)
+    first = near.search("car")
+
+    assert near.search("car") == first
+    assert len(provider.asked) == asked + 1
+    _known.clear()  # another process
+    (path,) = Path(near.store.private).rglob("queries.jsonl")
+    with path.open("a") as file:
+        file.write('{"key": torn')
+    assert near.search("car") == first
+    assert len(provider.asked) == asked + 1
+    assert "car" not in path.read_text()
+
+
+def test_scores_are_on_one_scale_with_vectors_and_without(near, provider):
+    words = near.search("flour time")
+    filled(near)
+
+    assert 0 < words[0].score < 1.2
+    assert near.search("flour time")[0].score == pytest.approx(words[0].score, abs=0.3)
 
 
 def test_what_words_find_stays_and_is_told_why_nothing_more(near, provider):
