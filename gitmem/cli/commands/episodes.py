@@ -16,14 +16,18 @@ if TYPE_CHECKING:
 
 _TYPES = ("bug_fix", "feature", "refactor", "test", "docs", "question", "setup", "review")
 _OUTCOMES = ("success", "partial", "failed", "interrupted")
+_LIMIT = 20
 _FOUND = 5
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `gitmem episodes`."""
+    from gitmem.cli.arguments import count as number
+
     actions = parser.add_subparsers(dest="action", metavar="ACTION", prog="gitmem episodes")
     listing = actions.add_parser("list", help="list the episodes, the newest last")
     for part in (parser, listing):
+        part.add_argument("-n", "--limit", type=number, metavar="N", help=f"at most N (default: {_LIMIT}); 0 for all")
         part.add_argument("--json", action="store_true", help="print the result as JSON")
     finding = actions.add_parser("find", help="find those like a task, or with an error, the best first")
     finding.add_argument("text", nargs="*", metavar="TEXT", help="a task in words")
@@ -61,19 +65,20 @@ def run(args: argparse.Namespace, door: Door) -> int:
 
     """
     from gitmem.memory.learned.counts import judge
-    from gitmem.memory.learned.read import counts, episode_paths, read_episode
+    from gitmem.memory.learned.read import counts, newest_episodes
     from gitmem.model.learned.counts import Count
     from gitmem.text.terminal import plain
 
     store = door.settled(args)
     all_counts = counts(store)
     if args.action in {None, "list"}:
-        found = [(one, path) for path in episode_paths(store) if (one := read_episode(store, path))]
-        found.sort(key=lambda pair: (pair[0].created, pair[0].id))
+        found, more = newest_episodes(store, _LIMIT if args.limit is None else args.limit)
         text = "\n".join(_row(one) for one, _ in found) or "No episodes yet: they are made when a session ends."
         door.answer(
             args, [episode_value(one, path, all_counts.get(one.id, Count())) for one, path in found], plain(text)
         )
+        if more and args.limit is None and not args.json:
+            door.notices((f"These are the newest {len(found)} episodes; -n 0 lists all.",))
         return ExitCode.OK
     if args.action == "find":
         return _find(store, args, door)

@@ -5,8 +5,6 @@ Tested through `tests/memory/learned/test_counts.py` and `tests/memory/learned/t
 
 from __future__ import annotations
 
-import os
-
 from gitmem.errors import GitmemError
 from gitmem.model.knowledge.document import KnowledgeKind, parse_knowledge
 from gitmem.model.learned.counts import FOLDER, total
@@ -17,6 +15,7 @@ from gitmem.model.learned.episode_file import parse_episode
 TYPE_CHECKING = False  # see gitmem.values
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from datetime import datetime
 
     from gitmem.model.knowledge.document import Knowledge
     from gitmem.model.learned.counts import Count
@@ -40,12 +39,30 @@ def count_files(store: Store) -> Iterator[bytes]:
 
 def episode_paths(store: Store) -> list[str]:
     """Return the files of all episodes of the work tree, sorted."""
-    found = []
-    for folder, folders, names in os.walk(os.path.join(store.root, EPISODES)):
-        folders.sort()
-        below = os.path.relpath(folder, store.root).replace(os.sep, "/")
-        found += [f"{below}/{name}" for name in names if name.endswith(".md")]
-    return sorted(found)
+    return sorted(path for month in _months(store, EPISODES) for path in _episodes_in(store, month))
+
+
+def newest_episodes(store: Store, limit: int) -> tuple[list[tuple[Episode, str]], bool]:
+    """Return the newest episodes with their files, oldest first, and whether there are older ones; 0 for all.
+
+    Only the months that hold them are read: to print 20 of 20,000 took 10 seconds.
+    """
+    months = _months(store, EPISODES)
+    found: list[tuple[Episode, str]] = []
+    for place, month in enumerate(months):
+        found += [(one, path) for path in _episodes_in(store, month) if (one := read_episode(store, path))]
+        if 0 < limit <= len(found):
+            more = len(found) > limit or any(_episodes_in(store, older) for older in months[place + 1 :])
+            return sorted(found, key=_by_time)[-limit:], more
+    return sorted(found, key=_by_time), False
+
+
+def _by_time(pair: tuple[Episode, str]) -> tuple[datetime, str]:
+    return pair[0].created, pair[0].id
+
+
+def _episodes_in(store: Store, month: str) -> list[str]:
+    return [f"{EPISODES}/{month}/{name}" for name in _names(store, EPISODES, month) if name.endswith(".md")]
 
 
 def read_episode(store: Store, path: str) -> Episode | None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 from gitmem.cli.door import real_door
 from gitmem.errors import ExitCode
+from gitmem.memory.learned import read as reading
+from gitmem.memory.learned.read import episode_paths, read_episode
 from gitmem.model.learned.episode_file import parse_episode, render_episode
 from gitmem.store.store import Store
 from tests.cli.commands.turns import ended
@@ -49,3 +52,24 @@ def test_episodes_are_found_by_what_they_were_about(gitmem, tmp_path):
     log.write_text("Nothing of the kind", "utf-8")
     assert json.loads(gitmem("episodes", "find", "--error", str(log), "--json")[1]) == []
     assert gitmem("episodes", "find", "--error", "missing.log")[0] == ExitCode.NOT_FOUND
+
+
+def test_the_list_reads_only_the_months_it_shows(gitmem, tmp_path, monkeypatch):
+    gitmem("init")
+    store = Store(str(tmp_path / ".gitmem"), real_door().context())
+    ended(store, "Fix the parser of CRLF", files=("parser.py",), answer="Changed the parser to read CRLF ends.")
+    one = parse_episode(store.read(episode_paths(store)[0]))
+    for month in range(1, 13):
+        for day in range(1, 6):
+            episode = one._replace(id=f"e{month:05}{day:05}", created=datetime(2025, month, day, tzinfo=UTC))
+            path = tmp_path / ".gitmem" / "episodes" / f"2025/{month:02}/{episode.id}.md"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(render_episode(episode))
+    read = []
+    monkeypatch.setattr(reading, "read_episode", lambda store, path: read.append(path) or read_episode(store, path))
+    _, out, err = gitmem("episodes")
+    newest = [f"e{month:05}{day:05}" for month in (9, 10, 11, 12) for day in range(1, 6)]
+    assert [line.split()[0] for line in out.splitlines()] == [*newest[1:], one.id]
+    assert "-n 0 lists all" in err
+    assert len(read) == 21
+    assert len(json.loads(gitmem("episodes", "list", "-n", "0", "--json")[1])) == 61
