@@ -122,6 +122,13 @@ def log(
     return kept[:limit]
 
 
+def newest_with(git: Git, revision: str, key: str, values: Iterable[str]) -> list[Commit]:
+    """Return the newest commit with a trailer of one of these values, [] for none, by one walk through history."""
+    greps = [f"--grep={key}: {value}" for value in values]
+    output = git.run("log", *_FORMAT, "--fixed-strings", *greps, "--max-count=1", "--end-of-options", revision, "--")
+    return list(_commits(output))
+
+
 def messages(git: Git, revision: str, limit: int) -> list[tuple[str, str]]:
     """Return the ids and the whole messages of the newest commits of a revision."""
     output = git.run("log", "-z", "--format=%H %B", f"--max-count={limit}", "--end-of-options", revision, "--")

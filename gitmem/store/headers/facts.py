@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gitmem.machine.moment import datetime
-from gitmem.model.fact.fact import FOLDER, Fact, FactKind, FactStatus
+from gitmem.model.fact.fact import BINDING, FOLDER, Fact, FactKind, FactStatus
 from gitmem.model.ids import is_id
 from gitmem.store.headers.cache import Header, read_headers
 from gitmem.store.headers.edits import as_edited
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gitmem.store.store import Store
 
 _MOST_KEPT = 10_000  # facts that a process which lives on (a server) does not parse again
+_NO_REVIEW = ",[]]"  # how the values of a fact without contradictions end, as `review` is the last of them
 _last: list[tuple[list[Fact], Marks]] = []  # the facts that were asked about last, and their marks
 
 
@@ -37,6 +38,23 @@ def known_facts(store: Store) -> list[Fact]:
 def facts_of(store: Store, headers: Sequence[Header]) -> list[Fact]:
     """Return the facts of these headers, in order, as `known_facts` does."""
     return as_edited(store, headers, [fact_of(header) for header in headers])
+
+
+def disputing_facts(store: Store, bounds: Bounds) -> list[Fact]:
+    """Return, within `bounds`, the facts that name a contradiction, those they name, and those that do not bind.
+
+    `what_holds` says of these what it says of them among all facts.
+    """
+    headers = fact_headers(store, bounds)
+    named = {one for header in headers if not header.line.endswith(_NO_REVIEW) for one in fact_of(header).review}
+    wanted = [
+        header
+        for header in headers
+        if not header.line.endswith(_NO_REVIEW)
+        or header.key[0] not in BINDING
+        or header.path.rpartition("/")[2].partition("-")[0] in named
+    ]
+    return facts_of(store, wanted)
 
 
 def known_marks(store: Store) -> Marks:

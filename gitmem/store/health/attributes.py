@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gitmem.errors import GitmemError
-from gitmem.store.health.tree import files_below
+from gitmem.git.upkeep.integrity import known_files
 from gitmem.store.upkeep.findings import Finding, Level
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from gitmem.store.store import Store
 
@@ -30,7 +30,11 @@ _SHOWN = 5
 
 def check_attributes(store: Store) -> Iterator[Finding]:
     """Report attributes that are neither gitmem's nor harmless, and a list of submodules."""
-    paths = sorted(path for path, _ in files_below(store.root))
+    yield attributes_finding(store, known_files(store.repository.git, f":(glob)**/{_FILE}", f":(top){_MODULES}"))
+
+
+def attributes_finding(store: Store, paths: Iterable[str]) -> Finding:
+    """Return the finding on the attributes and lists of submodules among these files."""
     lines = [
         f"{path}, line {number}: {line}"
         for path in paths
@@ -43,9 +47,8 @@ def check_attributes(store: Store) -> Iterator[Finding]:
             "Attributes that are not gitmem's: gitmem ignores them, but your own git commands in the store do not."
         )
         remedy = f"If they are not yours, remove {_FILE}; 'gitmem init' writes gitmem's own."
-        yield Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
-    else:
-        yield Finding("attributes", Level.OK, "No attributes but those that keep bytes as they are.")
+        return Finding("attributes", Level.WARNING, message, remedy, tuple(lines[:_SHOWN]))
+    return Finding("attributes", Level.OK, "No attributes but those that keep bytes as they are.")
 
 
 def _acting(text: str) -> Iterator[tuple[int, str]]:

@@ -20,9 +20,10 @@ from gitmem.model.document.document import Document
 from gitmem.model.paths import check_path, fold
 from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.text.quantities import count
+from gitmem.values import Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from gitmem.store.store import Store
 
@@ -33,9 +34,11 @@ _RECENT = timedelta(days=7)
 _SHOWN = 5
 
 
-def check_headers(store: Store) -> Iterator[Finding]:
-    """Report documents with invalid front matter."""
-    yield headers_finding(found for _, found in broken_headers(store, known_files(store.repository.git)))
+class Checked(Value):
+    """The finding of a check of files, and the paths with a complaint, each with its words."""
+
+    finding: Finding
+    found: tuple[tuple[str, str], ...]
 
 
 def broken_headers(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -58,11 +61,6 @@ def headers_finding(found: Iterable[str]) -> Finding:
     return Finding("headers", Level.OK, "Every document's header can be read.")
 
 
-def check_conflicts(store: Store) -> Iterator[Finding]:
-    """Report conflict markers in documents."""
-    yield conflicts_finding(found for _, found in conflicts(store, known_files(store.repository.git)))
-
-
 def conflicts(store: Store, paths: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield path and place of each conflict in the documents among these files."""
     for path, data in _documents(store, paths):
@@ -79,8 +77,8 @@ def conflicts_finding(places: Iterable[str]) -> Finding:
     return Finding("conflicts", Level.OK, "No conflict markers.")
 
 
-def check_secrets(store: Store) -> Iterator[Finding]:
-    """Report likely secrets in files, names and the newest commit messages, by kind and place (spec G7).
+def check_secrets(store: Store, paths: Sequence[str]) -> Checked:
+    """Look for likely secrets in files, names and the newest commit messages, by kind and place (spec G7).
 
     The secret itself is never shown.
     """
@@ -88,25 +86,25 @@ def check_secrets(store: Store) -> Iterator[Finding]:
     from gitmem.redact.redact import redact
     from gitmem.store.transaction.redaction import readings
 
+    named = bool(_secrets(store, ["\n".join(paths)]))  # all at once: a look at each takes as long as at its text
     found = []
-    for path in known_files(store.repository.git):
+    for path in paths:
         data = _read(store, path)
-        shown, kinds = _secrets(store, [path]), _secrets(store, readings(data) if data is not None else ())
-        place = redact(path).text
-        found += [f"{place}: {kinds}"] if kinds else []
-        found += [f"the name of {place}: {shown}"] if shown else []
+        shown, kinds = _secrets(store, [path]) if named else "", _secrets(store, readings(data) if data else ())
+        place = redact(path).text if shown or kinds else path
+        found += [(path, f"{place}: {kinds}")] if kinds else []
+        found += [(path, f"the name of {place}: {shown}")] if shown else []
     tip = store.repository.tip(store.repository.branch())
-    for oid, message in messages(store.repository.git, tip, _MESSAGES) if tip else ():
-        kinds = _secrets(store, [message])
-        found += [f"the message of commit {oid[:10]}: {kinds}"] if kinds else []
-    if found:
-        message = f"{count(len(found), 'place')} with a likely secret."
-        remedy = (
-            "Revoke it, then remove it: 'gitmem purge --secret'. If it is a false alarm, add it to redaction.allow."
-        )
-        yield Finding("secrets", Level.PROBLEM, message, remedy, tuple(found))
-    else:
-        yield Finding("secrets", Level.OK, "No secrets in the files.")
+    said = messages(store.repository.git, tip, _MESSAGES) if tip else []
+    if said and _secrets(store, ["\n\n".join(message for _, message in said)]):
+        told = [(oid, _secrets(store, [message])) for oid, message in said]
+        found += [("", f"the message of commit {oid[:10]}: {kinds}") for oid, kinds in told if kinds]
+    if not found:
+        return Checked(Finding("secrets", Level.OK, "No secrets in the files."), ())
+    message = f"{count(len(found), 'place')} with a likely secret."
+    remedy = "Revoke it, then remove it: 'gitmem purge --secret'. If it is a false alarm, add it to redaction.allow."
+    details = tuple(words for _, words in found)
+    return Checked(Finding("secrets", Level.PROBLEM, message, remedy, details), tuple(one for one in found if one[0]))
 
 
 def _secrets(store: Store, texts: Iterable[str]) -> str:
@@ -118,30 +116,37 @@ def _secrets(store: Store, texts: Iterable[str]) -> str:
     return ", ".join(f"{number} {kind}" for kind, number in sorted(kinds.items()))
 
 
-def check_names(store: Store) -> Iterator[Finding]:
-    """Report names that some file system rejects or confuses, and symbolic links."""
+def check_names(store: Store, paths: Sequence[str]) -> Checked:
+    """Look for names that some file system rejects or confuses, and symbolic links; all names for the former."""
     found = []
-    twins: dict[str, set[str]] = defaultdict(set)
-    for path in known_files(store.repository.git):
+    for path in paths:
         try:
             check_path(path.rstrip("/"))
         except RefusedError as error:
-            found.append(error.message)
+            found.append((path, error.message))
         if os.path.islink(os.path.join(store.root, path)):
-            found.append(f"{path} is a symbolic link; gitmem follows none.")
-        parts = path.rstrip("/").split("/")
-        for depth in range(len(parts)):
-            name = "/".join(parts[: depth + 1])
-            twins[fold(name)].add(name)
-    alike = (sorted(names) for names in twins.values() if len(names) > 1)
-    found += [f"Some systems do not tell these names apart: {', '.join(names)}." for names in alike]
-    if found:
-        remedy = "Rename them, so that the store works on every system."
-        yield Finding(
-            "names", Level.WARNING, f"{count(len(found), 'name')} not usable on every system.", remedy, tuple(found)
-        )
-    else:
-        yield Finding("names", Level.OK, "All names are usable on every system.")
+            found.append((path, f"{path} is a symbolic link; gitmem follows none."))
+    names = {name for path in known_files(store.repository.git) for name in _with_folders(path.rstrip("/"))}
+    if len(set(fold("\n".join(names)).split("\n"))) < len(names):
+        twins: dict[str, list[str]] = defaultdict(list)
+        for name in sorted(names):
+            twins[fold(name)].append(name)
+        alike = [one for one in twins.values() if len(one) > 1]
+        found += [(one[0], f"Some systems do not tell these names apart: {', '.join(one)}.") for one in alike]
+    if not found:
+        return Checked(Finding("names", Level.OK, "All names are usable on every system."), ())
+    message, remedy = (
+        f"{count(len(found), 'name')} not usable on every system.",
+        "Rename them, so that the store works on every system.",
+    )
+    details = tuple(words for _, words in found)
+    return Checked(Finding("names", Level.WARNING, message, remedy, details), tuple(found))
+
+
+def _with_folders(path: str) -> Iterator[str]:
+    while path:
+        yield path
+        path = path.rpartition("/")[0]
 
 
 def _conflicts(data: bytes) -> Iterator[int]:

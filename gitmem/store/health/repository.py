@@ -17,6 +17,7 @@ from gitmem.git.process.run import OLDEST_GIT, git_version
 from gitmem.git.repository import MEMORY_BRANCH
 from gitmem.git.upkeep.integrity import damages, lock_files, missing_of, staged_paths
 from gitmem.model.paths import FORMAT
+from gitmem.store.health.tree import bytes_below
 from gitmem.store.store import FORMAT_VERSION, format_version
 from gitmem.store.upkeep.findings import Finding, Level
 from gitmem.text.quantities import age, count
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 _OLD_LOCK = 60.0  # seconds; git commands hold one for milliseconds, or while an editor is open
 _SHOWN = 5
 _SOON_PACKED = 50  # spare packs that may wait for the next save that starts the packing
+_LARGE = 32 << 20  # bytes of packs: git looks at all objects of more for over two seconds
+_NEWEST = 100  # commits whose objects are looked at then; the whole of the present memory is among them
 _BRANCH = f"refs/heads/{MEMORY_BRANCH}"
 
 
@@ -79,16 +82,25 @@ def check_objects_deeply(store: Store) -> Iterator[Finding]:
 
 
 def _whole(store: Store, *, deep: bool) -> Iterator[Finding]:
-    git = store.repository.git
+    git, which = store.repository.git, "All objects"
     # Check other branches of a project's repository only on request.
-    damage = damages(git, deep=deep) if deep or store.own_repository else missing_of(git, "HEAD")
+    if deep or (store.own_repository and not _is_large(store)):
+        damage = damages(git, deep=deep)
+    else:
+        newest = _NEWEST if _is_large(store) else None
+        which = f"All objects of the newest {_NEWEST} commits" if newest else which
+        damage = missing_of(git, "HEAD", newest)
     if damage:
         remedy = "Stop saving, and copy the folder. Then 'git fetch' the missing objects from a clone or a backup."
         details = tuple(damage[:_SHOWN])
         yield Finding("objects", Level.PROBLEM, "Git reports damage in the repository.", remedy, details)
     else:
-        state = "exist and are intact" if deep else "exist"
-        yield Finding("objects", Level.OK, f"All objects {state}.")
+        hint = "'gitmem doctor --deep' looks at all." if which != "All objects" else ""
+        yield Finding("objects", Level.OK, f"{which} {'exist and are intact' if deep else 'exist'}.", hint)
+
+
+def _is_large(store: Store) -> bool:
+    return bytes_below(os.path.join(store.repository.layout.common_dir, "objects")) > _LARGE
 
 
 def check_locks(store: Store) -> Iterator[Finding]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _SAVES = ("save", "turn", "extract")  # of gitmem.model.message.Op
 _OP, _SESSION = "Gitmem-Op", "Gitmem-Session"  # as in gitmem.model.message.Trailer
 HISTORY = "history"  # the check that finds a history which git cannot read
+_MOST_FACTS = 100  # to parse; the next look reads more of them
 _RECENT = 50  # commits to search first for a save and for a session
 
 
@@ -103,17 +104,19 @@ class StatusReader:
 
     def read(self) -> StoreStatus:
         """Return the state."""
+        from gitmem.git.upkeep.integrity import tracked_files
         from gitmem.model.tiers.limits import Limits
-        from gitmem.store.health.tree import bytes_below, files_below
         from gitmem.text.tokens import tokens_of_size
 
         store = self._store
-        names = [path for path, _ in files_below(store.root)]
+        tracked, size = tracked_files(store.repository.git)
+        edited = _edited(self._look.edited)
+        gone = {path for path in edited or () if not os.path.lexists(f"{store.root}/{path}")}
+        names = [path for path in dict.fromkeys([*tracked, *(edited or ())]) if path not in gone]
         days = sorted(name.rpartition("/")[2].removesuffix(".md") for name in names if name.startswith("daily/"))
         rotation, hooks, memory = store.config.rotation, HookSpool(store.private), _memory(store)
         contradictions = _contradictions(store, names)
-        edited = _edited(self._look.edited)
-        attention, review = _attention(store, names if edited is None else edited)
+        attention, review = _attention(store, names, names if edited is None else edited)
         recent, damage = _recent(self._log, self._tip)
         return StoreStatus(
             store=store.root,
@@ -134,7 +137,7 @@ class StatusReader:
             contradictions=contradictions,
             attention=(*damage, *attention),
             knows=_known(names, memory),
-            bytes=bytes_below(store.root) + (0 if store.own_repository else bytes_below(store.private)),
+            bytes=_bytes(store, size),
         )
 
 
@@ -142,6 +145,16 @@ def read_status(store: Store) -> StoreStatus:
     """Return the state of a store."""
     with StatusReader(store) as reader:
         return reader.read()
+
+
+def _bytes(store: Store, tracked: int | None) -> int:
+    """Return what the store takes on the disk; `tracked` are the bytes of its files, if git knows them."""
+    from gitmem.store.health.tree import bytes_below
+
+    own = bytes_below(store.repository.layout.git_dir if store.own_repository else store.private)
+    if tracked is not None:
+        return own + tracked
+    return bytes_below(store.root) if store.own_repository else bytes_below(store.root) + own
 
 
 def _tip(store: Store) -> str:
@@ -205,11 +218,10 @@ def _last_event(hooks: HookSpool, recent: Iterable[Commit]) -> datetime | None:
 
 def _last_save(store: Store, recent: Sequence[Commit]) -> LastSave | None:
     found = [commit for commit in recent if commit.value(_OP) in _SAVES]
-    if not found and len(recent) == _RECENT:  # each walks all of history
-        from gitmem.git.history.commits import log
+    if not found and len(recent) == _RECENT:  # walks all of history if there is none
+        from gitmem.git.history.commits import newest_with
 
-        git, tip = store.repository.git, recent[0].oid
-        found = [commit for op in _SAVES for commit in log(git, tip, trailers={_OP: op}, limit=1)]
+        found = newest_with(store.repository.git, recent[0].oid, _OP, _SAVES)
     newest = max(found, key=lambda commit: commit.committed, default=None)
     return None if newest is None else LastSave(newest.oid, newest.committed, newest.subject)
 
@@ -240,15 +252,19 @@ def _contradictions(store: Store, names: Iterable[str]) -> int:
     if not any(name.startswith("facts/") for name in names):
         return 0
     from gitmem.model.fact.holds import what_holds
-    from gitmem.store.headers.facts import known_facts
+    from gitmem.store.headers.cache import Bounds, never
+    from gitmem.store.headers.facts import disputing_facts
 
-    return sum(len(status.disputes) for status in what_holds(known_facts(store)).values()) // 2  # each names the other
+    facts = disputing_facts(store, Bounds(_MOST_FACTS, never))
+    return sum(len(status.disputes) for status in what_holds(facts).values()) // 2  # each names the other
 
 
-def _attention(store: Store, edited: Iterable[str]) -> tuple[tuple[Finding, ...], tuple[ToReview, ...]]:
+def _attention(
+    store: Store, names: Iterable[str], edited: Iterable[str]
+) -> tuple[tuple[Finding, ...], tuple[ToReview, ...]]:
     """Return the findings of the quick checks, except good ones, and the documents to review."""
     from gitmem.store.health import quick
-    from gitmem.store.health.attributes import check_attributes
+    from gitmem.store.health.attributes import attributes_finding
     from gitmem.store.health.changed import look
     from gitmem.store.health.examine import examine
     from gitmem.store.upkeep.findings import Level
@@ -259,6 +275,9 @@ def _attention(store: Store, edited: Iterable[str]) -> tuple[tuple[Finding, ...]
         looked = look(store, edited)
         review.extend(looked.review)
         return iter(looked.findings)
+
+    def check_attributes(store: Store) -> Iterator[Finding]:
+        yield attributes_finding(store, names)
 
     checks: tuple[Check, ...] = (*quick.CHECKS, check_attributes, check_documents_that_changed)
     found = examine(store, checks)

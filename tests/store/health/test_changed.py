@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gitmem.git.upkeep.integrity import known_files
 from gitmem.store.health import changed
 from gitmem.store.health.changed import check_documents
-from gitmem.store.health.files import check_conflicts, check_headers
+from gitmem.store.health.files import broken_headers, conflicts, conflicts_finding, headers_finding
 
 if TYPE_CHECKING:
     from tests.store.conftest import Box
@@ -29,7 +29,9 @@ def said(box: Box) -> list:
 
 
 def all_that_is_wrong(box: Box) -> list:
-    return [*check_headers(box.store), *check_conflicts(box.store)]
+    paths = known_files(box.store.repository.git)
+    headers, markers = broken_headers(box.store, paths), conflicts(box.store, paths)
+    return [headers_finding(words for _, words in headers), conflicts_finding(place for _, place in markers)]
 
 
 @pytest.fixture
@@ -57,6 +59,23 @@ def test_only_what_changed_is_looked_at(box, looked_at):
     box.write("by hand 한글.md", FINE)
     said(box)
     assert looked_at == ["by hand 한글.md", "facts/b.md"]
+
+
+def test_a_new_clone_is_looked_at_bit_by_bit(box, looked_at, monkeypatch):
+    files = {f"facts/{number:03}.md": FINE for number in range(50)} | {"facts/049.md": BROKEN, "facts/048.md": MARKED}
+    box.put(files | {"facts/047.md": FINE.replace(b"id: x", b"id: x\nreview: [Section]")})
+    Path(box.store.private, "examined.json").unlink(missing_ok=True)
+    counts, lefts, levels = [], [], []
+    while True:
+        looked_at.clear()
+        looked = changed.look(box.store, (), most=20)
+        counts, lefts, levels = [*counts, len(looked_at)], [*lefts, looked.left], [one.level for one in looked.findings]
+        if not looked.left:
+            break
+    assert max(counts) <= 20 + 2
+    assert lefts == sorted(lefts, reverse=True)
+    assert [level.value for level in levels] == ["problem", "problem"]
+    assert [item.path for item in looked.review] == ["facts/047.md"]
 
 
 def test_what_was_found_is_told_until_it_is_mended(box):
